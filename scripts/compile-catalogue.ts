@@ -1,0 +1,472 @@
+/**
+ * Maintainer's script: turns a directory of facts about Kubernetes releases into src/catalogue/data/.
+ *
+ *   node scripts/compile-catalogue.ts FACTS_DIR
+ *
+ * The output depends only on the facts, so that compiling twice changes nothing. Users never run this.
+ * The shapes of the facts are written out here because nothing else may depend on them; that is what
+ * makes this file long.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gunzipSync } from "node:zlib";
+
+import { ALL_VERBS } from "../src/catalogue/catalogue.ts";
+import { RELEASES } from "../src/catalogue/release.ts";
+import type { ChangePoints, ReleaseName } from "../src/catalogue/release.ts";
+import type {
+  FieldSelectorErrorStyle,
+  StoredColumn,
+  StoredField,
+  StoredFieldSelectors,
+  StoredGateState,
+  StoredGroup,
+  StoredLifecycle,
+  StoredResource,
+  StoredResources,
+  StoredSchemas,
+  StoredSubresource,
+  StoredTables,
+  StoredType,
+  StoredVersion,
+} from "../src/catalogue/stored-format.ts";
+
+type ByRelease<Value> = Partial<Record<ReleaseName, Value>>;
+type Range = { since: string; until: string | null };
+
+interface FactVersion extends Range {
+  defaultOn: ByRelease<boolean>;
+  gate?: string;
+  verbs: string[];
+  lifecycle?: StoredLifecycle;
+  lifecycleChanges?: ByRelease<StoredLifecycle>;
+}
+
+interface FactSubresource {
+  name: string;
+  verbs: string[];
+  responseKind: StoredSubresource["responseKind"];
+  versions: Record<string, Range & { gate?: string }>;
+}
+
+interface FactResource {
+  group: string;
+  resource: string;
+  singular: string;
+  namespaced: boolean;
+  shortNames: string[];
+  categories: string[];
+  kind: Record<string, string>;
+  versions: Record<string, FactVersion>;
+  subresources: FactSubresource[];
+  storageVersion: ByRelease<string> | null;
+  etcdPrefix?: string;
+}
+
+interface FactGroup {
+  releases: "all" | ReleaseName[];
+  versionOrder: string[] | ByRelease<string[]>;
+  apiServicePriority?: Record<string, [number, number] | ByRelease<[number, number]>>;
+}
+
+interface FactResources {
+  gates: Record<string, ByRelease<{ default: boolean; stage: string }>>;
+  groups: Record<string, FactGroup>;
+  groupOrder: ByRelease<string[]>;
+  resources: FactResource[];
+}
+
+interface FactSelector {
+  group: string;
+  version: string;
+  resource: string;
+  fields: string[];
+  error?: string;
+  aliases?: Record<string, string>;
+}
+
+interface FactSelectors {
+  resources: FactSelector[];
+  changes: Record<string, [ReleaseName, string[]][]>;
+}
+
+interface FactColumn {
+  name: string;
+  type: string;
+  format?: string;
+  priority: number;
+  cell: string;
+}
+
+interface FactTables {
+  default: { columns: FactColumn[]; resources: { group: string; kind: string }[] };
+  noTable: { resources: string[] };
+  kinds: { group: string; kind: string; columns: FactColumn[] }[];
+  columnChanges: Record<string, [ReleaseName, [string, string, string, number][] | null][]>;
+}
+
+interface FactField extends Omit<StoredField, "ref" | "items" | "patchStrategy"> {
+  ref?: string;
+  items?: FactField;
+  map?: FactField;
+  patchStrategy?: string;
+}
+
+interface FactType extends FactField {
+  fields?: Record<string, FactField>;
+}
+
+interface FactSchemas {
+  prefixes: [string, string][];
+  gvk: Record<string, string>;
+  shared: Record<string, { ref: string; groupVersions: Record<string, "all" | [ReleaseName, ReleaseName]> }>;
+  types: Record<string, [ReleaseName, FactType | null][]>;
+}
+
+const FIRST = RELEASES[0] as ReleaseName;
+const LAST = RELEASES.at(-1) as ReleaseName;
+const ERROR_STYLES: Readonly<Record<string, FieldSelectorErrorStyle>> = {
+  "field label not supported: %s": "label",
+  "field label not supported for %s: %s": "kind-label",
+  "field label %q not supported for Job": "quoted-label",
+};
+
+const factsDirectory = process.argv[2];
+if (factsDirectory === undefined) throw new Error("usage: compile-catalogue.ts FACTS_DIR");
+compile(factsDirectory);
+
+function compile(directory: string): void {
+  const readFacts = <Facts>(file: string): Facts => JSON.parse(readFileSync(join(directory, file), "utf8")) as Facts;
+  const resources = readFacts<FactResources>("resources.json");
+  const decodable = readFacts<Record<string, string[] | ByRelease<string[]>>>("decodable-versions.json");
+  const selectors = readFacts<FactSelectors>("field-selectors.json");
+  const tables = readFacts<FactTables>("table-columns.json");
+  const store = gunzipSync(readFileSync(join(directory, "schema/store.json.gz"))).toString();
+  const schemas = JSON.parse(store) as FactSchemas;
+
+  const shared = sharedGroupVersions(schemas);
+  writeData("resources.json", formatLines(compileResources({ resources, decodable, selectors, registered: shared })));
+  writeData("tables.json", formatLines(compileTables(tables, resources)));
+  writeData("schemas.json.br", compress(JSON.stringify(compileSchemas(schemas))));
+}
+
+function writeData(file: string, content: string | Buffer): void {
+  writeFileSync(new URL(`../src/catalogue/data/${file}`, import.meta.url), content);
+}
+
+function compress(text: string): Buffer {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 22 };
+  return brotliCompressSync(Buffer.from(text), { params });
+}
+
+/** One entry of the second level per line. */
+function formatLines(data: object): string {
+  const sections = Object.entries(data).map(([key, value]: [string, unknown]) => {
+    if (Array.isArray(value))
+      return `${JSON.stringify(key)}:[\n${value.map((item) => JSON.stringify(item)).join(",\n")}]`;
+    const entries = Object.entries(value as object).map(
+      ([name, item]) => `${JSON.stringify(name)}:${JSON.stringify(item)}`,
+    );
+    return `${JSON.stringify(key)}:{\n${entries.join(",\n")}}`;
+  });
+  return `{${sections.join(",\n")}}\n`;
+}
+
+function compileResources(facts: {
+  resources: FactResources;
+  decodable: Record<string, string[] | ByRelease<string[]>>;
+  selectors: FactSelectors;
+  registered: Record<string, [ReleaseName, ReleaseName]>;
+}): StoredResources {
+  const { gates, groups, groupOrder, resources } = facts.resources;
+  return {
+    gates: Object.fromEntries(Object.entries(gates).map(([name, states]) => [name, compileGate(states)])),
+    groupOrder: RELEASES.flatMap((release) => (groupOrder[release] ? [[release, groupOrder[release]] as const] : [])),
+    registered: Object.fromEntries(Object.entries(facts.registered).filter(([key]) => !isAlwaysServable(groups, key))),
+    groups: Object.entries(groups).map(([name, group]) => compileGroup(name, group)),
+    resources: resources.map((resource) => {
+      const versions = facts.decodable[`${resource.group || "core"}.${resource.resource}`];
+      return compileResource(resource, versions ?? [], facts.selectors);
+    }),
+  };
+}
+
+function isAlwaysServable(groups: Record<string, FactGroup>, groupVersion: string): boolean {
+  const [version = "", group = ""] = groupVersion.split("/").toReversed();
+  const order = groups[group]?.versionOrder ?? [];
+  return RELEASES.every((release) => factAt(order, release)?.includes(version));
+}
+
+function compileGate(states: ByRelease<{ default: boolean; stage: string }>): ChangePoints<StoredGateState> {
+  return changePoints((release) => {
+    const state = states[release];
+    return state && { stage: state.stage, on: state.default };
+  });
+}
+
+function compileGroup(name: string, group: FactGroup): StoredGroup {
+  const exists = (release: ReleaseName): boolean => group.releases === "all" || group.releases.includes(release);
+  const priorities = Object.entries(group.apiServicePriority ?? {}).map(([version, priority]) => [
+    version,
+    changePoints((release) => factAt(priority, release)),
+  ]);
+  return {
+    name,
+    versions: changePoints((release) => (exists(release) ? factAt(group.versionOrder, release) : undefined)),
+    priorities: Object.fromEntries(priorities) as StoredGroup["priorities"],
+  };
+}
+
+function compileResource(
+  fact: FactResource,
+  decodable: string[] | ByRelease<string[]>,
+  selectors: FactSelectors,
+): StoredResource {
+  const { group, resource, singular, namespaced, shortNames, categories, storageVersion } = fact;
+  const versions = Object.keys(fact.versions).map((version) => [version, compileVersion(fact, version, selectors)]);
+  return {
+    group,
+    resource,
+    singular,
+    namespaced,
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+    ...(fact.etcdPrefix !== undefined && { prefix: fact.etcdPrefix }),
+    ...(storageVersion !== null && {
+      storage: changePoints((release) => storageVersion[release]),
+      decodable: changePoints((release) => factAt(decodable, release)),
+    }),
+    versions: Object.fromEntries(versions) as StoredResource["versions"],
+    ...(fact.subresources.length > 0 && {
+      subresources: fact.subresources.map((subresource) => compileSubresource(subresource, fact)),
+    }),
+  };
+}
+
+function compileVersion(fact: FactResource, version: string, selectors: FactSelectors): StoredVersion {
+  const { defaultOn, gate, verbs, lifecycle, lifecycleChanges } = fact.versions[version] as FactVersion;
+  const states = { true: "on", false: "off", undefined: undefined } as const;
+  const fieldSelectors = compileSelectors(fact, version, selectors);
+  const aliases = selectors.resources.find((selector) => isSelectorOf(selector, fact, version))?.aliases;
+  return {
+    kind: fact.kind[version] as string,
+    served: changePoints((release) => states[`${defaultOn[release]}` as keyof typeof states]),
+    ...(gate !== undefined && { gate }),
+    ...(verbs.join() !== ALL_VERBS.join() && { verbs }),
+    ...(lifecycle && { lifecycle: compileLifecycle(lifecycle, lifecycleChanges) }),
+    ...(fieldSelectors.length > 0 && { fieldSelectors }),
+    ...(aliases && { fieldSelectorAliases: aliases }),
+  };
+}
+
+/** The facts' change points leave out what never changes: when the version was introduced. */
+function compileLifecycle(
+  lifecycle: StoredLifecycle,
+  changes: ByRelease<StoredLifecycle> | undefined,
+): ChangePoints<StoredLifecycle> {
+  if (changes === undefined) return [[FIRST, lifecycle]];
+  const introduced = lifecycle.introduced === undefined ? {} : { introduced: lifecycle.introduced };
+  return RELEASES.flatMap((release) => (changes[release] ? [[release, { ...introduced, ...changes[release] }]] : []));
+}
+
+function compileSelectors(
+  fact: FactResource,
+  version: string,
+  { resources, changes }: FactSelectors,
+): ChangePoints<StoredFieldSelectors> {
+  const known = resources.find((selector) => isSelectorOf(selector, fact, version));
+  // A version the selector facts do not describe answers errors like the other versions of its resource.
+  const described =
+    known ?? resources.find(({ group, resource }) => group === fact.group && resource === fact.resource);
+  const errorStyle = ERROR_STYLES[described?.error ?? ""] ?? "label";
+  const key = `${fact.group === "" ? "" : `${fact.group}/`}${version}/${fact.resource}`;
+  const points = changes[key] ?? (known ? [[FIRST, known.fields] as [ReleaseName, string[]]] : []);
+  const compiled = points.map(([release, labels]): [ReleaseName, StoredFieldSelectors | null] => {
+    return [release, labels.join() === "metadata.name,metadata.namespace" ? null : { labels, errorStyle }];
+  });
+  return compiled.some(([, value]) => value !== null) ? compiled : [];
+}
+
+function isSelectorOf(selector: FactSelector, fact: FactResource, version: string): boolean {
+  return selector.group === fact.group && selector.resource === fact.resource && selector.version === version;
+}
+
+function compileSubresource(fact: FactSubresource, parent: FactResource): StoredSubresource {
+  const versions = Object.entries(fact.versions);
+  const gate = versions.find(([, version]) => version.gate !== undefined)?.[1].gate;
+  const isAsParent =
+    versions.length === Object.keys(parent.versions).length &&
+    versions.every(([name, { since, until }]) => {
+      const own = parent.versions[name];
+      return own?.since === since && own.until === until;
+    });
+  const present = versions.map(([name, range]) => [
+    name,
+    changePoints((release) => isInRange(range, release) || undefined),
+  ]);
+  return {
+    name: fact.name,
+    verbs: fact.verbs,
+    responseKind: fact.responseKind,
+    ...(gate !== undefined && { gate }),
+    ...(!isAsParent && { present: Object.fromEntries(present) as NonNullable<StoredSubresource["present"]> }),
+  };
+}
+
+function isInRange({ since, until }: Range, release: ReleaseName): boolean {
+  return release >= since.replace("<=", "") && (until === null || release <= until);
+}
+
+function compileTables(facts: FactTables, { resources }: FactResources): StoredTables {
+  const kindOf = (name: string): string => {
+    const resource = resources.find(
+      ({ group, resource }) => name === (group === "" ? resource : `${resource}.${group}`),
+    );
+    if (resource === undefined) throw new Error(`no resource is named ${name}`);
+    return `${resource.group}/${Object.values(resource.kind)[0]}`;
+  };
+  const kinds: Record<string, ChangePoints<readonly StoredColumn[]>> = {};
+  for (const { group, kind, columns } of facts.kinds) kinds[`${group}/${kind}`] = [[FIRST, columns.map(compileColumn)]];
+  for (const [key, changes] of Object.entries(facts.columnChanges)) {
+    const described = facts.kinds.find(({ group, kind }) => `${group}/${kind}` === key)?.columns ?? [];
+    const withCell = ([name, type, format, priority]: [string, string, string, number]): StoredColumn => {
+      const cell = described.find((column) => column.name === name)?.cell ?? "";
+      return compileColumn({ name, type, format, priority, cell });
+    };
+    kinds[key] = changes.map(([release, columns]) => [release, columns && columns.map(withCell)]);
+  }
+  // Both groups' events are printed as one type, whose field names are the core group's.
+  kinds["events.k8s.io/Event"] = (kinds["/Event"] ?? []).map(([release, columns]) => [
+    release,
+    columns && columns.map(([name, type, format, priority]) => [name, type, format, priority] as const),
+  ]);
+  // Columns may be described for a kind whose handler does not use them.
+  for (const { group, kind } of facts.default.resources) delete kinds[`${group}/${kind}`];
+  return {
+    defaultColumns: facts.default.columns.map(compileColumn),
+    none: facts.noTable.resources.map(kindOf),
+    kinds: Object.fromEntries(Object.entries(kinds).sort(([left], [right]) => (left < right ? -1 : 1))),
+  };
+}
+
+/** Only cells that are data are kept: a field, or the age of one. All others are rules that take code. */
+function compileColumn({ name, type, format = "", priority, cell }: FactColumn): StoredColumn {
+  const pattern = /^(?<age>age of )?(?<path>[a-zA-Z]+(?:\.[a-zA-Z]+)*)(?: as RFC 3339 UTC)?$/;
+  const match = pattern.exec(cell)?.groups;
+  if (match?.["path"] === undefined) return [name, type, format, priority];
+  const plain: StoredColumn = [name, type, format, priority, match["path"]];
+  return match["age"] === undefined ? plain : [name, type, format, priority, match["path"], "age"];
+}
+
+function compileSchemas(facts: FactSchemas): StoredSchemas {
+  const types = Object.keys(facts.types);
+  const typePositions = new Map(types.map((name, position) => [name, position]));
+  const positionOf = (name: string): number => {
+    const position = typePositions.get(name);
+    if (position === undefined) throw new Error(`no type is named ${name}`);
+    return position;
+  };
+  const names = createInterner<string>();
+  const fields = createInterner<StoredField>();
+  const internField = ({ ref, items, map, patchStrategy, ...rest }: FactField): number => {
+    const inner = items ?? map;
+    return fields.intern({
+      ...rest,
+      ...(ref !== undefined && { ref: positionOf(ref) }),
+      ...(inner !== undefined && { items: internField(inner) }),
+      ...(patchStrategy !== undefined && { patchStrategy: patchStrategy.split(",") }),
+    });
+  };
+  const compileType = (fact: FactType): StoredType => {
+    const isStruct = fact.fields !== undefined || (fact.type === "object" && !fact.preserveUnknown);
+    if (!isStruct) return { scalar: compileScalar(fact) };
+    const pairs = Object.entries(fact.fields ?? {}).flatMap(([name, field]) => [
+      names.intern(name),
+      internField(field),
+    ]);
+    return { fields: pairs, ...(fact.mapType && { mapType: fact.mapType }) };
+  };
+  const variants = types.map((name) =>
+    (facts.types[name] ?? []).map(([release, type]) => [release, type && compileType(type)] as const),
+  );
+  const kinds: Record<string, number[]> = {};
+  for (const [gvk, type] of Object.entries(facts.gvk)) {
+    (kinds[gvk.slice(0, gvk.lastIndexOf("/"))] ??= []).push(positionOf(type));
+  }
+  const sharedKinds = Object.fromEntries(
+    Object.entries(facts.shared).map(([kind, { ref }]) => [kind, positionOf(ref)]),
+  );
+  const sharedIn = sharedGroupVersions(facts);
+  return {
+    prefixes: facts.prefixes,
+    names: names.values,
+    types,
+    fields: fields.values,
+    variants,
+    kinds,
+    sharedKinds,
+    sharedIn,
+  };
+}
+
+function compileScalar({
+  type,
+  format,
+  quantity,
+  intOrString,
+  embeddedResource,
+  preserveUnknown,
+}: FactType): StoredField {
+  return {
+    ...(type !== undefined && type !== "object" && { type }),
+    ...(format !== undefined && { format }),
+    ...(quantity && { quantity }),
+    ...(intOrString && { intOrString }),
+    ...(embeddedResource && { embeddedResource }),
+    ...(preserveUnknown && { preserveUnknown }),
+  };
+}
+
+function sharedGroupVersions({ shared }: FactSchemas): Record<string, [ReleaseName, ReleaseName]> {
+  const lists = Object.values(shared).map(({ groupVersions }) => groupVersions);
+  if (new Set(lists.map((list) => JSON.stringify(list))).size > 1)
+    throw new Error("shared kinds differ in where they are");
+  return Object.fromEntries(
+    Object.entries(lists[0] ?? {}).map(([groupVersion, range]) => [
+      groupVersion,
+      range === "all" ? [FIRST, LAST] : range,
+    ]),
+  );
+}
+
+function createInterner<Value>(): { readonly values: Value[]; intern(value: Value): number } {
+  const values: Value[] = [];
+  const positions = new Map<string, number>();
+  const intern = (value: Value): number => {
+    const key = JSON.stringify(value);
+    const known = positions.get(key);
+    if (known !== undefined) return known;
+    positions.set(key, values.push(value) - 1);
+    return values.length - 1;
+  };
+  return { values, intern };
+}
+
+function factAt<Value extends readonly unknown[]>(
+  fact: Value | ByRelease<Value>,
+  release: ReleaseName,
+): Value | undefined {
+  return Array.isArray(fact) ? (fact as unknown as Value) : (fact as ByRelease<Value>)[release];
+}
+
+function changePoints<Value>(at: (release: ReleaseName) => Value | undefined): ChangePoints<Value> {
+  const points: [ReleaseName, Value | null][] = [];
+  let last = "null";
+  for (const release of RELEASES) {
+    const value = at(release) ?? null;
+    const text = JSON.stringify(value);
+    if (text !== last) points.push([release, value]);
+    last = text;
+  }
+  return points;
+}

@@ -1,0 +1,27 @@
+/** Chance, as everything in this code base sees it: seeded in the simulator, the system's in production. */
+export interface Random {
+  /** A float in [0, 1). */
+  float(): number;
+  /** `length` unpredictable bytes (in the simulator: predictable from the seed). */
+  bytes(length: number): Uint8Array;
+}
+
+/** An integer in [0, bound). */
+export function randomInteger(random: Random, bound: number): number {
+  return Math.floor(random.float() * bound);
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** A version 4 UUID. */
+export function randomUuid(random: Random): string {
+  const bytes = random.bytes(16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  let text = "";
+  for (let index = 0; index < 16; index++) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) text += "-";
+    text += HEX[bytes[index]!]!;
+  }
+  return text;
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+
+import { openCatalogue } from "./catalogue.ts";
+import type { Catalogue, CatalogueOptions } from "./catalogue.ts";
+import { catalogueGateNames } from "./feature-gates.ts";
+import { DEFAULT_RELEASE, isReleaseName, RELEASES } from "./release.ts";
+import type { ReleaseName } from "./release.ts";
+import { parseRuntimeConfig } from "./runtime-config.ts";
+import { storageVersionHash } from "./storage-version-hash.ts";
+import { tableColumns } from "./table-columns.ts";
+
+function open(release: ReleaseName, flags = "", more: Partial<CatalogueOptions> = {}): Catalogue {
+  return openCatalogue({ release, runtimeConfig: parseRuntimeConfig(flags), ...more });
+}
+
+function versionsOf(catalogue: Catalogue, group: string, resource: string): readonly string[] {
+  return catalogue.resource(group, resource)?.versions.map(({ version }) => version) ?? [];
+}
+
+describe("a release", () => {
+  test("is named by its minor version", () => {
+    expect(RELEASES).toHaveLength(10);
+    expect(isReleaseName(DEFAULT_RELEASE)).toBe(true);
+    expect(isReleaseName("1.27")).toBe(false);
+    expect(isReleaseName("constructor")).toBe(false);
+    expect(open("1.36").release).toEqual({ name: "1.36", major: "1", minor: "36", gitVersion: "v1.36.4" });
+  });
+
+  test("stores a resource in the version it has chosen, whichever versions it serves", () => {
+    const at = (release: ReleaseName): string | undefined =>
+      open(release).resource("storage.k8s.io", "volumeattributesclasses")?.storageVersion;
+    expect(at("1.35")).toBe("storage.k8s.io/v1beta1");
+    expect(at("1.36")).toBe("storage.k8s.io/v1");
+    expect(open("1.36").resource("events.k8s.io", "events")).toMatchObject({
+      storageVersion: "v1",
+      storagePrefix: "events",
+    });
+    expect(open("1.36").resource("", "services")?.storagePrefix).toBe("services/specs");
+    expect(open("1.36").resource("", "bindings")).toMatchObject({
+      storageVersion: undefined,
+      storagePrefix: undefined,
+    });
+  });
+
+  test("accepts the field labels of its time", () => {
+    const services = (release: ReleaseName) => open(release).resource("", "services")?.versions[0];
+    expect(services("1.30")).toMatchObject({ fieldSelectorErrorStyle: "default" });
+    expect(services("1.30")?.fieldSelectors).not.toContain("spec.type");
+    expect(services("1.31")).toMatchObject({ fieldSelectorErrorStyle: "label" });
+    expect(services("1.31")?.fieldSelectors).toContain("spec.type");
+    expect(open("1.36").resource("batch", "jobs")?.versions[0]?.fieldSelectorErrorStyle).toBe("quoted-label");
+  });
+
+  test("warns of deprecation from the release that decided it", () => {
+    const endpoints = (release: ReleaseName) => open(release).resource("", "endpoints")?.versions[0]?.lifecycle;
+    expect(endpoints("1.32")).toEqual({ introduced: "1.0" });
+    expect(endpoints("1.33")).toMatchObject({ introduced: "1.0", deprecated: "1.33" });
+  });
+
+  test("a subresource answers in the version of the request unless its kind is of another group", () => {
+    const scale = open("1.36").resource("apps", "deployments")?.versions[0]?.subresources;
+    expect(scale?.map(({ responseKind }) => responseKind)).toEqual([
+      { group: "autoscaling", version: "v1", kind: "Scale" },
+      { group: "apps", version: "v1", kind: "Deployment" },
+    ]);
+  });
+
+  test("has no table for what is never listed, and the default one for kinds without columns", () => {
+    expect(tableColumns("1.36", "", "Binding")).toEqual([]);
+    expect(tableColumns("1.36", "example.com", "toString").map(({ name }) => name)).toEqual(["Name", "Created At"]);
+    expect(tableColumns("1.29", "batch", "Job").map(({ name }) => name)).not.toContain("Status");
+    expect(tableColumns("1.30", "batch", "Job").map(({ name }) => name)).toContain("Status");
+  });
+});
+
+describe("flags", () => {
+  test("a beta version is off until it is asked for", () => {
+    expect(versionsOf(open("1.36"), "coordination.k8s.io", "leasecandidates")).toEqual([]);
+    expect(versionsOf(open("1.36", "api/beta=true"), "coordination.k8s.io", "leasecandidates")).toEqual(["v1beta1"]);
+    expect(versionsOf(open("1.36", "api/all=true"), "coordination.k8s.io", "leasecandidates")).toEqual([
+      "v1beta1",
+      "v1alpha2",
+    ]);
+  });
+
+  test("a group without a served version is not there", () => {
+    const names = open("1.36", "batch/v1=false").groups.map(({ name }) => name);
+    expect(names).not.toContain("batch");
+    expect(names[0]).toBe("");
+  });
+
+  test("one resource can be on in a group version that is off, and the group then has that version", () => {
+    const catalogue = open("1.36", "batch/v1=false,batch/v1/jobs=true");
+    const batch = catalogue.groups.find(({ name }) => name === "batch");
+    expect(batch).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
+    expect(batch?.resources.map(({ resource }) => resource)).toEqual(["jobs"]);
+  });
+
+  test("the preferred version is the first that is served", () => {
+    const autoscaling = open("1.36", "autoscaling/v2=false").groups.find(({ name }) => name === "autoscaling");
+    expect(autoscaling).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
+  });
+
+  test("a version the release still decodes but no longer serves may be named, to no effect", () => {
+    expect(open("1.36", "apps/v1beta1=true").groups.find(({ name }) => name === "apps")?.versions).toEqual(["v1"]);
+    expect(() => open("1.36", "apps/v9=true")).toThrow(/apps\/v9, which has not been registered/);
+    expect(() => open("1.36", "lifecycle.k8s.io/v1alpha1=true")).toThrow(/unknown api groups: lifecycle\.k8s\.io/);
+    expect(() => open("1.37", "lifecycle.k8s.io/v1alpha1=true")).not.toThrow();
+  });
+
+  test("a gated resource needs its group version and its gate", () => {
+    const gate = { featureGates: new Map([["StorageVersionMigrator", true]]) };
+    const group = "storagemigration.k8s.io";
+    const flag = `${group}/v1beta1=true`;
+    expect(versionsOf(open("1.36", flag), group, "storageversionmigrations")).toEqual([]);
+    expect(versionsOf(open("1.36", "", gate), group, "storageversionmigrations")).toEqual([]);
+    expect(versionsOf(open("1.36", flag, gate), group, "storageversionmigrations")).toEqual(["v1beta1"]);
+    expect(versionsOf(open("1.37"), group, "storageversionmigrations")).toEqual(["v1"]);
+  });
+
+  test("a gate decides about a subresource", () => {
+    const hasResize = (release: ReleaseName, gates: [string, boolean][] = []): boolean | undefined => {
+      const pods = openCatalogue({ release, featureGates: new Map(gates) }).resource("", "pods");
+      return pods?.versions[0]?.subresources.some(({ name }) => name === "resize");
+    };
+    expect(hasResize("1.32")).toBe(false);
+    expect(hasResize("1.33")).toBe(true);
+    expect(hasResize("1.32", [["InPlacePodVerticalScaling", true]])).toBe(true);
+    expect(hasResize("1.31", [["InPlacePodVerticalScaling", true]])).toBe(false);
+    expect(hasResize("1.32", [["AllAlpha", true]])).toBe(true);
+    expect(hasResize("1.33", [["AllBeta", false]])).toBe(false);
+    expect(
+      hasResize("1.33", [
+        ["AllBeta", false],
+        ["InPlacePodVerticalScaling", true],
+      ]),
+    ).toBe(true);
+  });
+
+  test("a gate the release does not have is an error", () => {
+    expect(() => openCatalogue({ release: "1.34", featureGates: new Map([["GenericWorkload", true]]) })).toThrow(
+      "Release 1.34 has no feature gate named GenericWorkload that decides about a resource.",
+    );
+    expect(catalogueGateNames("1.34").has("GenericWorkload")).toBe(false);
+    expect(catalogueGateNames("1.35").has("GenericWorkload")).toBe(true);
+  });
+
+  test("our extension changes a default, which runtime config still overrides", () => {
+    const group = "internal.apiserver.k8s.io";
+    const storageVersions = (flags: string, extensions: boolean) =>
+      versionsOf(open("1.28", flags, { extensions }), group, "storageversions");
+    expect(storageVersions("", true)).toEqual(["v1alpha1"]);
+    expect(storageVersions("", false)).toEqual([]);
+    expect(storageVersions(`${group}/v1alpha1=false`, true)).toEqual([]);
+    expect(storageVersions(`${group}/v1alpha1=true`, false)).toEqual(["v1alpha1"]);
+  });
+});
+
+test("the storage version hash is that of group, version and kind, with an empty core group", () => {
+  expect(storageVersionHash("", "v1", "Pod")).toBe("xPOwRZ+Yhw8=");
+  expect(storageVersionHash("", "v1", "Event")).toBe("r2yiGXH7wu8=");
+  expect(storageVersionHash("apps", "v1", "Deployment")).toBe("8aSe+NMegvE=");
+  expect(storageVersionHash("apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition")).toBe("jfWCUB31mvA=");
+});

@@ -1,0 +1,46 @@
+/**
+ * Reads the catalogue's data. This is the only module that knows where the files are: beside it in the
+ * sources, and at the same relative path beside the bundle.
+ *
+ * `decoded` is the one module-level memo allowed here: what it holds is derived from files that ship
+ * with the code, is never changed once decoded, and is shared by all servers of the process.
+ */
+import { readFileSync } from "node:fs";
+import { brotliDecompressSync } from "node:zlib";
+
+import type { StoredResources, StoredSchemas, StoredTables } from "./stored-format.ts";
+
+const decoded = new Map<string, unknown>();
+
+export function decodedOnce<Value>(key: string, decode: () => Value): Value {
+  if (!decoded.has(key)) decoded.set(key, decode());
+  return decoded.get(key) as Value;
+}
+
+export function storedResources(): StoredResources {
+  return decodedOnce("resources", () =>
+    deepFreeze(JSON.parse(readData("resources.json").toString()) as StoredResources),
+  );
+}
+
+export function storedTables(): StoredTables {
+  return decodedOnce("tables", () => deepFreeze(JSON.parse(readData("tables.json").toString()) as StoredTables));
+}
+
+/** Not frozen, because freezing all of it costs more than decoding it: callers hand on frozen copies only. */
+export function storedSchemas(): StoredSchemas {
+  return decodedOnce(
+    "schemas",
+    () => JSON.parse(brotliDecompressSync(readData("schemas.json.br")).toString()) as StoredSchemas,
+  );
+}
+
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}
+
+function readData(file: string): Buffer {
+  return readFileSync(new URL(`./data/${file}`, import.meta.url));
+}

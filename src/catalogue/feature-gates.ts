@@ -1,0 +1,46 @@
+/** The feature gates that decide whether a resource exists. Gates of other features are not the catalogue's. */
+import { storedResources } from "./data-files.ts";
+import { valueAt } from "./release.ts";
+import type { ReleaseName } from "./release.ts";
+import type { StoredGateState } from "./stored-format.ts";
+
+/** Gates that turn all gates of a stage on or off, with the stage. A gate named on its own wins over them. */
+const STAGE_GATES: ReadonlyMap<string, string> = new Map([
+  ["AllAlpha", "Alpha"],
+  ["AllBeta", "Beta"],
+]);
+
+/** The names `resolveFeatureGates` accepts for a release, for callers that share one flag with other features. */
+export function catalogueGateNames(release: ReleaseName): ReadonlySet<string> {
+  return new Set([...STAGE_GATES.keys(), ...gateStates(release).keys()]);
+}
+
+/** The state of every gate of the release after the overrides. Throws when an override names no gate of it. */
+export function resolveFeatureGates(
+  release: ReleaseName,
+  overrides: ReadonlyMap<string, boolean>,
+): ReadonlyMap<string, boolean> {
+  const states = gateStates(release);
+  const unknown = [...overrides.keys()].filter((name) => !STAGE_GATES.has(name) && !states.has(name));
+  if (unknown.length > 0) {
+    throw new Error(
+      `Release ${release} has no feature gate named ${unknown.join(", ")} that decides about a resource.`,
+    );
+  }
+  const resolved = new Map<string, boolean>();
+  for (const [name, state] of states) {
+    const stageGate = [...STAGE_GATES].find(([, stage]) => stage === state.stage)?.[0];
+    const byStage = stageGate === undefined ? undefined : overrides.get(stageGate);
+    resolved.set(name, overrides.get(name) ?? byStage ?? state.on);
+  }
+  return resolved;
+}
+
+function gateStates(release: ReleaseName): ReadonlyMap<string, StoredGateState> {
+  const states = new Map<string, StoredGateState>();
+  for (const [name, points] of Object.entries(storedResources().gates)) {
+    const state = valueAt(points, release);
+    if (state !== undefined) states.set(name, state);
+  }
+  return states;
+}

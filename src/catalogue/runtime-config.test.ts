@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+
+import { checkRuntimeConfig, parseRuntimeConfig, runtimeConfigState } from "./runtime-config.ts";
+
+const jobs = { group: "batch", version: "v1", resource: "jobs" };
+const betaJobs = { ...jobs, version: "v1beta1" };
+const pods = { group: "", version: "v1", resource: "pods" };
+
+function stateOf(text: string, target: typeof jobs): boolean | undefined {
+  return runtimeConfigState(parseRuntimeConfig(text), target);
+}
+
+describe("runtime config", () => {
+  test("says nothing when it is empty", () => {
+    expect(stateOf("", jobs)).toBeUndefined();
+    expect(runtimeConfigState(parseRuntimeConfig([]), jobs)).toBeUndefined();
+  });
+
+  test.each([
+    ["api/all=false,api/beta=true", jobs, false],
+    ["api/all=false,api/beta=true", betaJobs, true],
+    ["api/alpha=true", betaJobs, undefined],
+    ["api/ga=false", pods, false],
+    ["api/ga=false,v1=true", pods, true],
+    ["api/ga=false,/v1=true", pods, true],
+    ["batch/v1=false,batch/v1/jobs=true", jobs, true],
+    ["batch/v1/jobs=true,batch/v1=false", jobs, true],
+    ["batch/v1/jobs=false,batch/v1=true,api/all=true", jobs, false],
+    ["batch/v1beta1/jobs=true", jobs, undefined],
+    ["/v1/pods=false", pods, false],
+  ])("%s decides by the most specific statement", (text, target, expected) => {
+    expect(stateOf(text, target)).toBe(expected);
+  });
+
+  test("a key alone means true, and the flag's spellings of booleans are taken", () => {
+    expect(stateOf("batch/v1", jobs)).toBe(true);
+    expect(stateOf("batch/v1=F", jobs)).toBe(false);
+    expect(stateOf(" batch/v1 = 1 ", jobs)).toBe(true);
+  });
+
+  test("a later pair for the same key wins, also across several flags", () => {
+    expect(runtimeConfigState(parseRuntimeConfig(["batch/v1=true", "batch/v1=false"]), jobs)).toBe(false);
+  });
+
+  test.each([
+    ["batch=true", /neither group\/version nor/],
+    ["a/b/c/d=true", /neither group\/version nor/],
+    ["batch/=true", /neither group\/version nor/],
+    ["batch/v1/=true", /neither group\/version nor/],
+    ["=true", /neither group\/version nor/],
+    ["batch/v1=maybe", /neither true nor false/],
+    ["api/all=maybe", /neither true nor false/],
+    ["batch/v1/Jobs=true", /lowercase plural/],
+    ["api/all=false", /leaves nothing to serve/],
+  ])("%s is refused with one sentence", (text, sentence) => {
+    expect(() => parseRuntimeConfig(text)).toThrow(sentence);
+  });
+
+  test("a group nobody knows and a version its group does not know are errors", () => {
+    const known = new Set(["v1", "batch/v1"]);
+    expect(() => checkRuntimeConfig(parseRuntimeConfig("example.com/v1=true"), known)).toThrow(
+      /unknown api groups: example\.com/,
+    );
+    expect(() => checkRuntimeConfig(parseRuntimeConfig("api/v1=true"), known)).toThrow(/unknown api groups: api/);
+    expect(() => checkRuntimeConfig(parseRuntimeConfig("batch/v9/jobs=true"), known)).toThrow(
+      /batch\/v9, which has not been/,
+    );
+    expect(() => checkRuntimeConfig(parseRuntimeConfig("v2=true"), known)).toThrow(/group version v2/);
+  });
+
+  test("a resource nobody knows in a known group version is let through", () => {
+    expect(() =>
+      checkRuntimeConfig(parseRuntimeConfig("batch/v1/unheardof=true"), new Set(["batch/v1"])),
+    ).not.toThrow();
+  });
+});

@@ -1,0 +1,133 @@
+/**
+ * `--runtime-config`: which group versions and resources are on. The most specific statement wins:
+ * api/all, then api/ga, api/beta or api/alpha, then a group version, then a resource of a group version.
+ */
+export interface RuntimeConfig {
+  /** By "api/all", "api/ga", "api/beta", "api/alpha". */
+  readonly classes: ReadonlyMap<VersionClassKey, boolean>;
+  /** By group version, such as "batch/v1", or "v1" for the core group. */
+  readonly groupVersions: ReadonlyMap<string, boolean>;
+  /** By group version and resource, such as "batch/v1/jobs". */
+  readonly resources: ReadonlyMap<string, boolean>;
+}
+
+type VersionClassKey = "api/all" | "api/ga" | "api/beta" | "api/alpha";
+
+const VERSION_CLASSES: Readonly<Record<VersionClassKey, RegExp>> = {
+  "api/all": /^/,
+  "api/ga": /^v\d+$/,
+  "api/beta": /^v\d+beta\d+$/,
+  "api/alpha": /^v\d+alpha\d+$/,
+};
+
+/** The spellings kube-apiserver's flag takes for the two values. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...["", "1", "t", "T", "TRUE", "true", "True"].map((text) => [text, true] as const),
+  ...["0", "f", "F", "FALSE", "false", "False"].map((text) => [text, false] as const),
+]);
+
+export const EMPTY_RUNTIME_CONFIG: RuntimeConfig = Object.freeze({
+  classes: new Map(),
+  groupVersions: new Map(),
+  resources: new Map(),
+});
+
+/** Takes comma-separated `key=value` pairs; a later pair for the same key wins; a key alone means true. */
+export function parseRuntimeConfig(text: string | readonly string[]): RuntimeConfig {
+  const classes = new Map<VersionClassKey, boolean>();
+  const groupVersions = new Map<string, boolean>();
+  const resources = new Map<string, boolean>();
+  for (const [key, value] of splitPairs(text)) {
+    if (isVersionClassKey(key)) {
+      classes.set(key, parseValue(key, value));
+      continue;
+    }
+    const path = parseKey(key);
+    if (path.resource === undefined) groupVersions.set(path.groupVersion, parseValue(key, value));
+    else resources.set(`${path.groupVersion}/${path.resource}`, parseValue(key, value));
+  }
+  if (classes.get("api/all") === false && classes.size + groupVersions.size + resources.size === 1) {
+    throw new Error("The runtime config api/all=false alone leaves nothing to serve.");
+  }
+  return { classes, groupVersions, resources };
+}
+
+/** What the config says about a resource of a group version, or undefined when it says nothing. */
+export function runtimeConfigState(
+  config: RuntimeConfig,
+  target: { readonly group: string; readonly version: string; readonly resource: string },
+): boolean | undefined {
+  const groupVersion = target.group === "" ? target.version : `${target.group}/${target.version}`;
+  const byResource = config.resources.get(`${groupVersion}/${target.resource}`);
+  return byResource ?? config.groupVersions.get(groupVersion) ?? versionClassState(config, target.version);
+}
+
+/**
+ * Throws when the config names a group or a version the release does not know. A resource nobody knows
+ * in a known group version is let through, as kubernetes resourceconfig/helpers.go does.
+ */
+export function checkRuntimeConfig(config: RuntimeConfig, known: ReadonlySet<string>): void {
+  const knownGroups = new Set([...known].map(groupOf));
+  const named = new Set([...config.groupVersions.keys(), ...[...config.resources.keys()].map(parentOf)]);
+  const unknownGroups = [...new Set([...named].map(groupOf))].filter((group) => !knownGroups.has(group));
+  if (unknownGroups.length > 0)
+    throw new Error(`The runtime config names unknown api groups: ${unknownGroups.join(",")}.`);
+  for (const groupVersion of named) {
+    if (!known.has(groupVersion)) {
+      throw new Error(`The runtime config names group version ${groupVersion}, which has not been registered.`);
+    }
+  }
+}
+
+function versionClassState(config: RuntimeConfig, version: string): boolean | undefined {
+  let state: boolean | undefined;
+  for (const key of Object.keys(VERSION_CLASSES) as VersionClassKey[]) {
+    if (VERSION_CLASSES[key].test(version)) state = config.classes.get(key) ?? state;
+  }
+  return state;
+}
+
+function splitPairs(text: string | readonly string[]): [key: string, value: string][] {
+  const parts = (typeof text === "string" ? [text] : text).flatMap((part) => part.split(","));
+  const trimmed = parts.map((part) => part.trim()).filter((part) => part !== "");
+  return trimmed.map((pair) => {
+    const equals = pair.indexOf("=");
+    if (equals === -1) return [pair, ""];
+    return [pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()];
+  });
+}
+
+function isVersionClassKey(key: string): key is VersionClassKey {
+  return Object.hasOwn(VERSION_CLASSES, key);
+}
+
+// DIFFERS: the core group's version may be written "v1", as kube-apiserver's flag help promises but its check refuses.
+function parseKey(key: string): { groupVersion: string; resource: string | undefined } {
+  const tokens = key.split("/");
+  if (tokens.length === 1 && VERSION_CLASSES["api/ga"].test(key)) tokens.unshift("");
+  const [group, version, resource] = tokens;
+  if (group === undefined || version === undefined || version === "" || resource === "" || tokens.length > 3) {
+    throw new Error(
+      `The runtime config key ${JSON.stringify(key)} is neither group/version nor group/version/resource.`,
+    );
+  }
+  if (resource !== undefined && resource !== resource.toLowerCase()) {
+    throw new Error(`The runtime config key ${key} must name the resource in lowercase plural, not ${resource}.`);
+  }
+  return { groupVersion: group === "" ? version : `${group}/${version}`, resource };
+}
+
+function parseValue(key: string, value: string): boolean {
+  const parsed = BOOLEANS.get(value);
+  if (parsed === undefined) throw new Error(`The runtime config value ${key}=${value} is neither true nor false.`);
+  return parsed;
+}
+
+function groupOf(groupVersion: string): string {
+  const slash = groupVersion.indexOf("/");
+  return slash === -1 ? "" : groupVersion.slice(0, slash);
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}

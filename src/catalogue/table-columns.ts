@@ -1,0 +1,35 @@
+import { storedTables } from "./data-files.ts";
+import { valueAt } from "./release.ts";
+import type { ReleaseName } from "./release.ts";
+import type { StoredColumn } from "./stored-format.ts";
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  /** "" when the column has none. */
+  readonly format: string;
+  readonly priority: number;
+  /** What the cell shows, where that is a plain field or the age of one; undefined where it takes code. */
+  readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
+}
+
+/**
+ * The columns of a kind's table. A kind without columns of its own has the default ones; a kind that is
+ * never listed (reviews, bindings) has none.
+ */
+export function tableColumns(release: ReleaseName, group: string, kind: string): readonly TableColumn[] {
+  const key = `${group}/${kind}`;
+  return storedColumns(release, key).map(toTableColumn);
+}
+
+function storedColumns(release: ReleaseName, key: string): readonly StoredColumn[] {
+  const tables = storedTables();
+  if (tables.none.includes(key)) return [];
+  const points = Object.hasOwn(tables.kinds, key) ? tables.kinds[key] : undefined;
+  return (points && valueAt(points, release)) ?? tables.defaultColumns;
+}
+
+function toTableColumn([name, type, format, priority, path, as]: StoredColumn): TableColumn {
+  const cell = path === undefined ? undefined : Object.freeze({ path, as: as ?? ("text" as const) });
+  return Object.freeze({ name, type, format, priority, cell });
+}

@@ -1,0 +1,22 @@
+import type { ApiRequest, ApiResponse } from "./message.ts";
+
+export type Handler<Req> = (request: Req) => Promise<ApiResponse>;
+
+/** A filter says what it needs of a request and what it adds to it; a misordered chain does not compile. */
+export type Filter<In, Out extends In = In> = (next: Handler<Out>) => Handler<In>;
+
+export interface Chain<First, Last> {
+  through<Next extends Last>(filter: Filter<Last, Next>): Chain<First, Next>;
+  to(handler: Handler<Last>): Handler<First>;
+}
+
+export function chain<Req extends ApiRequest>(): Chain<Req, Req> {
+  return link((handler) => handler);
+}
+
+function link<First, Last>(wrap: (handler: Handler<Last>) => Handler<First>): Chain<First, Last> {
+  return {
+    through: (filter) => link((handler) => wrap(filter(handler))),
+    to: wrap,
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * HTTP messages as the whole server sees them: plain values that a socket, an in-process client or a
+ * simulated network can make. Bodies are bytes where they can be; a stream is only what has no end yet.
+ */
+export interface ApiRequest {
+  /** Upper case, as sent. */
+  readonly method: string;
+  /** The path as sent (still percent-encoded), without the query. */
+  readonly path: string;
+  /** What follows the `?`, still encoded; empty when there is none. */
+  readonly rawQuery: string;
+  readonly headers: RequestHeaders;
+  readonly body: RequestBody;
+  readonly connection: ConnectionInfo;
+  /** Aborts when the client is gone, or when a deadline filter says so. */
+  readonly signal: AbortSignal;
+}
+
+/** Keys are lower case. A header sent more than once is joined with ", " except `set-cookie`-like lists. */
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface RequestBody {
+  /**
+   * The whole body. Rejects with a `BodyTooLargeError` as soon as more than `limitBytes` have been
+   * announced or have arrived; the rest is not read. May be called once.
+   */
+  read(limitBytes: number): Promise<Buffer>;
+}
+
+export class BodyTooLargeError extends Error {
+  override readonly name = "BodyTooLargeError";
+}
+
+export interface ConnectionInfo {
+  readonly protocol: "http/1.1" | "h2" | "in-process";
+  readonly remoteAddress: string;
+  /** DER of the verified client certificate chain's leaf, when the client presented one. */
+  readonly clientCertificate: Buffer | undefined;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: ResponseBody;
+}
+
+/** Keys are lower case. */
+export type ResponseHeaders = Record<string, string | string[]>;
+
+export type ResponseBody =
+  | { readonly kind: "none" }
+  /** Written in order without being copied together; the transport adds content-length. */
+  | { readonly kind: "bytes"; readonly chunks: readonly Buffer[] }
+  /** The transport sends the headers at once, then calls `open` exactly once, also when the client has gone. */
+  | { readonly kind: "stream"; readonly open: (sink: StreamSink) => void };
+
+/** Where a streaming response writes. All calls after `end` or after the client has gone are harmless. */
+export interface StreamSink {
+  /** Always accepts; false means the transport holds more than its mark and `onDrain` will be called. */
+  write(frame: Frame): boolean;
+  /** Bytes accepted by `write` that the client has not taken yet: how slow the reader is. */
+  bufferedBytes(): number;
+  onDrain(callback: () => void): void;
+  /** Called once when the client has gone or the stream has ended, whoever came first. */
+  onClose(callback: () => void): void;
+  /** Ends the response cleanly. */
+  end(): void;
+  /** Breaks the connection or stream: the reader must not take what it has for complete. */
+  abort(): void;
+}
+
+/**
+ * One piece of a stream that may go to many readers. The transport may keep its own framing of it
+ * here (HTTP/1.1 chunk), so that framing, too, happens once however many readers there are.
+ */
+export interface Frame {
+  readonly bytes: Buffer;
+  chunked?: Buffer;
+}
+
+export const NO_BODY: ResponseBody = { kind: "none" };
+
+export function bytesBody(...chunks: Buffer[]): ResponseBody {
+  return { kind: "bytes", chunks };
+}
+
+/** The header's value; of one sent several times, all values joined. */
+export function headerValue(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}

@@ -1,0 +1,64 @@
+/** Groupings of a body's chunks that suit a socket: few system calls, no copy of the whole. */
+
+/** Up to here one copy into one buffer is cheaper than a vectored write. */
+export const SMALL_BODY_BYTES = 64 * 1024;
+
+/** More buffers in one vectored write bring nothing; IOV_MAX is 1024. */
+const GROUP_BUFFERS_MAX = 512;
+
+/** TLS copies and encrypts a group as a whole, so this is also the memory one slow reader holds. */
+const GROUP_BYTES_MAX = 1024 * 1024;
+
+export function totalBytes(chunks: readonly Buffer[]): number {
+  let total = 0;
+  for (const chunk of chunks) total += chunk.length;
+  return total;
+}
+
+export function joined(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+/** For vectored writes: nothing is copied, oversized chunks are sliced. */
+export function* writeGroups(chunks: readonly Buffer[]): Generator<readonly Buffer[]> {
+  let group: Buffer[] = [];
+  let bytes = 0;
+  for (const slice of slices(chunks, GROUP_BYTES_MAX)) {
+    if (group.length === GROUP_BUFFERS_MAX || (group.length > 0 && bytes + slice.length > GROUP_BYTES_MAX)) {
+      yield group;
+      group = [];
+      bytes = 0;
+    }
+    group.push(slice);
+    bytes += slice.length;
+  }
+  if (group.length > 0) yield group;
+}
+
+/** For writes that cost the same whatever their size: small chunks are copied together, large ones sliced. */
+export function* joinedGroups(chunks: readonly Buffer[], bytesMax: number): Generator<Buffer> {
+  let group: Buffer[] = [];
+  let bytes = 0;
+  for (const slice of slices(chunks, bytesMax)) {
+    if (group.length > 0 && bytes + slice.length > bytesMax) {
+      yield joined(group);
+      group = [];
+      bytes = 0;
+    }
+    group.push(slice);
+    bytes += slice.length;
+  }
+  if (group.length > 0) yield joined(group);
+}
+
+function* slices(chunks: readonly Buffer[], bytesMax: number): Generator<Buffer> {
+  for (const chunk of chunks) {
+    if (chunk.length <= bytesMax) {
+      if (chunk.length > 0) yield chunk;
+      continue;
+    }
+    for (let start = 0; start < chunk.length; start += bytesMax) {
+      yield chunk.subarray(start, start + bytesMax);
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * What HTTP/1.1 and HTTP/2 have in common: one request with its answer, from the moment the headers have
+ * arrived until the answer has been sent or the client has gone. An exchange ends exactly once.
+ */
+import type { EventEmitter } from "node:events";
+import type { TLSSocket } from "node:tls";
+
+import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo, type StreamSink } from "../message.ts";
+import type { HttpLimits } from "./limits.ts";
+
+/** What a protocol needs of the listener. */
+export interface Edge {
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly log: (message: string, detail?: object) => void;
+  readonly limits: HttpLimits;
+  requestOpened(): void;
+  requestClosed(): void;
+}
+
+export interface Protocol {
+  accept(socket: TLSSocket, connection: ConnectionInfo): void;
+  /** From now on clients are told to go elsewhere; open requests go on. */
+  drain(): void;
+  /** Closes connections that have no open request. */
+  closeIdle(): void;
+  /** Stops timers and destroys what is left. */
+  destroy(): void;
+}
+
+export class Exchange {
+  readonly #edge: Edge;
+  readonly #abort = new AbortController();
+  readonly #whenOver: (() => void)[] = [];
+  #over = false;
+
+  constructor(edge: Edge) {
+    this.#edge = edge;
+    edge.requestOpened();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** The whole answer has been sent. */
+  finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#edge.requestClosed();
+    for (const callback of this.#whenOver) this.call(callback);
+  }
+
+  /** The connection or stream has closed; does nothing when the answer had been sent. */
+  clientGone(): void {
+    if (this.#over) return;
+    this.finish();
+    this.#abort.abort();
+  }
+
+  /** The callback is called once, and never from within this call. */
+  onOver(callback: () => void): void {
+    if (this.#over) queueMicrotask(() => this.call(callback));
+    else this.#whenOver.push(callback);
+  }
+
+  /** The server's callbacks run inside socket events, where a throw would end the process. */
+  call(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.#edge.log("a stream callback failed", { error });
+    }
+  }
+
+  /** Resolves to false when the exchange is over, or is taken for over because the client reads nothing. */
+  drained(writable: EventEmitter): Promise<boolean> {
+    if (this.#over) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const settle = (isDrained: boolean): void => {
+        clearTimeout(timer);
+        writable.off("drain", onDrain);
+        const index = this.#whenOver.indexOf(onOver);
+        if (index >= 0) this.#whenOver.splice(index, 1);
+        resolve(isDrained);
+      };
+      const onDrain = (): void => settle(true);
+      const onOver = (): void => settle(false);
+      const timer = setTimeout(onOver, this.#edge.limits.stalledResponseMs);
+      writable.on("drain", onDrain);
+      this.#whenOver.push(onOver);
+    });
+  }
+
+  /** Asks the server; what it should never do, failing, becomes a plain 500. */
+  async answer(request: ApiRequest): Promise<ApiResponse> {
+    try {
+      return await this.#edge.handle(request);
+    } catch (error) {
+      this.#edge.log("the request handler failed", { error, method: request.method, path: request.path });
+      return plainText(500, "Internal Server Error");
+    }
+  }
+}
+
+/** What a stream without a reader writes to: the client has gone, or asked for the headers only. */
+export function closedSink(): StreamSink {
+  return {
+    write: () => true,
+    bufferedBytes: () => 0,
+    onDrain: () => undefined,
+    onClose: (callback) => queueMicrotask(callback),
+    end: () => undefined,
+    abort: () => undefined,
+  };
+}
+
+export function plainText(status: number, text: string): ApiResponse {
+  return {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+    body: bytesBody(Buffer.from(`${text}\n`)),
+  };
+}
+
+/** Responses that have no body by definition; a content-length would be wrong on them. */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304 || status < 200;
+}
+
+/** Only origin-form targets are served: not a proxy's absolute URL, not `*`, not an authority. */
+export function isOriginForm(target: string | undefined): target is string {
+  return target !== undefined && target.charCodeAt(0) === 0x2f;
+}
+
+export function splitTarget(target: string): { readonly path: string; readonly rawQuery: string } {
+  const mark = target.indexOf("?");
+  if (mark < 0) return { path: target, rawQuery: "" };
+  return { path: target.slice(0, mark), rawQuery: target.slice(mark + 1) };
+}

@@ -1,0 +1,44 @@
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+
+import { type ApiResponse, headerValue, type RequestHeaders, type ResponseHeaders } from "../message.ts";
+import { joinedGroups, totalBytes } from "./chunks.ts";
+
+/** As kubernetes responsewriters/writers.go#defaultGzipThresholdBytes: below, compressing costs more than it saves. */
+const GZIP_BYTES_MIN = 128 * 1024;
+
+/** Each write to zlib is a round trip to the thread pool, so it gets a worthwhile piece. */
+const INPUT_BYTES = 256 * 1024;
+
+export function wantsGzip(request: { readonly method: string; readonly headers: RequestHeaders }, response: ApiResponse): boolean {
+  return (
+    response.body.kind === "bytes" &&
+    response.status === 200 &&
+    request.method !== "HEAD" &&
+    totalBytes(response.body.chunks) >= GZIP_BYTES_MIN &&
+    response.headers["content-encoding"] === undefined &&
+    acceptsGzip(headerValue(request.headers, "accept-encoding"))
+  );
+}
+
+export function gzipHeaders(headers: ResponseHeaders): ResponseHeaders {
+  const { vary } = headers;
+  const listed = vary === undefined ? [] : [vary].flat();
+  return { ...headers, "content-encoding": "gzip", vary: [...listed, "Accept-Encoding"].join(", ") };
+}
+
+/** Compresses off the event loop at the pace of the consumer; leaving the loop early frees everything. */
+export function gzipped(chunks: readonly Buffer[]): AsyncIterable<Buffer> {
+  const gzip = createGzip({ level: 1, chunkSize: 64 * 1024 });
+  // Both ends report an error by themselves: the source cannot fail, and gzip's reaches the consumer's loop.
+  pipeline(Readable.from(joinedGroups(chunks, INPUT_BYTES)), gzip, () => undefined);
+  return gzip;
+}
+
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding === undefined || !acceptEncoding.includes("gzip")) return false;
+  return acceptEncoding.split(",").some((entry) => {
+    const [coding, ...parameters] = entry.split(";");
+    return coding?.trim() === "gzip" && !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter));
+  });
+}

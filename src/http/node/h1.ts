@@ -1,0 +1,322 @@
+/**
+ * HTTP/1.1 on sockets that the listener hands over. Node's server parses and frames; this file adds the
+ * bounds Node lacks, and one shortcut: frames of a stream go to the socket already in chunked encoding,
+ * which is done once per frame instead of once per reader. Node's own framing and ours never interleave
+ * within a frame, because both are single synchronous writes to the same socket.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
+import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
+import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
+import { closedSink, type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
+import type { HttpLimits } from "./limits.ts";
+
+interface Http1Connection {
+  readonly info: ConnectionInfo;
+  /** Those whose answer has not been sent; more than one when the client pipelines. */
+  readonly exchanges: Set<Exchange>;
+}
+
+export function createHttp1(edge: Edge): Protocol {
+  const server = createNodeServer(edge.limits);
+  const connections = new WeakMap<Socket, Http1Connection>();
+  let draining = false;
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const connection = connections.get(request.socket);
+    if (connection === undefined || connection.exchanges.size >= edge.limits.pipelinedRequestsMax) {
+      request.socket.destroy();
+      return;
+    }
+    if (draining) response.shouldKeepAlive = false;
+    void new Http1Exchange({ edge, connection, request, response }).run();
+  };
+  server.on("request", onRequest);
+  // With a listener Node leaves it to us to say `100 Continue`, which happens when the body is read.
+  server.on("checkContinue", onRequest);
+  // Node starts its check for slow requests when the server listens, which this one never does.
+  server.emit("listening");
+
+  return {
+    accept(socket, info) {
+      const connection: Http1Connection = { info, exchanges: new Set() };
+      connections.set(socket, connection);
+      // Node tells only the first of several pipelined responses that its socket has closed.
+      socket.once("close", () => {
+        for (const exchange of connection.exchanges) exchange.clientGone();
+      });
+      server.emit("connection", socket);
+    },
+    drain() {
+      draining = true;
+    },
+    closeIdle() {
+      server.closeIdleConnections();
+    },
+    destroy() {
+      // Never having listened is reported to a callback; without one, this only stops timers and idle sockets.
+      server.close(() => undefined);
+    },
+  };
+}
+
+function createNodeServer(limits: HttpLimits): Server {
+  const server = createServer({
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
+    keepAliveTimeout: limits.idleConnectionMs,
+    optimizeEmptyRequests: true,
+    // Without this an `Upgrade` header would take the request from the handler.
+    shouldUpgradeCallback: () => false,
+  });
+  // One more than allowed, so that a request with too many is seen and refused rather than cut short.
+  server.maxHeadersCount = limits.headerCountMax + 1;
+  return server;
+}
+
+interface Http1ExchangeParts {
+  readonly edge: Edge;
+  readonly connection: Http1Connection;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+class Http1Exchange {
+  readonly #edge: Edge;
+  readonly #connection: Http1Connection;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #exchange: Exchange;
+  readonly #body: BodyReader | undefined;
+
+  constructor({ edge, connection, request, response }: Http1ExchangeParts) {
+    this.#edge = edge;
+    this.#connection = connection;
+    this.#request = request;
+    this.#response = response;
+    this.#exchange = new Exchange(edge);
+    connection.exchanges.add(this.#exchange);
+    this.#body = hasBody(request) ? this.#bodyReader() : undefined;
+    response.on("finish", () => this.#onFinish());
+  }
+
+  async run(): Promise<void> {
+    const refusal = this.#refusal();
+    const answer = refusal ?? (await this.#exchange.answer(this.#apiRequest()));
+    if (refusal !== undefined) this.#response.shouldKeepAlive = false;
+    try {
+      await this.#send(answer);
+    } catch (error) {
+      this.#edge.log("a response could not be sent", { error, status: answer.status });
+      if (this.#response.headersSent) this.#request.socket.destroy();
+      else await this.#send(plainText(500, "Internal Server Error"));
+    }
+  }
+
+  #refusal(): ApiResponse | undefined {
+    const { rawHeaders, url } = this.#request;
+    if (rawHeaders.length > 2 * this.#edge.limits.headerCountMax) return plainText(431, "Request Header Fields Too Large");
+    return isOriginForm(url) ? undefined : plainText(400, "Bad Request: the request target must be a path");
+  }
+
+  #apiRequest(): ApiRequest {
+    const request = this.#request;
+    const { path, rawQuery } = splitTarget(request.url!);
+    const body: RequestBody = this.#body ?? EMPTY_BODY;
+    const { info: connection } = this.#connection;
+    return { method: request.method!, path, rawQuery, headers: request.headers, body, connection, signal: this.#exchange.signal };
+  }
+
+  #bodyReader(): BodyReader {
+    const { headers } = this.#request;
+    return new BodyReader({
+      stream: this.#request,
+      announced: headers["content-length"],
+      timeoutMs: this.#edge.limits.requestTimeoutMs,
+      onRead: () => {
+        if (headers.expect !== undefined && !this.#exchange.over) this.#response.writeContinue();
+      },
+    });
+  }
+
+  #onFinish(): void {
+    this.#connection.exchanges.delete(this.#exchange);
+    this.#exchange.finish();
+    if (this.#body === undefined || this.#request.complete) return;
+    // Node discards the rest of the body. Closing at once instead could reset the connection before the
+    // client has read the answer.
+    const { socket } = this.#request;
+    setTimeout(() => {
+      if (!this.#request.complete) socket.destroy();
+    }, this.#edge.limits.unreadBodyMs).unref();
+  }
+
+  async #send(answer: ApiResponse): Promise<void> {
+    const { body, status } = answer;
+    const isHead = this.#request.method === "HEAD";
+    // A client that waited for `100 Continue` in vain may or may not send the body: nobody can tell the next request.
+    if (this.#body?.untouched && this.#request.headers.expect !== undefined) this.#response.shouldKeepAlive = false;
+    if (this.#exchange.over) {
+      if (body.kind === "stream") body.open(closedSink());
+    } else if (body.kind === "stream") {
+      this.#sendStream(answer, body.open);
+    } else if (body.kind === "none" || isBodiless(status)) {
+      this.#sendHead(answer, isBodiless(status) ? undefined : (isHead ? headLength(answer) : "0"));
+      this.#response.end();
+    } else if (wantsGzip({ method: this.#request.method!, headers: this.#request.headers }, answer)) {
+      await this.#sendGzipped(answer, body.chunks);
+    } else {
+      await this.#sendBytes(answer, body.chunks);
+    }
+  }
+
+  #sendHead(answer: ApiResponse, contentLength: string | undefined): void {
+    const flat: (string | string[])[] = [];
+    for (const name in answer.headers) {
+      if (!FRAMING_HEADERS.has(name)) flat.push(name, answer.headers[name]!);
+    }
+    if (contentLength !== undefined) flat.push("content-length", contentLength);
+    this.#response.writeHead(answer.status, flat);
+  }
+
+  async #sendBytes(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {
+    const response = this.#response;
+    const total = totalBytes(chunks);
+    this.#sendHead(answer, String(total));
+    if (this.#request.method === "HEAD" || total === 0) {
+      response.end();
+    } else if (total <= SMALL_BODY_BYTES || chunks.length === 1 && total <= 4 * SMALL_BODY_BYTES) {
+      response.end(joined(chunks));
+    } else {
+      for (const group of writeGroups(chunks)) {
+        response.cork();
+        let more = true;
+        for (const chunk of group) more = response.write(chunk);
+        response.uncork();
+        if (!more && !(await this.#exchange.drained(response))) return this.#cut();
+      }
+      response.end();
+    }
+  }
+
+  async #sendGzipped(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {
+    this.#sendHead({ ...answer, headers: gzipHeaders(answer.headers) }, undefined);
+    for await (const piece of gzipped(chunks)) {
+      if (!this.#response.write(piece) && !(await this.#exchange.drained(this.#response))) return this.#cut();
+    }
+    this.#response.end();
+  }
+
+  /** The body cannot be completed any more, so the connection has no further use. */
+  #cut(): void {
+    this.#request.socket.destroy();
+  }
+
+  #sendStream(answer: ApiResponse, open: (sink: StreamSink) => void): void {
+    this.#sendHead(answer, undefined);
+    if (this.#request.method === "HEAD" || isBodiless(answer.status)) {
+      this.#response.end();
+      open(closedSink());
+      return;
+    }
+    // A body that is never read must not count as one that never arrives.
+    if (this.#body?.untouched) this.#request.resume();
+    this.#response.flushHeaders();
+    open(new Http1Sink(this.#exchange, this.#request, this.#response));
+  }
+}
+
+class Http1Sink implements StreamSink {
+  readonly #exchange: Exchange;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #drainCallbacks: (() => void)[] = [];
+  #isFull = false;
+  #ended = false;
+
+  constructor(exchange: Exchange, request: IncomingMessage, response: ServerResponse) {
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#response = response;
+    const { socket } = request;
+    const onDrain = (): void => this.#onDrain();
+    // The response itself tells only of what went through its own `write`.
+    socket.on("drain", onDrain);
+    response.on("drain", onDrain);
+    // The socket may live on for other requests.
+    exchange.onOver(() => socket.off("drain", onDrain));
+  }
+
+  write(frame: Frame): boolean {
+    if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
+    const response = this.#response;
+    const { socket } = response;
+    // Without a socket an earlier pipelined answer is still being sent; HTTP/1.0 knows no chunks.
+    const taken =
+      socket === null || !response.chunkedEncoding
+        ? response.write(frame.bytes)
+        : socket.write((frame.chunked ??= chunkOf(frame.bytes)));
+    if (!taken) this.#isFull = true;
+    return taken;
+  }
+
+  bufferedBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#drainCallbacks.push(callback);
+  }
+
+  onClose(callback: () => void): void {
+    this.#exchange.onOver(callback);
+  }
+
+  end(): void {
+    if (this.#ended || this.#exchange.over) return;
+    this.#ended = true;
+    this.#response.end();
+  }
+
+  abort(): void {
+    if (this.#exchange.over) return;
+    this.#ended = true;
+    this.#request.socket.destroy();
+  }
+
+  #onDrain(): void {
+    if (!this.#isFull || this.#ended) return;
+    this.#isFull = false;
+    for (const callback of this.#drainCallbacks) this.#exchange.call(callback);
+  }
+}
+
+/** Node and this file decide how a body is framed and whether a connection goes on, whatever the answer says. */
+const FRAMING_HEADERS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection", "keep-alive"]);
+
+const CRLF = "\r\n";
+
+function chunkOf(bytes: Buffer): Buffer {
+  const size = bytes.length.toString(16) + CRLF;
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + CRLF.length);
+  chunk.write(size, 0, "latin1");
+  bytes.copy(chunk, size.length);
+  chunk.write(CRLF, size.length + bytes.length, "latin1");
+  return chunk;
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+}
+
+/** An answer to HEAD may carry the length that the GET would have. */
+function headLength(answer: ApiResponse): string {
+  const length = answer.headers["content-length"];
+  return typeof length === "string" ? length : "0";
+}

@@ -1,0 +1,316 @@
+/**
+ * HTTP/2 on sockets that the listener hands over, by Node's stream API only: a `request` listener would
+ * make Node build its compatibility objects for every stream.
+ */
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+
+import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
+import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
+import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
+import { closedSink, type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
+import type { HttpLimits } from "./limits.ts";
+
+/** Larger writes hold more memory per slow reader without being cheaper. */
+const WRITE_BYTES = 256 * 1024;
+
+/** How often idle sessions are looked for, within the time they may idle. */
+const IDLE_SWEEPS = 4;
+
+interface Http2Connection {
+  readonly session: ServerHttp2Session;
+  readonly info: ConnectionInfo;
+  openStreams: number;
+  /** Sweeps in a row that found no open stream. */
+  idleSweeps: number;
+}
+
+export function createHttp2(edge: Edge): Protocol {
+  const server = createNodeServer(edge.limits);
+  const connections = new Set<Http2Connection>();
+  let accepting: ConnectionInfo | undefined;
+  let draining = false;
+
+  server.on("session", (session) => {
+    const connection: Http2Connection = { session, info: accepting!, openStreams: 0, idleSweeps: 0 };
+    connections.add(connection);
+    session.setLocalWindowSize(edge.limits.connectionWindowBytes);
+    session.on("stream", (stream, headers, flags) => {
+      const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      void new Http2Exchange({ edge, connection, stream, headers, isWhole }).run();
+    });
+    session.on("close", () => connections.delete(connection));
+    if (draining) session.close();
+  });
+  const sweeper = setInterval(() => sweepIdle(connections), edge.limits.idleConnectionMs / IDLE_SWEEPS).unref();
+
+  return {
+    accept(socket, info) {
+      accepting = info;
+      // The session is made, and announced to the listener above, within this call.
+      server.emit("connection", socket);
+      accepting = undefined;
+    },
+    drain() {
+      draining = true;
+      for (const { session } of connections) session.close();
+    },
+    closeIdle() {
+      for (const { session, openStreams } of connections) if (openStreams === 0) session.close();
+    },
+    destroy() {
+      clearInterval(sweeper);
+      for (const { session } of connections) session.destroy();
+    },
+  };
+}
+
+function createNodeServer(limits: HttpLimits): Http2Server {
+  return createServer({
+    maxSessionMemory: limits.sessionMemoryMib,
+    maxHeaderListPairs: limits.headerCountMax,
+    maxSessionInvalidFrames: limits.invalidFramesMax,
+    maxSessionRejectedStreams: limits.rejectedStreamsMax,
+    maxOutstandingPings: limits.outstandingPingsMax,
+    maxSettings: limits.settingsMax,
+    streamResetBurst: limits.streamResetBurst,
+    streamResetRate: limits.streamResetsPerSecond,
+    settings: {
+      maxConcurrentStreams: limits.streamsMax,
+      initialWindowSize: limits.streamWindowBytes,
+      maxHeaderListSize: limits.headerBytesMax,
+      enablePush: false,
+    },
+  });
+}
+
+/** Also ends connections that never sent a complete request: they have no open stream either. */
+function sweepIdle(connections: Iterable<Http2Connection>): void {
+  for (const connection of connections) {
+    if (connection.openStreams > 0) continue;
+    connection.idleSweeps++;
+    if (connection.idleSweeps > IDLE_SWEEPS) connection.session.close();
+    // A peer that does not take the GOAWAY would keep the session for ever.
+    if (connection.idleSweeps > IDLE_SWEEPS + 1) connection.session.destroy();
+  }
+}
+
+interface Http2ExchangeParts {
+  readonly edge: Edge;
+  readonly connection: Http2Connection;
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  /** Nothing follows the headers. */
+  readonly isWhole: boolean;
+}
+
+class Http2Exchange {
+  readonly #edge: Edge;
+  readonly #connection: Http2Connection;
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #method: string;
+  readonly #exchange: Exchange;
+  readonly #body: BodyReader | undefined;
+
+  constructor({ edge, connection, stream, headers, isWhole }: Http2ExchangeParts) {
+    this.#edge = edge;
+    this.#connection = connection;
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#method = headers[":method"]!;
+    this.#exchange = new Exchange(edge);
+    connection.openStreams++;
+    connection.idleSweeps = 0;
+    this.#body = isWhole ? undefined : this.#bodyReader();
+    // What failed shows in `close`; without a listener Node would end the process.
+    stream.on("error", () => undefined);
+    if (stream.destroyed) this.#onClose();
+    else stream.on("close", () => this.#onClose());
+  }
+
+  async run(): Promise<void> {
+    const target = this.#headers[":path"];
+    const answer = isOriginForm(target)
+      ? await this.#exchange.answer(this.#apiRequest(target))
+      : plainText(400, "Bad Request: the request target must be a path");
+    try {
+      await this.#send(answer);
+    } catch (error) {
+      this.#edge.log("a response could not be sent", { error, status: answer.status });
+      if (this.#stream.headersSent) this.#cut();
+      else await this.#send(plainText(500, "Internal Server Error"));
+    }
+  }
+
+  #apiRequest(target: string): ApiRequest {
+    const { path, rawQuery } = splitTarget(target);
+    const headers = withoutPseudoHeaders(this.#headers);
+    const body: RequestBody = this.#body ?? EMPTY_BODY;
+    const { info: connection } = this.#connection;
+    return { method: this.#method, path, rawQuery, headers, body, connection, signal: this.#exchange.signal };
+  }
+
+  #bodyReader(): BodyReader {
+    const stream = this.#stream;
+    const { expect } = this.#headers;
+    return new BodyReader({
+      stream,
+      announced: this.#headers["content-length"],
+      timeoutMs: this.#edge.limits.requestTimeoutMs,
+      onRead: () => {
+        if (expect === "100-continue" && !stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
+      },
+    });
+  }
+
+  #onClose(): void {
+    this.#connection.openStreams--;
+    if (this.#stream.writableFinished && this.#stream.headersSent && this.#stream.rstCode === constants.NGHTTP2_NO_ERROR) {
+      this.#exchange.finish();
+    } else {
+      this.#exchange.clientGone();
+    }
+  }
+
+  async #send(answer: ApiResponse): Promise<void> {
+    const { body, status } = answer;
+    const stream = this.#stream;
+    if (this.#exchange.over || stream.destroyed || stream.closed) {
+      if (body.kind === "stream") body.open(closedSink());
+    } else if (body.kind === "stream") {
+      this.#sendStream(answer, body.open);
+    } else if (body.kind === "none" || isBodiless(status)) {
+      stream.respond(responseHeaders(answer, isBodiless(status) ? undefined : "0"), { endStream: true });
+      this.#dropRestOfBody();
+    } else if (wantsGzip({ method: this.#method, headers: this.#headers }, answer)) {
+      await this.#sendGzipped(answer, body.chunks);
+    } else {
+      await this.#sendBytes(answer, body.chunks);
+    }
+  }
+
+  async #sendBytes(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {
+    const stream = this.#stream;
+    const total = totalBytes(chunks);
+    const headers = responseHeaders(answer, String(total));
+    if (this.#method === "HEAD" || total === 0) {
+      stream.respond(headers, { endStream: true });
+    } else if (total <= SMALL_BODY_BYTES) {
+      stream.respond(headers);
+      stream.end(joined(chunks));
+    } else {
+      stream.respond(headers);
+      for (const group of joinedGroups(chunks, WRITE_BYTES)) {
+        if (stream.writableEnded) return;
+        if (!stream.write(group) && !(await this.#exchange.drained(stream))) return this.#cut();
+      }
+      stream.end();
+    }
+    this.#dropRestOfBody();
+  }
+
+  async #sendGzipped(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {
+    const stream = this.#stream;
+    stream.respond(responseHeaders({ ...answer, headers: gzipHeaders(answer.headers) }, undefined));
+    for await (const piece of gzipped(chunks)) {
+      if (stream.writableEnded) return;
+      if (!stream.write(piece) && !(await this.#exchange.drained(stream))) return this.#cut();
+    }
+    stream.end();
+    this.#dropRestOfBody();
+  }
+
+  /** Node does this by itself only for a body nobody began to read. */
+  #dropRestOfBody(): void {
+    if (this.#body?.givenUp) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  #cut(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  #sendStream(answer: ApiResponse, open: (sink: StreamSink) => void): void {
+    const isEmpty = this.#method === "HEAD" || isBodiless(answer.status);
+    this.#stream.respond(responseHeaders(answer, undefined), { endStream: isEmpty });
+    open(isEmpty ? closedSink() : new Http2Sink(this.#exchange, this.#stream));
+  }
+}
+
+class Http2Sink implements StreamSink {
+  readonly #exchange: Exchange;
+  readonly #stream: ServerHttp2Stream;
+
+  constructor(exchange: Exchange, stream: ServerHttp2Stream) {
+    this.#exchange = exchange;
+    this.#stream = stream;
+  }
+
+  write(frame: Frame): boolean {
+    if (this.#isClosed() || frame.bytes.length === 0) return true;
+    return this.#stream.write(frame.bytes);
+  }
+
+  bufferedBytes(): number {
+    return this.#stream.writableLength;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#stream.on("drain", () => this.#exchange.call(callback));
+  }
+
+  onClose(callback: () => void): void {
+    this.#exchange.onOver(callback);
+  }
+
+  end(): void {
+    if (!this.#isClosed()) this.#stream.end();
+  }
+
+  abort(): void {
+    if (!this.#exchange.over) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  /** A stream that the client has reset is ended by Node some time before it closes. */
+  #isClosed(): boolean {
+    return this.#exchange.over || this.#stream.writableEnded || this.#stream.destroyed;
+  }
+}
+
+/** HTTP/2 has no place for these; they come from answers that were made for, or by, HTTP/1.1. */
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
+  "content-length",
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+function responseHeaders(answer: ApiResponse, contentLength: string | undefined): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { ":status": answer.status };
+  for (const name in answer.headers) {
+    if (!CONNECTION_HEADERS.has(name)) headers[name] = answer.headers[name];
+  }
+  if (contentLength !== undefined) headers["content-length"] = contentLength;
+  return headers;
+}
+
+/** The object is this exchange's own, and Node has taken from it what it needs. */
+function withoutPseudoHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  headers.host ??= headers[":authority"];
+  delete headers[":authority"];
+  delete headers[":method"];
+  delete headers[":path"];
+  delete headers[":scheme"];
+  delete headers[":protocol"];
+  return headers;
+}

@@ -1,0 +1,167 @@
+/**
+ * The transport edge: one TLS port that speaks HTTP/2 and HTTP/1.1 and turns what arrives into `ApiRequest`s.
+ * It knows nothing of Kubernetes. Whatever a client does costs at most its own connection.
+ */
+import type { AddressInfo, Socket } from "node:net";
+import { createServer, type Server, type TLSSocket } from "node:tls";
+
+import type { ApiRequest, ApiResponse, ConnectionInfo } from "../message.ts";
+import type { Edge, Protocol } from "./exchange.ts";
+import { createHttp1 } from "./h1.ts";
+import { createHttp2 } from "./h2.ts";
+import { HTTP_LIMITS, type HttpLimits } from "./limits.ts";
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly tls: {
+    readonly cert: string | Buffer;
+    readonly key: string | Buffer;
+    /** Who may sign client certificates. Without it none is asked for; with it they stay optional. */
+    readonly clientCa?: string | Buffer;
+  };
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly log: (message: string, detail?: object) => void;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /** Stops accepting connections; HTTP/2 sessions get GOAWAY, HTTP/1.1 answers say Connection: close; open requests go on. */
+  stopAccepting(): void;
+  /** Resolves when the last request has ended or the deadline (ms) has passed, then destroys what is left. */
+  close(deadlineMs: number): Promise<void>;
+  openRequests(): number;
+  /** Handshakes under way included. */
+  openConnections(): number;
+}
+
+/** How long, after the last request, clients may take to read the end of it before their socket is destroyed. */
+const LAST_BYTES_MS = 500;
+
+/** Rejects with Node's error (its `code` says why: EADDRINUSE, EACCES) when the port cannot be had. */
+export function listen(options: ListenOptions): Promise<Listener> {
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  const server = createTlsServer(options.tls, limits);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.off("error", reject);
+      server.on("error", (error) => options.log("accepting a connection failed", { error }));
+      resolve(createListener(server, { ...options, limits }));
+    });
+  });
+}
+
+function createTlsServer(tls: ListenOptions["tls"], limits: HttpLimits): Server {
+  const server = createServer({
+    cert: tls.cert,
+    key: tls.key,
+    ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa, requestCert: true, rejectUnauthorized: false }),
+    ALPNProtocols: ["h2", "http/1.1"],
+    minVersion: "TLSv1.2",
+    handshakeTimeout: limits.handshakeTimeoutMs,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: limits.tcpKeepAliveMs,
+  });
+  server.maxConnections = limits.connectionsMax;
+  return server;
+}
+
+function createListener(server: Server, options: ListenOptions & { readonly limits: HttpLimits }): Listener {
+  const load = new Load();
+  const edge: Edge = { ...options, requestOpened: () => load.requestOpened(), requestClosed: () => load.requestClosed() };
+  const http1 = createHttp1(edge);
+  const http2 = createHttp2(edge);
+  const protocols: readonly Protocol[] = [http1, http2];
+  let stopped = false;
+
+  server.on("connection", (socket: Socket) => load.add(socket));
+  server.on("secureConnection", (socket) => {
+    // Both protocols handle errors only while the socket is theirs.
+    socket.on("error", () => undefined);
+    const protocol = socket.alpnProtocol === "h2" ? http2 : http1;
+    protocol.accept(socket, connectionInfo(socket));
+  });
+
+  const stopAccepting = (): void => {
+    if (stopped) return;
+    stopped = true;
+    server.close();
+    for (const protocol of protocols) protocol.drain();
+  };
+
+  const address = server.address() as AddressInfo;
+  return {
+    host: address.address,
+    port: address.port,
+    stopAccepting,
+    async close(deadlineMs) {
+      stopAccepting();
+      await load.until(() => load.requests === 0, deadlineMs);
+      for (const protocol of protocols) protocol.closeIdle();
+      if (load.requests === 0) await load.until(() => load.sockets.size === 0, Math.min(LAST_BYTES_MS, deadlineMs));
+      for (const protocol of protocols) protocol.destroy();
+      for (const socket of load.sockets) socket.destroy();
+      await load.until(() => load.sockets.size === 0, LAST_BYTES_MS);
+    },
+    openRequests: () => load.requests,
+    openConnections: () => load.sockets.size,
+  };
+}
+
+/** What is open now, and a way to wait for it to end. */
+class Load {
+  requests = 0;
+  readonly sockets = new Set<Socket>();
+  readonly #checks = new Set<() => void>();
+
+  requestOpened(): void {
+    this.requests++;
+  }
+
+  requestClosed(): void {
+    this.requests--;
+    this.#check();
+  }
+
+  add(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.once("close", () => {
+      this.sockets.delete(socket);
+      this.#check();
+    });
+  }
+
+  /** Resolves when the condition holds, or after the time. */
+  until(condition: () => boolean, timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#checks.delete(check);
+        resolve();
+      };
+      const check = (): void => {
+        if (condition()) done();
+      };
+      const timer = setTimeout(done, timeoutMs);
+      this.#checks.add(check);
+      check();
+    });
+  }
+
+  #check(): void {
+    for (const check of this.#checks) check();
+  }
+}
+
+function connectionInfo(socket: TLSSocket): ConnectionInfo {
+  return {
+    protocol: socket.alpnProtocol === "h2" ? "h2" : "http/1.1",
+    remoteAddress: socket.remoteAddress ?? "",
+    clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,
+  };
+}

@@ -1,0 +1,69 @@
+/** Field selectors: `=`, `==` and `!=` joined by commas; `\` escapes `,`, `=` and itself. */
+import { SelectorError } from "./label-selector.ts";
+
+export interface FieldRequirement {
+  readonly field: string;
+  readonly value: string;
+  readonly negated: boolean;
+}
+
+export function parseFieldSelector(text: string): FieldRequirement[] {
+  const requirements: FieldRequirement[] = [];
+  for (const term of splitTerms(text)) {
+    if (term === "") continue;
+    const match = splitTerm(term);
+    if (match === undefined) throw new SelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
+    requirements.push({ field: match.field, value: unescapeValue(match.value), negated: match.operator === "!=" });
+  }
+  return requirements;
+}
+
+/** The value a selector pins the field to, when it does. */
+export function requiredValue(requirements: readonly FieldRequirement[], field: string): string | undefined {
+  return requirements.find((requirement) => requirement.field === field && !requirement.negated)?.value;
+}
+
+export function matchesFields(requirements: readonly FieldRequirement[], valueOf: (field: string) => string): boolean {
+  return requirements.every(({ field, value, negated }) => (valueOf(field) === value) !== negated);
+}
+
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  let isEscaped = false;
+  for (let at = 0; at < text.length; at++) {
+    if (isEscaped) isEscaped = false;
+    else if (text[at] === "\\") isEscaped = true;
+    else if (text[at] === ",") {
+      terms.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+function splitTerm(term: string): { field: string; operator: string; value: string } | undefined {
+  for (let at = 0; at < term.length; at++) {
+    for (const operator of ["!=", "==", "="]) {
+      if (term.startsWith(operator, at)) return { field: term.slice(0, at), operator, value: term.slice(at + operator.length) };
+    }
+  }
+  return undefined;
+}
+
+function unescapeValue(text: string): string {
+  if (!/[\\,=]/.test(text)) return text;
+  let value = "";
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!;
+    if (character === "\\") {
+      const escaped = text[at + 1];
+      if (escaped !== "\\" && escaped !== "," && escaped !== "=") throw new SelectorError(`invalid field selector: invalid escape sequence: \\${escaped ?? ""}`);
+      value += escaped;
+      at++;
+    } else if (character === "," || character === "=") throw new SelectorError(`invalid field selector: unescaped character in value: ${character}`);
+    else value += character;
+  }
+  return value;
+}

@@ -1,0 +1,25 @@
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+export interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** "v1" → core; "apps/v1" → apps. */
+export function parseGroupVersion(text: string): GroupVersion {
+  const slash = text.indexOf("/");
+  return slash < 0 ? { group: "", version: text } : { group: text.slice(0, slash), version: text.slice(slash + 1) };
+}
+
+/** As an object's apiVersion says it. */
+export function formatGroupVersion({ group, version }: GroupVersion): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** "pods", "deployments.apps": as messages and Status details name a resource. */
+export function formatGroupResource({ group, resource }: GroupResource): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}

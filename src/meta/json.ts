@@ -1,0 +1,47 @@
+export type JsonObject = { [key: string]: unknown };
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The member as an object; an empty one when it is absent or something else. */
+export function objectAt(parent: JsonObject, key: string): JsonObject {
+  const value = parent[key];
+  return isJsonObject(value) ? value : {};
+}
+
+export function stringAt(parent: JsonObject, key: string): string {
+  const value = parent[key];
+  return typeof value === "string" ? value : "";
+}
+
+export function stringsAt(parent: JsonObject, key: string): string[] {
+  const value = parent[key];
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** Equality of JSON values; a member that is undefined counts as absent. */
+export function jsonEquals(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left)) {
+    return Array.isArray(right) && left.length === right.length && left.every((item, index) => jsonEquals(item, right[index]));
+  }
+  if (!isJsonObject(left) || !isJsonObject(right)) return false;
+  for (const key of Object.keys(left)) if (!jsonEquals(left[key], right[key])) return false;
+  for (const key of Object.keys(right)) if (right[key] !== undefined && left[key] === undefined) return false;
+  return true;
+}
+
+/** Writes a member without ever touching a prototype: request bodies may name `__proto__`. */
+export function setMember(target: JsonObject, key: string, value: unknown): void {
+  if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  else target[key] = value;
+}
+
+export function cloneJson<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(cloneJson) as T;
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setMember(copy, key, cloneJson(value[key]));
+  return copy as T;
+}

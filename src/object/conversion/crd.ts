@@ -1,0 +1,86 @@
+import { isJsonObject, jsonEquals, stringAt } from "../../meta/json.ts";
+import { omitMembers, presentMembers, renameMembers, updateItems, updateObject } from "./members.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type { KindShapes } from "./shapes.ts";
+
+/** v1beta1 is never served, but every release stores CustomResourceDefinitions in it. */
+export const CRD_SHAPES: readonly KindShapes[] = Object.freeze([
+  {
+    kinds: ["CustomResourceDefinition"],
+    hub: ["apiextensions.k8s.io/v1"],
+    spokes: [
+      {
+        versions: ["apiextensions.k8s.io/v1beta1"],
+        toHub: (crd) => updateObject(crd, "spec", toV1Spec),
+        fromHub: (crd) => updateObject(crd, "spec", toV1beta1Spec),
+      },
+    ],
+  },
+]);
+
+/** What v1beta1 says once in the spec where all versions agree: the name there, by the name in a version. */
+const SHARED_MEMBERS: Readonly<Record<string, string>> = Object.freeze({
+  schema: "validation",
+  subresources: "subresources",
+  additionalPrinterColumns: "additionalPrinterColumns",
+  selectableFields: "selectableFields",
+});
+
+const V1BETA1_SPEC_MEMBERS: readonly string[] = Object.freeze(["version", ...Object.values(SHARED_MEMBERS)]);
+
+function toV1Spec(spec: JsonObject): JsonObject {
+  const shared = Object.fromEntries(Object.entries(SHARED_MEMBERS).map(([key, sharedKey]) => [key, spec[sharedKey]]));
+  const named = stringAt(spec, "version");
+  const listed = Array.isArray(spec["versions"]) ? spec["versions"] : [];
+  const versions = listed.length === 0 && named !== "" ? [{ name: named, served: true, storage: true }] : listed;
+  const own = omitMembers(spec, [...V1BETA1_SPEC_MEMBERS, "preserveUnknownFields"]);
+  const reshaped = updateItems({ ...own, versions }, "versions", (version) =>
+    renameColumns({ ...version, ...presentMembers(shared) }, { JSONPath: "jsonPath" }),
+  );
+  return {
+    ...updateObject(reshaped, "conversion", nestWebhook),
+    ...(spec["preserveUnknownFields"] !== false && { preserveUnknownFields: true }),
+  };
+}
+
+/** Unlike v1, v1beta1 preserves unknown fields unless it says otherwise. */
+function toV1beta1Spec(spec: JsonObject): JsonObject {
+  const own = omitMembers(spec, V1BETA1_SPEC_MEMBERS);
+  const reshaped = updateItems(own, "versions", (version) => renameColumns(version, { jsonPath: "JSONPath" }));
+  return {
+    ...updateObject(hoistSharedMembers(reshaped), "conversion", flattenWebhook),
+    preserveUnknownFields: spec["preserveUnknownFields"] === true,
+  };
+}
+
+function hoistSharedMembers(spec: JsonObject): JsonObject {
+  const versions = spec["versions"];
+  if (!Array.isArray(versions) || versions.length === 0 || !versions.every(isJsonObject)) return spec;
+  const [first = {}] = versions;
+  const agreed = Object.keys(SHARED_MEMBERS).filter((key) =>
+    versions.every((version) => jsonEquals(version[key] ?? null, first[key] ?? null)),
+  );
+  return {
+    ...spec,
+    version: first["name"],
+    ...presentMembers(Object.fromEntries(agreed.map((key) => [SHARED_MEMBERS[key], first[key]]))),
+    versions: versions.map((version) => omitMembers(version, agreed)),
+  };
+}
+
+function renameColumns(version: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
+  return updateItems(version, "additionalPrinterColumns", (column) => renameMembers(column, names));
+}
+
+function nestWebhook(conversion: JsonObject): JsonObject {
+  const { webhookClientConfig, conversionReviewVersions, ...own } = omitMembers(conversion, ["webhook"]);
+  const webhook = presentMembers({ clientConfig: webhookClientConfig, conversionReviewVersions });
+  return Object.keys(webhook).length === 0 ? own : { ...own, webhook };
+}
+
+function flattenWebhook(conversion: JsonObject): JsonObject {
+  const { webhook, ...own } = omitMembers(conversion, ["webhookClientConfig", "conversionReviewVersions"]);
+  if (!isJsonObject(webhook)) return own;
+  const { clientConfig, conversionReviewVersions } = webhook;
+  return { ...own, ...presentMembers({ webhookClientConfig: clientConfig, conversionReviewVersions }) };
+}

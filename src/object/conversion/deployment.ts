@@ -1,0 +1,36 @@
+import { isJsonObject, objectAt } from "../../meta/json.ts";
+import { annotationsOf, changeAnnotations, omitMembers } from "./members.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type { KindShapes } from "./shapes.ts";
+
+/** Carries spec.rollbackTo of apps/v1beta1 in the versions after it. */
+const ROLLBACK_TO = "deprecated.deployment.rollback.to";
+
+export const DEPLOYMENT_SHAPES: readonly KindShapes[] = Object.freeze([
+  {
+    kinds: ["Deployment"],
+    hub: ["apps/v1", "apps/v1beta2"],
+    spokes: [{ versions: ["apps/v1beta1"], toHub: rollbackToAnnotation, fromHub: rollbackFromAnnotation }],
+  },
+]);
+
+function rollbackToAnnotation(deployment: JsonObject): JsonObject {
+  const spec = objectAt(deployment, "spec");
+  const rollbackTo = spec["rollbackTo"];
+  if (!isJsonObject(rollbackTo)) return deployment;
+  const revision = Number(rollbackTo["revision"] ?? 0);
+  return changeAnnotations(
+    { ...deployment, spec: omitMembers(spec, ["rollbackTo"]) },
+    { [ROLLBACK_TO]: `${revision}` },
+  );
+}
+
+/** What is not a revision stays an annotation. */
+function rollbackFromAnnotation(deployment: JsonObject): JsonObject {
+  const annotation = annotationsOf(deployment)[ROLLBACK_TO];
+  const revision = Number(annotation);
+  if (typeof annotation !== "string" || annotation === "" || !Number.isSafeInteger(revision)) return deployment;
+  const rollbackTo = revision === 0 ? {} : { revision };
+  const spec = { ...objectAt(deployment, "spec"), rollbackTo };
+  return changeAnnotations({ ...deployment, spec }, { [ROLLBACK_TO]: undefined });
+}

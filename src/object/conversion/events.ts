@@ -1,0 +1,52 @@
+import { invertNames, omitMembers, renameMembers } from "./members.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type { KindShapes } from "./shapes.ts";
+
+const NAMES_IN_EVENTS_V1: Readonly<Record<string, string>> = Object.freeze({
+  involvedObject: "regarding",
+  message: "note",
+  source: "deprecatedSource",
+  firstTimestamp: "deprecatedFirstTimestamp",
+  lastTimestamp: "deprecatedLastTimestamp",
+  count: "deprecatedCount",
+  reportingComponent: "reportingController",
+});
+
+const NAMES_IN_CORE_V1 = invertNames(NAMES_IN_EVENTS_V1);
+
+/** Always serialised in the core group, left out when empty in events.k8s.io. */
+const REPORTER_MEMBERS: readonly string[] = Object.freeze(["reportingComponent", "reportingInstance"]);
+
+export const EVENT_SHAPES: readonly KindShapes[] = Object.freeze([
+  {
+    kinds: ["Event"],
+    hub: ["v1"],
+    spokes: [{ versions: ["events.k8s.io/v1"], toHub: toCoreEvent, fromHub: toEventsEvent }],
+  },
+]);
+
+function toEventsEvent(event: JsonObject): JsonObject {
+  const empty = REPORTER_MEMBERS.filter((key) => event[key] === "");
+  return renameMembers(omitMembers(event, empty), NAMES_IN_EVENTS_V1);
+}
+
+function toCoreEvent(event: JsonObject): JsonObject {
+  const renamed = renameMembers(event, NAMES_IN_CORE_V1);
+  const missing = REPORTER_MEMBERS.filter((key) => renamed[key] === undefined);
+  return { ...renamed, ...Object.fromEntries(missing.map((key) => [key, ""])) };
+}
+
+/** The name in the core group of a field label of events.k8s.io; `involvedObject.name` for `regarding.name`. */
+export function toCoreEventLabel(label: string): string {
+  return renameFirstSegment(label, NAMES_IN_CORE_V1);
+}
+
+export function fromCoreEventLabel(label: string): string {
+  return renameFirstSegment(label, NAMES_IN_EVENTS_V1);
+}
+
+function renameFirstSegment(label: string, names: Readonly<Record<string, string>>): string {
+  const [first = "", ...rest] = label.split(".");
+  const renamed = Object.hasOwn(names, first) ? names[first] : first;
+  return [renamed, ...rest].join(".");
+}

@@ -1,0 +1,62 @@
+import { isJsonObject, jsonEquals, objectAt } from "../../meta/json.ts";
+import type { JsonObject } from "../../meta/json.ts";
+
+/** Replaces a member that is an object; anything else stays as it is. */
+export function updateObject(parent: JsonObject, key: string, change: (child: JsonObject) => JsonObject): JsonObject {
+  const child = parent[key];
+  if (!isJsonObject(child)) return parent;
+  const changed = change(child);
+  return changed === child ? parent : { ...parent, [key]: changed };
+}
+
+/** Replaces the objects in a member that is an array; anything else stays as it is. */
+export function updateItems(parent: JsonObject, key: string, change: (item: JsonObject) => JsonObject): JsonObject {
+  const items = parent[key];
+  if (!Array.isArray(items)) return parent;
+  const changed = items.map((item: unknown) => (isJsonObject(item) ? change(item) : item));
+  return changed.every((item, index) => item === items[index]) ? parent : { ...parent, [key]: changed };
+}
+
+/**
+ * Renames members and keeps their order. A member that bears a new name already is not one of the old
+ * shape, and is left out, so that it cannot take the renamed one's place.
+ */
+export function renameMembers(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
+  const renamed = new Map(Object.entries(names));
+  const taken = new Set(renamed.values());
+  const entries = Object.entries(object).filter(([key]) => renamed.has(key) || !taken.has(key));
+  return Object.fromEntries(entries.map(([key, value]) => [renamed.get(key) ?? key, value]));
+}
+
+export function omitMembers(object: JsonObject, keys: readonly string[]): JsonObject {
+  if (!keys.some((key) => Object.hasOwn(object, key))) return object;
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+}
+
+/** Leaves out members that are undefined or null. */
+export function presentMembers(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+}
+
+export function invertNames(names: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(names).map(([from, to]) => [to, from]));
+}
+
+export function annotationsOf(object: JsonObject): JsonObject {
+  return objectAt(objectAt(object, "metadata"), "annotations");
+}
+
+/** Sets annotations, and removes those given as undefined. Annotations that become empty disappear. */
+export function changeAnnotations(
+  object: JsonObject,
+  changes: Readonly<Record<string, string | undefined>>,
+): JsonObject {
+  const before = annotationsOf(object);
+  const removed = Object.keys(changes).filter((key) => changes[key] === undefined);
+  const after = { ...omitMembers(before, removed), ...presentMembers(changes) };
+  if (jsonEquals(before, after)) return object;
+  const metadata = objectAt(object, "metadata");
+  const isEmpty = Object.keys(after).length === 0;
+  const changed = isEmpty ? omitMembers(metadata, ["annotations"]) : { ...metadata, annotations: after };
+  return { ...object, metadata: changed };
+}

@@ -1,0 +1,221 @@
+/**
+ * What JSON.parse does not tell: how deep a text nests, whether a key stands twice in one object, and,
+ * for text that is no JSON, what Go's parser would say about it, because clients show that sentence.
+ */
+
+/** Deeper than any real object; the walkers over parsed objects are recursive. */
+export const JSON_DEPTH_MAX = 500;
+
+export interface JsonShape {
+  readonly depth: number;
+  /** Object members, counting duplicates: compared with the parsed object's own count. */
+  readonly members: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** One pass over valid or invalid JSON; what it says about invalid JSON is only good as a bound. */
+export function measureJson(bytes: Buffer): JsonShape {
+  let depth = 0;
+  let deepest = 0;
+  let members = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    else if (byte === COLON) members++;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > deepest) deepest = depth;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+  }
+  return { depth: deepest, members };
+}
+
+/** Index of the closing quote of the string that opens at `at`; the end of the text if it never closes. */
+function endOfString(bytes: Buffer, at: number): number {
+  let end = at;
+  for (;;) {
+    end = bytes.indexOf(QUOTE, end + 1);
+    if (end < 0) return bytes.length;
+    let backslashes = 0;
+    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+}
+
+/** Paths of members that stand twice in their object, such as `spec.ports[0].name`, in reading order. */
+export function findDuplicateMembers(text: string): string[] {
+  const duplicates: string[] = [];
+  const stack: { keys: Set<string> | undefined; path: string; index: number; key: string }[] = [];
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\],]|[^\s"{}[\],:]+/g;
+  let expectsKey = false;
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    const [word] = match;
+    const top = stack.at(-1);
+    if (word === "{" || word === "[") {
+      stack.push({ keys: word === "{" ? new Set() : undefined, path: memberPath(top), index: 0, key: "" });
+      expectsKey = word === "{";
+    } else if (word === "}" || word === "]") {
+      stack.pop();
+      expectsKey = false;
+    } else if (word === "," && top !== undefined) {
+      top.index++;
+      expectsKey = top.keys !== undefined;
+    } else if (expectsKey && top?.keys !== undefined) {
+      top.key = String(JSON.parse(word));
+      if (top.keys.has(top.key)) duplicates.push(memberPath(top));
+      top.keys.add(top.key);
+      expectsKey = false;
+    }
+  }
+  return duplicates;
+}
+
+function memberPath(frame: { keys: Set<string> | undefined; path: string; index: number; key: string } | undefined): string {
+  if (frame === undefined) return "";
+  if (frame.keys === undefined) return `${frame.path}[${frame.index}]`;
+  return frame.path === "" ? frame.key : `${frame.path}.${frame.key}`;
+}
+
+/** Go's sentence for text that JSON.parse refused. */
+export function describeSyntaxError(text: string): string {
+  const scanner = new GoScanner(text);
+  return scanner.value() ?? scanner.trailing() ?? "unexpected end of JSON input";
+}
+
+const END_OF_INPUT = "unexpected end of JSON input";
+
+/** Each method returns the first error's sentence, or undefined when the text was fine so far. */
+class GoScanner {
+  readonly #text: string;
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(): string | undefined {
+    const character = this.#next();
+    if (character === undefined) return END_OF_INPUT;
+    if (character === "{") return this.#nested(() => this.#object());
+    if (character === "[") return this.#nested(() => this.#array());
+    if (character === '"') return this.#string();
+    if (character === "-" || /[0-9]/.test(character)) return this.#number();
+    for (const literal of ["true", "false", "null"]) if (literal[0] === character) return this.#literal(literal);
+    return this.#unexpected("looking for beginning of value");
+  }
+
+  trailing(): string | undefined {
+    return this.#next() === undefined ? undefined : this.#unexpected("after top-level value");
+  }
+
+  #nested(inner: () => string | undefined): string | undefined {
+    if (++this.#depth > JSON_DEPTH_MAX) return "exceeded max depth";
+    this.#at++;
+    const error = inner();
+    this.#depth--;
+    return error;
+  }
+
+  #object(): string | undefined {
+    if (this.#next() === "}") return this.#step();
+    for (;;) {
+      const quote = this.#next();
+      if (quote === undefined) return END_OF_INPUT;
+      if (quote !== '"') return this.#unexpected("looking for beginning of object key string");
+      const keyError = this.#string();
+      if (keyError !== undefined) return keyError;
+      const colon = this.#next();
+      if (colon === undefined) return END_OF_INPUT;
+      if (colon !== ":") return this.#unexpected("after object key");
+      this.#at++;
+      const valueError = this.value();
+      if (valueError !== undefined) return valueError;
+      const separator = this.#next();
+      if (separator === undefined) return END_OF_INPUT;
+      if (separator === "}") return this.#step();
+      if (separator !== ",") return this.#unexpected("after object key:value pair");
+      this.#at++;
+    }
+  }
+
+  #array(): string | undefined {
+    if (this.#next() === "]") return this.#step();
+    for (;;) {
+      const error = this.value();
+      if (error !== undefined) return error;
+      const separator = this.#next();
+      if (separator === undefined) return END_OF_INPUT;
+      if (separator === "]") return this.#step();
+      if (separator !== ",") return this.#unexpected("after array element");
+      this.#at++;
+    }
+  }
+
+  #string(): string | undefined {
+    for (this.#at++; this.#at < this.#text.length; this.#at++) {
+      const character = this.#text[this.#at]!;
+      if (character === '"') return this.#step();
+      if (character < " ") return this.#unexpected("in string literal");
+      if (character === "\\") {
+        this.#at++;
+        const escape = this.#text[this.#at];
+        if (escape === undefined) return END_OF_INPUT;
+        if (!'"\\/bfnrtu'.includes(escape)) return this.#unexpected("in string escape code");
+      }
+    }
+    return END_OF_INPUT;
+  }
+
+  #number(): string | undefined {
+    const match = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/.exec(this.#text.slice(this.#at, this.#at + 400));
+    if (match !== null) {
+      this.#at += match[0].length;
+      return undefined;
+    }
+    this.#at++;
+    return this.#at >= this.#text.length ? END_OF_INPUT : this.#unexpected("in numeric literal");
+  }
+
+  #literal(literal: string): string | undefined {
+    for (let index = 1; index < literal.length; index++) {
+      this.#at++;
+      if (this.#at >= this.#text.length) return END_OF_INPUT;
+      if (this.#text[this.#at] !== literal[index]) return this.#unexpected(`in literal ${literal} (expecting ${quoteCharacter(literal[index]!)})`);
+    }
+    return this.#step();
+  }
+
+  #step(): undefined {
+    this.#at++;
+    return undefined;
+  }
+
+  #next(): string | undefined {
+    while (this.#at < this.#text.length && " \t\r\n".includes(this.#text[this.#at]!)) this.#at++;
+    return this.#text[this.#at];
+  }
+
+  #unexpected(where: string): string {
+    const character = this.#text[this.#at];
+    return character === undefined ? END_OF_INPUT : `invalid character ${quoteCharacter(character)} ${where}`;
+  }
+}
+
+/** A character as Go's %q of a rune shows it. */
+function quoteCharacter(character: string): string {
+  if (character === "'") return String.raw`'\''`;
+  if (character === '"') return `'"'`;
+  const code = character.charCodeAt(0);
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+    const short: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v" };
+    return `'${short[character] ?? (code < 0x80 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`)}'`;
+  }
+  return `'${character}'`;
+}

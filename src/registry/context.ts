@@ -1,0 +1,24 @@
+/** What the verbs work with. */
+import type { Clock } from "../base/clock.ts";
+import type { Random } from "../base/random.ts";
+import type { JsonObject } from "../meta/json.ts";
+import type { LeasePool } from "../storage/lease-pool.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
+import type { Entry } from "../storage/watch-cache/entry.ts";
+
+export interface RegistryContext {
+  readonly store: ObjectStore;
+  readonly leases: LeasePool;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. */
+  readonly namespacePrefix: string;
+}
+
+/** What a write left behind: a stored entry, or, for a dry run, what would have been stored. */
+export type Written = { readonly entry: Entry } | { readonly object: JsonObject };
+
+/** Seconds, UTC: the resolution of every timestamp the server sets. */
+export function timestamp(clock: Clock, fromNowMs = 0): string {
+  return `${new Date(clock.now() + fromNowMs).toISOString().slice(0, 19)}Z`;
+}

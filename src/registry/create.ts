@@ -1,0 +1,80 @@
+import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
+import { generateName } from "../meta/names.ts";
+import { alreadyExists, badRequest, invalid, StatusError } from "../meta/status-error.ts";
+import type { RegistryContext, Written } from "./context.ts";
+import { metadataErrors } from "./metadata-validation.ts";
+import { refuseCreationOutsideLiveNamespace } from "./namespace-lifecycle.ts";
+import { prepareForCreate } from "./prepare.ts";
+import { encodeForStorage } from "./representation.ts";
+import { objectKey, type ServedResource } from "./resource.ts";
+import { kindRules } from "./kind-rules.ts";
+
+/** Collisions of generated names before the client is told to try again. */
+const GENERATED_NAME_ATTEMPTS = 8;
+
+export interface CreateRequest {
+  readonly namespace: string;
+  /** Set when a PUT or apply of an absent object creates it: the name in the path. */
+  readonly name?: string;
+  /** In the served version, decoded and type-checked. */
+  readonly object: JsonObject;
+  readonly dryRun: boolean;
+}
+
+export async function create(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Written> {
+  const metadata = objectAt(request.object, "metadata");
+  const placed = placeInNamespace(served, metadata, request.namespace);
+  const name = stringAt(placed, "name");
+  if (served.stored.namespaced) {
+    await refuseCreationOutsideLiveNamespace(context, served.groupResource, { namespace: request.namespace, name });
+  }
+  if (stringAt(placed, "resourceVersion") !== "") throw new StatusError("", "resourceVersion should not be set on objects to be created");
+  const generates = name === "" && stringAt(placed, "generateName") !== "";
+  for (let attempt = 1; ; attempt++) {
+    const named = generates ? { ...placed, name: generateName(stringAt(placed, "generateName"), context.random) } : placed;
+    const written = await createNamed(context, served, { ...request, object: { ...request.object, metadata: named } });
+    if (written !== undefined) return written;
+    if (!generates) throw alreadyExists(served.groupResource, name);
+    if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, stringAt(named, "name"));
+  }
+}
+
+/** Undefined when the name is taken. */
+async function createNamed(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Written | undefined> {
+  const object = prepareForCreate(context, served, request.object);
+  const metadata = objectAt(object, "metadata");
+  const name = stringAt(metadata, "name");
+  const { stored } = served;
+  const errors = [
+    ...metadataErrors(metadata, { nameRule: stored.strategy.nameRule, namespaced: stored.namespaced }),
+    ...kindRules(served).onCreate(object),
+  ];
+  if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
+  const key = objectKey(stored, request.namespace, name);
+  if (request.dryRun) {
+    if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
+    return { object };
+  }
+  const { ttlSeconds } = stored.strategy;
+  const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
+  const result = await context.store.create(key, encodeForStorage(object, served), lease);
+  return result.committed ? { entry: result.entry } : undefined;
+}
+
+
+function placeInNamespace(served: ServedResource, metadata: JsonObject, namespace: string): JsonObject {
+  const given = stringAt(metadata, "namespace");
+  if (!served.stored.namespaced) {
+    if (given !== "") throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+    return metadata;
+  }
+  if (given !== "" && given !== namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  return { ...metadata, namespace };
+}
+
+function generatedNameTaken(served: ServedResource, name: string): StatusError {
+  const taken = alreadyExists(served.groupResource, name);
+  return new StatusError("AlreadyExists", `${taken.message}, the server was not able to generate a unique name for the object`, {
+    details: { ...taken.details, retryAfterSeconds: 1 },
+  });
+}

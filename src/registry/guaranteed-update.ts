@@ -1,0 +1,81 @@
+/**
+ * Reads, changes and writes one object until nobody else came in between. The first try may work on what
+ * the cache shows; every verdict against the request (an error, a lost race) is reached on fresh data only.
+ */
+import { jsonEquals, type JsonObject } from "../meta/json.ts";
+import type { Entry } from "../storage/watch-cache/entry.ts";
+import type { RegistryContext, Written } from "./context.ts";
+import { encodeForStorage, objectIn } from "./representation.ts";
+import type { ServedResource } from "./resource.ts";
+import { serviceUnavailable } from "../meta/status-error.ts";
+
+/** What to make of the current object (in the served version): a new one, or its removal after a last change. */
+export type Change = { readonly kind: "store"; readonly object: JsonObject } | { readonly kind: "remove"; readonly object: JsonObject };
+
+export interface UpdatePlan {
+  readonly key: string;
+  readonly dryRun: boolean;
+  /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
+  decide(existing: JsonObject, entry: Entry): Change | Promise<Change>;
+  /** What an absent object means: usually a thrown NotFound. */
+  absent(): Promise<Written>;
+}
+
+/** Each lost race means somebody else won it; this many in a row means a storm. */
+const ATTEMPTS_MAX = 100;
+
+export async function guaranteedUpdate(context: RegistryContext, served: ServedResource, plan: UpdatePlan): Promise<Written> {
+  const { store } = context;
+  let entry = await store.get(plan.key, { kind: "any" });
+  let isFresh = false;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
+    if (outcome.kind === "done") return outcome.written;
+    entry = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
+    isFresh = true;
+  }
+  throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
+}
+
+type Outcome = { readonly kind: "done"; readonly written: Written } | { readonly kind: "stale" } | { readonly kind: "lost"; readonly current: Entry | undefined };
+
+async function tryUpdate(
+  context: RegistryContext,
+  served: ServedResource,
+  attempt: { plan: UpdatePlan; entry: Entry | undefined; isFresh: boolean },
+): Promise<Outcome> {
+  const { plan, entry, isFresh } = attempt;
+  if (entry === undefined) return isFresh ? { kind: "done", written: await plan.absent() } : { kind: "stale" };
+  const existing = objectIn(entry, served);
+  let change: Change;
+  try {
+    change = await plan.decide(existing, entry);
+  } catch (thrown) {
+    if (!isFresh) return { kind: "stale" };
+    throw thrown;
+  }
+  if (plan.dryRun) return isFresh ? { kind: "done", written: { object: change.object } } : { kind: "stale" };
+  return change.kind === "remove" ? remove(context, change.object, entry) : replace(context, served, { object: change.object, existing, entry, isFresh });
+}
+
+async function replace(
+  context: RegistryContext,
+  served: ServedResource,
+  change: { object: JsonObject; existing: JsonObject; entry: Entry; isFresh: boolean },
+): Promise<Outcome> {
+  if (jsonEquals(change.object, change.existing)) return change.isFresh ? { kind: "done", written: { entry: change.entry } } : { kind: "stale" };
+  const { ttlSeconds } = served.stored.strategy;
+  const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
+  const result = await context.store.replace(change.entry, encodeForStorage(change.object, served), lease);
+  return result.committed ? { kind: "done", written: { entry: result.entry } } : { kind: "lost", current: result.current };
+}
+
+async function remove(context: RegistryContext, object: JsonObject, entry: Entry): Promise<Outcome> {
+  const result = await context.store.remove(entry);
+  if (!result.committed) return { kind: "lost", current: result.current };
+  return { kind: "done", written: { object: withRevision(object, result.revision) } };
+}
+
+export function withRevision(object: JsonObject, revision: number): JsonObject {
+  return { ...object, metadata: { ...(object["metadata"] as JsonObject), resourceVersion: String(revision) } };
+}

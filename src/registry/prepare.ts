@@ -1,0 +1,92 @@
+/** What the server decides about an object before it is stored: fields it owns, and fields a request may not write. */
+import { randomUuid } from "../base/random.ts";
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
+import { timestamp, type RegistryContext } from "./context.ts";
+import type { ServedResource } from "./resource.ts";
+
+/** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
+export type Door = "main" | "status" | "finalize";
+
+export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
+  const { strategy } = served.stored;
+  const { selfLink: _selfLink, deletionTimestamp: _deletion, deletionGracePeriodSeconds: _grace, ...metadata } = objectAt(object, "metadata");
+  const prepared: JsonObject = {
+    ...object,
+    kind: served.kind,
+    apiVersion: served.apiVersion,
+    metadata: { ...metadata, uid: randomUuid(context.random), creationTimestamp: timestamp(context.clock) },
+  };
+  if (strategy.tracksGeneration) objectAt(prepared, "metadata")["generation"] = 1;
+  if (strategy.hasStatus) delete prepared["status"];
+  if (strategy.life === "namespace") prepareNamespace(prepared);
+  if (strategy.life === "pod") prepared["status"] = { phase: "Pending" };
+  if (served.kind === "Secret") prepareSecret(prepared);
+  return prepared;
+}
+
+/** The object as it will be stored; `existing` is in the served version. */
+export function prepareForUpdate(served: ServedResource, object: JsonObject, existing: JsonObject, door: Door): JsonObject {
+  const { strategy } = served.stored;
+  const before = objectAt(existing, "metadata");
+  const metadata: JsonObject = { ...objectAt(object, "metadata") };
+  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "namespace"]) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = before[field];
+  }
+  delete metadata["selfLink"];
+  const prepared = throughDoor({ ...object, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, { door, hasStatus: strategy.hasStatus });
+  if (served.kind === "Secret") prepareSecret(prepared);
+  if (strategy.life === "namespace") prepareNamespaceUpdate(prepared, existing, door);
+  if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
+    metadata["generation"] = Number(before["generation"] ?? 0) + 1;
+  }
+  return prepared;
+}
+
+function throughDoor(object: JsonObject, existing: JsonObject, through: { door: Door; hasStatus: boolean }): JsonObject {
+  if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
+  if (through.door === "status") return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
+  return { ...existing, metadata: existing["metadata"], spec: object["spec"] };
+}
+
+function withMember(object: JsonObject, key: string, value: unknown): JsonObject {
+  const { [key]: _replaced, ...rest } = object;
+  return value === undefined ? rest : { ...rest, [key]: value };
+}
+
+/** Anything outside metadata and status counts as desired state. */
+function hasNewDesiredState(object: JsonObject, existing: JsonObject): boolean {
+  const { metadata: _metadata, status: _status, ...desired } = object;
+  const { metadata: _oldMetadata, status: _oldStatus, ...before } = existing;
+  return !jsonEquals(desired, before);
+}
+
+function prepareNamespace(namespace: JsonObject): void {
+  const metadata = objectAt(namespace, "metadata");
+  metadata["labels"] = { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": metadata["name"] };
+  const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
+  namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: finalizers.includes("kubernetes") ? finalizers : [...finalizers, "kubernetes"] };
+  namespace["status"] = { phase: "Active" };
+}
+
+function prepareNamespaceUpdate(namespace: JsonObject, existing: JsonObject, door: Door): void {
+  const metadata = objectAt(namespace, "metadata");
+  metadata["labels"] = { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": metadata["name"] };
+  if (door === "main") namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: objectAt(existing, "spec")["finalizers"] };
+  if (door === "finalize") {
+    const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
+    namespace["spec"] = finalizers.length === 0 ? {} : { finalizers };
+  }
+}
+
+/** stringData is a write-only convenience; a secret without a type is opaque. */
+function prepareSecret(secret: JsonObject): void {
+  const stringData = objectAt(secret, "stringData");
+  delete secret["stringData"];
+  const keys = Object.keys(stringData);
+  if (keys.length > 0) {
+    const encoded = Object.fromEntries(keys.map((key) => [key, Buffer.from(String(stringData[key])).toString("base64")]));
+    secret["data"] = { ...objectAt(secret, "data"), ...encoded };
+  }
+  if (stringAt(secret, "type") === "") secret["type"] = "Opaque";
+}

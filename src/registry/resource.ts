@@ -1,0 +1,57 @@
+/** A resource as it is stored, and as one served version shows it. */
+import type { GroupResource, GroupVersion } from "../meta/group-version.ts";
+import type { NameRule } from "../meta/names.ts";
+import type { StructSchema } from "../object/schema.ts";
+
+/** What distinguishes one kind's life from another's. Everything else is the same for all kinds. */
+export interface Strategy {
+  readonly nameRule: NameRule;
+  /** The server counts changes of the desired state in metadata.generation. */
+  readonly tracksGeneration: boolean;
+  /** PUT of an absent object creates it. */
+  readonly allowsCreateOnUpdate: boolean;
+  /** PUT without resourceVersion overwrites; otherwise it is invalid. */
+  readonly allowsUnconditionalUpdate: boolean;
+  /** DELETE answers with the object even when it is gone. */
+  readonly returnsDeletedObject: boolean;
+  /** The status is written through the status subresource only. */
+  readonly hasStatus: boolean;
+  /** Special lives: namespaces are finalized by their controller, pods end gracefully on their node. */
+  readonly life: "ordinary" | "namespace" | "pod";
+  /** Objects vanish by themselves after this many seconds. */
+  readonly ttlSeconds: number | undefined;
+  /** Deleting without a propagation policy leaves the dependents alone. */
+  readonly orphansByDefault: boolean;
+  /** Never takes the garbage collector's finalizers. */
+  readonly ignoresGarbageCollection: boolean;
+}
+
+export interface StoredResource extends GroupResource {
+  readonly namespaced: boolean;
+  /** Such as "/registry/pods/". */
+  readonly keyPrefix: string;
+  readonly storageVersion: GroupVersion;
+  readonly strategy: Strategy;
+}
+
+export interface ServedResource {
+  readonly stored: StoredResource;
+  /** As requests and messages name it: for events.k8s.io the group differs from the stored one's. */
+  readonly groupResource: GroupResource;
+  readonly groupVersion: GroupVersion;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly schema: StructSchema;
+  readonly fieldSelectors: readonly string[];
+  readonly fieldSelectorErrorStyle: "default" | "label";
+}
+
+export function objectKey(resource: StoredResource, namespace: string, name: string): string {
+  return resource.namespaced ? `${resource.keyPrefix}${namespace}/${name}` : resource.keyPrefix + name;
+}
+
+/** The prefix of all objects of the resource, or of those in one namespace. */
+export function collectionPrefix(resource: StoredResource, namespace: string): string {
+  return resource.namespaced && namespace !== "" ? `${resource.keyPrefix}${namespace}/` : resource.keyPrefix;
+}

@@ -1,0 +1,63 @@
+/** Which entries of a collection a request is about. */
+import type { FieldRequirement } from "../meta/field-selector.ts";
+import { requiredValue } from "../meta/field-selector.ts";
+import type { LabelSelector } from "../meta/label-selector.ts";
+import { prefixEnd } from "../storage/kv.ts";
+import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
+import type { KeyRange } from "../storage/object-store.ts";
+import { fieldValue } from "./field-values.ts";
+import { collectionPrefix, objectKey, type ServedResource } from "./resource.ts";
+
+export interface SelectionRequest {
+  readonly namespace: string;
+  readonly labels: LabelSelector | undefined;
+  readonly fields: readonly FieldRequirement[];
+}
+
+export interface Selection {
+  /** A collection's prefix, or one object's key when the selectors pin it. */
+  readonly prefix: string;
+  readonly range: KeyRange;
+  /** Undefined when everything in the range is meant. */
+  readonly matches: ((entry: Entry) => boolean) | undefined;
+}
+
+export function select(served: ServedResource, request: SelectionRequest): Selection {
+  const { stored } = served;
+  const pinnedNamespace = stored.namespaced ? requiredValue(request.fields, "metadata.namespace") : undefined;
+  const namespace = request.namespace === "" ? (pinnedNamespace ?? "") : request.namespace;
+  const name = requiredValue(request.fields, "metadata.name");
+  const isOneObject = name !== undefined && name !== "" && (!stored.namespaced || namespace !== "") && !name.includes("/") && !namespace.includes("/");
+  const collection = collectionPrefix(stored, namespace.includes("/") ? request.namespace : namespace);
+  const prefix = isOneObject ? objectKey(stored, namespace, name) : collection;
+  const range = isOneObject ? { start: prefix, end: `${prefix}\u0000` } : { start: prefix, end: prefixEnd(prefix) };
+  return { prefix, range, matches: matcher(served, request) };
+}
+
+function matcher(served: ServedResource, request: SelectionRequest): ((entry: Entry) => boolean) | undefined {
+  const { labels, fields } = request;
+  if (labels === undefined && fields.length === 0) return undefined;
+  const { group, resource } = served.groupResource;
+  const readers = fields.map(({ field, value, negated }) => ({ read: fieldReader(served, group, resource, field), value, negated }));
+  return (entry) => {
+    if (entry.corrupt !== undefined) return true;
+    if (labels !== undefined && !labels(entry.labels)) return false;
+    return readers.every(({ read, value, negated }) => (read(entry) === value) !== negated);
+  };
+}
+
+/** Name and namespace stand in the key; other fields are parsed once per entry. */
+function fieldReader(served: ServedResource, group: string, resource: string, field: string): (entry: Entry) => string {
+  const { keyPrefix, namespaced } = served.stored;
+  if (field === "metadata.name") return ({ key }) => key.slice(key.lastIndexOf("/") + 1);
+  if (field === "metadata.namespace") return ({ key }) => (namespaced ? key.slice(keyPrefix.length, key.lastIndexOf("/")) : "");
+  const read = fieldValue(group, resource, field);
+  const memoKey = `field ${group}/${field}`;
+  return (entry) => {
+    const known = entry.memo.get(memoKey);
+    if (typeof known === "string") return known;
+    const value = read(parseEntry(entry));
+    entry.memo.set(memoKey, value);
+    return value;
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * What every implementation of the storage port has to do. Nothing here assumes a first revision, an
+ * empty store, exclusive use of it, or that watchers hear of a change before its commit resolves.
+ */
+import { describe } from "vitest";
+import { commitTests } from "./kv-commits.ts";
+import { DEADLINE_MS } from "./kv-fixture.ts";
+import type { KvCapabilities, KvFixture, KvSuiteContext } from "./kv-fixture.ts";
+import { leaseTests } from "./kv-leases.ts";
+import { lifecycleTests } from "./kv-lifecycle.ts";
+import { rangeTests } from "./kv-ranges.ts";
+import { watchTests } from "./kv-watches.ts";
+
+export function kvSuite(name: string, open: () => Promise<KvFixture>, capabilities: KvCapabilities = {}): void {
+  let prefixes = 0;
+  const context: KvSuiteContext = {
+    open,
+    prefix: () => `/registry/test-${++prefixes}/`,
+    capabilities: { isExclusive: false, canCompact: true, leaseSeconds: 1, ...capabilities },
+  };
+  describe(`${name} keeps the promises of the storage port`, { timeout: DEADLINE_MS }, () => {
+    describe("commits", () => commitTests(context));
+    describe("ranges", () => rangeTests(context));
+    describe("watches", () => watchTests(context));
+    describe("leases", () => leaseTests(context));
+    describe("lifecycle", () => lifecycleTests(context));
+  });
+}

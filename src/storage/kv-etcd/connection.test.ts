@@ -1,0 +1,172 @@
+import { describe, expect, test } from "vitest";
+import type { Change, Kv } from "../kv.ts";
+import { openEtcdKv } from "./kv.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./limits.ts";
+import { METHOD } from "./messages.ts";
+import type { Answer } from "./testing/fake-server.ts";
+import { rangeFrame, respond, respondWithStatus, startFakeServer } from "./testing/fake-server.ts";
+import { realClock } from "./testing/real-clock.ts";
+
+const CHANGE: Change = { kind: "put", key: "/a", value: Buffer.from("x"), expectedRevision: 0 };
+
+/** Nobody listens on the discard port of this machine. */
+const DEAD = "http://127.0.0.1:9";
+
+async function open(endpoints: readonly string[], requestTimeoutMs = 3_000): Promise<Kv & AsyncDisposable> {
+  const kv = await openEtcdKv({ endpoints, clock: realClock(), requestTimeoutMs });
+  return { ...kv, [Symbol.asyncDispose]: () => kv.close() };
+}
+
+/** Fails the first calls in the given way, then answers. */
+function failing(times: number, fail: Answer): Answer {
+  let failed = 0;
+  return (stream, path) => {
+    if (failed++ < times) fail(stream, path);
+    else respond(stream, rangeFrame(42));
+  };
+}
+
+describe("endpoints", () => {
+  test.each([[], ["127.0.0.1:2379"], ["ftp://a:1"], ["http://"], ["http://a:2379/v3"], ["http://user:secret@a:2379"]])(
+    "that are not well-formed are refused with a sentence (%s)",
+    async (...endpoints: string[]) => {
+      const opening = openEtcdKv({ endpoints: endpoints.filter(Boolean), clock: realClock() });
+      await expect(opening).rejects.toThrow(/endpoint/);
+      await expect(opening).rejects.not.toThrow(/secret/);
+    },
+  );
+
+  test("a dead one is passed over for one that lives", async () => {
+    await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
+    await using kv = await open([DEAD, server.endpoint]);
+    expect(await kv.currentRevision()).toBe(42);
+  });
+
+  test("a member without a leader is left for another one", async () => {
+    const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
+    await using lost = await startFakeServer((stream) => respondWithStatus(stream, { trailers }));
+    await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
+    await using kv = await open([lost.endpoint, server.endpoint]);
+    await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
+    expect(await kv.currentRevision()).toBe(42);
+    expect(await kv.currentRevision()).toBe(42);
+  });
+
+  test("all dead means unavailable, not waiting for ever", async () => {
+    await using kv = await open([DEAD], 200);
+    await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+  });
+});
+
+describe("a connection lost under a request", () => {
+  const cut: Answer = (stream) => stream.session?.destroy();
+
+  test("is no reason to send a commit again", async () => {
+    await using server = await startFakeServer(failing(1, cut));
+    await using kv = await open([server.endpoint]);
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+    await kv.currentRevision();
+    expect(server.calls).toEqual([METHOD.txn, METHOD.range]);
+  });
+
+  test("does not send a commit to another endpoint either", async () => {
+    await using first = await startFakeServer(cut);
+    await using second = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
+    await using kv = await open([first.endpoint, second.endpoint]);
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+    await kv.currentRevision();
+    expect(second.calls).toEqual([METHOD.range]);
+  });
+
+  test("is not noticed by a reader", async () => {
+    await using server = await startFakeServer(failing(2, cut));
+    await using kv = await open([server.endpoint]);
+    expect(await kv.currentRevision()).toBe(42);
+    expect(server.calls).toHaveLength(3);
+  });
+
+  test("ends a reader that meets it again and again", async () => {
+    await using server = await startFakeServer(cut);
+    await using kv = await open([server.endpoint]);
+    await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
+    expect(server.calls).toHaveLength(3);
+  });
+});
+
+describe("a server", () => {
+  test("that says goodbye is left, and what it still owes is taken", async () => {
+    const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
+    await using server = await startFakeServer((stream) => {
+      if (server.calls.length > 1) respond(stream, rangeFrame(43));
+      else {
+        stream.session?.goaway();
+        onAsked(() => respond(stream, rangeFrame(42)));
+      }
+    });
+    await using kv = await open([server.endpoint]);
+    const owed = kv.range({ start: "/a" });
+    const pay = await asked;
+    expect(await kv.currentRevision()).toBe(43);
+    pay();
+    expect(await owed).toMatchObject({ revision: 42 });
+  });
+
+  test("that never answers costs no more than the request timeout", async () => {
+    await using server = await startFakeServer(() => {});
+    await using kv = await open([server.endpoint], 200);
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+    expect(server.calls).toEqual([METHOD.txn]);
+  });
+
+  test.each<[string, string, Answer]>([
+    ["a page of another service", "unavailable", (stream) => stream.respond({ ":status": 503 }, { endStream: true })],
+    ["no status", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "x-other": "1" } })],
+    ["no message", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "0" } })],
+    ["half a message", "unavailable", (stream) => respond(stream, rangeFrame(42).subarray(0, -1))],
+    ["bytes that are no protobuf", "corrupt", (stream) => respond(stream, Buffer.from([0, 0, 0, 0, 2, 0x0a, 0x7f]))],
+    ["a status nobody knows", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "99" } })],
+    ["lost data", "corrupt", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "15" } })],
+    ["an endless message", "too-large", (stream) => respond(stream, oversizeHeader())],
+  ])("that answers with %s yields %s", async (_, code, answer) => {
+    await using server = await startFakeServer(answer);
+    await using kv = await open([server.endpoint]);
+    await expect(kv.range({ start: "/a" })).rejects.toMatchObject({ name: "StorageError", code });
+  });
+
+  test("is asked for fewer keys when a page is longer than we accept", async () => {
+    await using server = await startFakeServer(failing(2, (stream) => respond(stream, oversizeHeader())));
+    await using kv = await open([server.endpoint]);
+    expect(await kv.range({ start: "/", end: "0" })).toMatchObject({ revision: 42 });
+    expect(server.calls).toHaveLength(3);
+  });
+});
+
+describe("a store", () => {
+  test("refuses a request that is too big before sending it", async () => {
+    await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
+    await using kv = await open([server.endpoint]);
+    const value = Buffer.alloc(MESSAGE_SEND_BYTES_MAX + 1);
+    await expect(kv.commit({ ...CHANGE, value })).rejects.toMatchObject({ code: "too-large" });
+    expect(server.calls).toEqual([]);
+  });
+
+  test("finishes what it accepted before it closes, and accepts nothing afterwards", async () => {
+    const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
+    await using server = await startFakeServer((stream) => onAsked(() => respond(stream, rangeFrame(42))));
+    const kv = await open([server.endpoint]);
+    const accepted = kv.range({ start: "/a" });
+    const pay = await asked;
+    const closed = kv.close();
+    await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
+    pay();
+    expect(await accepted).toMatchObject({ revision: 42 });
+    await closed;
+  });
+});
+
+function oversizeHeader(): Buffer {
+  const header = Buffer.alloc(5);
+  header.writeUInt32BE(MESSAGE_RECEIVE_BYTES_MAX + 1, 1);
+  return header;
+}

@@ -1,0 +1,262 @@
+/**
+ * One live channel to one of the endpoints, kept up for as long as the store is open.
+ *
+ * States and transitions:
+ * - `connecting` to an endpoint: ready → `ready`; failed or timed out → `connecting` to the next
+ *   endpoint, or, when each has been tried once in this round, → `waiting`.
+ * - `ready`: lost, silent or useless → `connecting` to the next endpoint, as the start of a new round.
+ * - `waiting` for the backoff to pass → `connecting`.
+ * - `closed`, from any state, for good.
+ *
+ * A request waits for `ready` and is then sent once. It is sent again only when nothing of it left
+ * this process, or when it is idempotent and its connection was lost under it.
+ */
+import type { Cancel, Clock } from "../../base/clock.ts";
+import { StorageError } from "../kv.ts";
+import type { EtcdTls } from "./endpoints.ts";
+import { isMemberUseless, RpcFailure, toStorageError, unavailable } from "./errors.ts";
+import type { UnaryCall } from "./grpc.ts";
+import { Channel } from "./grpc.ts";
+import { watchHeartbeat } from "./heartbeat.ts";
+import {
+  ATTEMPTS_MAX,
+  BACKOFF_MS_MAX,
+  BACKOFF_MS_MIN,
+  CONNECT_TIMEOUT_MS,
+  MESSAGE_SEND_BYTES_MAX,
+  REQUESTS_PENDING_BYTES_MAX,
+  REQUESTS_PENDING_MAX,
+  UNREACHABLE_WAIT_MS,
+} from "./limits.ts";
+
+export type Log = (message: string, detail: object) => void;
+
+export interface ConnectionOptions {
+  readonly endpoints: readonly URL[];
+  readonly tls: EtcdTls | undefined;
+  readonly clock: Clock;
+  readonly requestTimeoutMs: number;
+  readonly log: Log;
+}
+
+export interface ConnectionObserver {
+  /** A channel is ready. Always followed by `down` before the next `up`. */
+  up(channel: Channel): void;
+  /** The channel is lost, or an attempt to get one failed. Comes again with each failed attempt. */
+  down(): void;
+}
+
+export interface Request extends UnaryCall {
+  /** Sending it twice does no more than sending it once. */
+  readonly isIdempotent: boolean;
+}
+
+type State =
+  | { readonly kind: "connecting"; readonly channel: Channel; readonly stop: Cancel }
+  | { readonly kind: "ready"; readonly channel: Channel; readonly stop: Cancel }
+  | { readonly kind: "waiting"; readonly stop: Cancel }
+  | { readonly kind: "closed" };
+
+interface Waiter {
+  readonly resolve: (channel: Channel) => void;
+  readonly reject: (error: StorageError) => void;
+  readonly cancelTimer: Cancel;
+}
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #observers: ConnectionObserver[] = [];
+  readonly #waiters = new Set<Waiter>();
+  #state: State;
+  #endpointIndex = 0;
+  #triedInRound = 0;
+  #backoffMs = BACKOFF_MS_MIN;
+  #downSinceMs: number;
+  #lastProblem = "not connected yet";
+  #pending = 0;
+  #pendingBytes = 0;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#downSinceMs = options.clock.monotonic();
+    this.#state = { kind: "waiting", stop: options.clock.after(0, () => this.#connect()) };
+  }
+
+  observe(observer: ConnectionObserver): void {
+    this.#observers.push(observer);
+    if (this.#state.kind === "ready") observer.up(this.#state.channel);
+  }
+
+  /** Rejects with a `StorageError`. */
+  async request(request: Request): Promise<Buffer> {
+    this.#admit(request);
+    const { clock, requestTimeoutMs } = this.#options;
+    const deadlineMs = clock.monotonic() + requestTimeoutMs;
+    try {
+      for (let attempt = 1; ; attempt++) {
+        const channel = this.#readyChannel() ?? (await this.#waitForChannel(deadlineMs - clock.monotonic()));
+        try {
+          return await channel.unary(request, Math.max(1, deadlineMs - clock.monotonic()));
+        } catch (thrown) {
+          this.report(channel, thrown);
+          if (attempt === ATTEMPTS_MAX || !mayRepeat(request, thrown)) throw toStorageError(thrown);
+        }
+      }
+    } finally {
+      this.#pending--;
+      this.#pendingBytes -= request.frame.length;
+    }
+  }
+
+  /** Tells of a failed call, so that a channel which is not worth keeping is left. */
+  report(channel: Channel, failure: unknown): void {
+    if (this.#state.kind !== "ready" || this.#state.channel !== channel) return;
+    if (!channel.isUsable()) this.#leave(`connection lost: ${messageOf(failure)}`);
+    else if (this.#options.endpoints.length > 1 && isMemberUseless(failure)) this.#leave(messageOf(failure));
+  }
+
+  close(): void {
+    const state = this.#state;
+    if (state.kind === "closed") return;
+    this.#state = { kind: "closed" };
+    state.stop();
+    if (state.kind !== "waiting") state.channel.destroy();
+    for (const waiter of this.#takeWaiters()) waiter.reject(closedError());
+  }
+
+  #admit({ frame }: Request): void {
+    if (this.#state.kind === "closed") throw closedError();
+    if (frame.length > MESSAGE_SEND_BYTES_MAX) {
+      throw new StorageError("too-large", `a request of ${frame.length} bytes exceeds ${MESSAGE_SEND_BYTES_MAX}`);
+    }
+    if (this.#pending >= REQUESTS_PENDING_MAX || this.#pendingBytes + frame.length > REQUESTS_PENDING_BYTES_MAX) {
+      throw new StorageError("overloaded", `${this.#pending} requests to etcd are pending already`);
+    }
+    this.#pending++;
+    this.#pendingBytes += frame.length;
+  }
+
+  #readyChannel(): Channel | undefined {
+    if (this.#state.kind !== "ready") return undefined;
+    if (this.#state.channel.isUsable()) return this.#state.channel;
+    this.#leave("connection lost");
+    return undefined;
+  }
+
+  #waitForChannel(remainingMs: number): Promise<Channel> {
+    if (this.#state.kind === "closed") return Promise.reject(closedError());
+    const { clock, requestTimeoutMs } = this.#options;
+    const downForMs = clock.monotonic() - this.#downSinceMs;
+    const waitMs = Math.min(remainingMs, Math.max(UNREACHABLE_WAIT_MS, requestTimeoutMs - downForMs));
+    return new Promise((resolve, reject) => {
+      const cancelTimer = clock.after(Math.max(0, waitMs), () => {
+        this.#waiters.delete(waiter);
+        reject(unavailable(`etcd is out of reach: ${this.#lastProblem}`));
+      });
+      const waiter: Waiter = { resolve, reject, cancelTimer };
+      this.#waiters.add(waiter);
+    });
+  }
+
+  #takeWaiters(): Waiter[] {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const waiter of waiters) waiter.cancelTimer();
+    return waiters;
+  }
+
+  #connect(): void {
+    const { clock, endpoints, tls } = this.#options;
+    const endpoint = endpoints[this.#endpointIndex]!;
+    const isCurrent = (): boolean => this.#state.kind === "connecting" && this.#state.channel === channel;
+    const fail = (problem: string): void => {
+      if (isCurrent()) this.#connectFailed(channel, problem);
+    };
+    const channel = new Channel({
+      endpoint,
+      tls,
+      clock,
+      onReady: () => {
+        if (isCurrent()) this.#connected(channel);
+      },
+      onLost: (reason) => {
+        if (this.#state.kind === "ready" && this.#state.channel === channel) this.#goneAway(reason.message);
+        else fail(reason.message);
+      },
+    });
+    const stop = clock.after(CONNECT_TIMEOUT_MS, () => fail(`no answer within ${CONNECT_TIMEOUT_MS} ms`));
+    this.#state = { kind: "connecting", channel, stop };
+  }
+
+  #connected(channel: Channel): void {
+    this.#stopTimers();
+    this.#triedInRound = 0;
+    this.#backoffMs = BACKOFF_MS_MIN;
+    const stop = watchHeartbeat(channel, this.#options.clock, (problem) => this.#leave(problem));
+    this.#state = { kind: "ready", channel, stop };
+    this.#options.log("connected to etcd", { endpoint: channel.endpoint.host });
+    for (const observer of this.#observers) observer.up(channel);
+    for (const waiter of this.#takeWaiters()) waiter.resolve(channel);
+  }
+
+  #connectFailed(channel: Channel, problem: string): void {
+    this.#stopTimers();
+    channel.destroy();
+    this.#lastProblem = `${channel.endpoint.host}: ${problem}`;
+    if (this.#triedInRound === 0) {
+      this.#options.log("etcd endpoint is out of reach", { endpoint: channel.endpoint.host, problem });
+    }
+    this.#triedInRound++;
+    this.#next();
+    for (const observer of this.#observers) observer.down();
+  }
+
+  /** Leaves a ready channel at once: what is in flight on it ends as lost. */
+  #leave(problem: string): void {
+    if (this.#state.kind !== "ready") return;
+    const { channel } = this.#state;
+    this.#goneAway(problem);
+    channel.destroy();
+  }
+
+  /** Leaves a ready channel, but lets what is in flight on it end. */
+  #goneAway(problem: string): void {
+    if (this.#state.kind !== "ready") return;
+    const { endpoint } = this.#state.channel;
+    this.#stopTimers();
+    this.#downSinceMs = this.#options.clock.monotonic();
+    this.#lastProblem = `${endpoint.host}: ${problem}`;
+    this.#options.log("connection to etcd lost", { endpoint: endpoint.host, problem });
+    this.#next();
+    for (const observer of this.#observers) observer.down();
+  }
+
+  #next(): void {
+    const { clock, endpoints } = this.#options;
+    this.#endpointIndex = (this.#endpointIndex + 1) % endpoints.length;
+    if (this.#triedInRound < endpoints.length) {
+      this.#state = { kind: "waiting", stop: clock.after(0, () => this.#connect()) };
+      return;
+    }
+    this.#triedInRound = 0;
+    this.#state = { kind: "waiting", stop: clock.after(this.#backoffMs, () => this.#connect()) };
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MS_MAX);
+  }
+
+  #stopTimers(): void {
+    if (this.#state.kind !== "closed") this.#state.stop();
+  }
+}
+
+function mayRepeat(request: Request, thrown: unknown): boolean {
+  if (!(thrown instanceof RpcFailure)) return false;
+  return thrown.kind === "unsent" || (request.isIdempotent && thrown.kind === "lost");
+}
+
+function closedError(): StorageError {
+  return unavailable("the store is closed");
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import type { Kv } from "../kv.ts";
+import { openEtcdKv } from "./kv.ts";
+import { realClock } from "./testing/real-clock.ts";
+import { RecordingSink } from "./testing/recording-sink.ts";
+import type { EtcdProcess } from "./testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd, startEtcd } from "./testing/start-etcd.ts";
+
+interface Store extends AsyncDisposable {
+  readonly etcd: EtcdProcess;
+  readonly kv: Kv;
+  readonly sink: RecordingSink;
+}
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+
+/** A store of its own for each test, watched from its first revision. */
+async function openStore(requestTimeoutMs = 1_500): Promise<Store> {
+  const etcd = (await startEtcd())!;
+  const kv = await openEtcdKv({ endpoints: [etcd.endpoint], clock: realClock(), requestTimeoutMs });
+  const sink = new RecordingSink();
+  kv.watch({ prefix: "/k/", fromRevision: 1 }, sink);
+  const dispose = async (): Promise<void> => {
+    await kv.close();
+    await etcd.stop();
+  };
+  return { etcd, kv, sink, [Symbol.asyncDispose]: dispose };
+}
+
+function create(kv: Kv, name: string | number): Promise<unknown> {
+  return kv.commit({ kind: "put", key: `/k/${name}`, value: Buffer.from("x"), expectedRevision: 0 });
+}
+
+/** The watch's events are exactly the history of the store, in order. */
+async function expectWholeHistory({ etcd, sink }: Store): Promise<void> {
+  const other = await openEtcdKv({ endpoints: [etcd.endpoint], clock: realClock() });
+  try {
+    const { items } = await other.range({ start: "/k/", end: "/k0" });
+    const expected = items.map((item) => item.modRevision).toSorted((left, right) => left - right);
+    await sink.until(({ seen }) => (seen.at(-1)?.modRevision ?? 0) >= expected.at(-1)!);
+    expect(sink.seen.map((event) => event.modRevision)).toEqual(expected);
+  } finally {
+    await other.close();
+  }
+}
+
+const UNAVAILABLE = { name: "StorageError", code: "unavailable" };
+
+describe.skipIf(isMissing)("an etcd that is stopped and continued", { timeout: 60_000 }, () => {
+  test("fails requests in time, interrupts the watch, and loses nothing", async () => {
+    await using store = await openStore();
+    const { etcd, kv, sink } = store;
+    await create(kv, "before");
+    await sink.until(({ seen }) => seen.length === 1);
+    etcd.pause();
+    // Sent into the stopped process: they may happen once it goes on.
+    const unknown = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => create(kv, `paused-${index}`)));
+    expect(unknown.every((result) => result.status === "rejected" && result.reason.code === "unavailable")).toBe(true);
+    await expect(kv.currentRevision()).rejects.toMatchObject(UNAVAILABLE);
+    await expect(kv.range({ start: "/k/", end: "/k0" })).rejects.toMatchObject(UNAVAILABLE);
+    await sink.until(({ signals }) => signals.includes("interrupted"));
+    await expect(kv.leaseGrant(10)).rejects.toMatchObject(UNAVAILABLE);
+    etcd.resume();
+    await sink.until(({ signals }) => signals.includes("following"));
+    for (let index = 0; index < 20; index++) await create(kv, `after-${index}`);
+    await expectWholeHistory(store);
+    expect(sink.signals).toEqual(["interrupted", "following"]);
+  });
+});
+
+describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60_000 }, () => {
+  test("is found again, and a watch goes on without gap or duplicate", async () => {
+    await using store = await openStore();
+    const { etcd, kv, sink } = store;
+    for (let round = 0; round < 2; round++) {
+      for (let index = 0; index < 10; index++) await create(kv, `${round}-${index}`);
+      await etcd.kill();
+      await sink.until(({ signals }) => signals.length === 2 * round + 1);
+      await expect(create(kv, `${round}-down`)).rejects.toMatchObject(UNAVAILABLE);
+      await etcd.restart();
+      await sink.until(({ signals }) => signals.length === 2 * round + 2);
+    }
+    await create(kv, "last");
+    await expectWholeHistory(store);
+    expect(sink.signals).toEqual(["interrupted", "following", "interrupted", "following"]);
+  });
+
+  test("applies a commit in flight once or not at all", async () => {
+    await using store = await openStore(5_000);
+    const { etcd, kv, sink } = store;
+    const outcomes = new Map<string, string>();
+    const write = async (writer: number): Promise<void> => {
+      for (let index = 0; index < 200; index++) {
+        const key = `/k/${writer}-${index}`;
+        const result = await kv
+          .commit({ kind: "put", key, value: Buffer.from("x"), expectedRevision: 0 })
+          .then((answer) => (answer.committed ? "committed" : "lost"), (error: { code: string }) => error.code);
+        outcomes.set(key, result);
+      }
+    };
+    const writers = Promise.all(Array.from({ length: 16 }, (_, writer) => write(writer)));
+    await sink.until(({ seen }) => seen.length > 200);
+    await etcd.kill();
+    await etcd.restart();
+    await writers;
+    await expectWholeHistory(store);
+    const versions = Map.groupBy(sink.seen, (event) => event.key);
+    for (const [key, outcome] of outcomes) {
+      const times = versions.get(key)?.length ?? 0;
+      // A commit that was sent twice would have lost against itself.
+      expect(outcome, key).toBeOneOf(["committed", "unavailable"]);
+      if (outcome === "committed") expect(times, key).toBe(1);
+      else expect(times, key).toBeLessThanOrEqual(1);
+    }
+    expect([...outcomes.values()]).toContain("unavailable");
+  });
+
+  test("may be away when the store is opened", async () => {
+    await using store = await openStore();
+    const { etcd } = store;
+    await create(store.kv, "a");
+    await etcd.kill();
+    const kv = await openEtcdKv({ endpoints: [etcd.endpoint], clock: realClock(), requestTimeoutMs: 300 });
+    try {
+      const sink = new RecordingSink();
+      kv.watch({ prefix: "/k/", fromRevision: 1 }, sink);
+      await expect(kv.currentRevision()).rejects.toMatchObject(UNAVAILABLE);
+      await sink.until(({ signals }) => signals.includes("interrupted"));
+      await etcd.restart();
+      await sink.until(({ seen }) => seen.length === 1);
+      expect(sink.signals).toEqual(["interrupted", "following"]);
+    } finally {
+      await kv.close();
+    }
+  });
+});
+
+describe.skipIf(isMissing)("of two endpoints", { timeout: 60_000 }, () => {
+  test("one that stops is left for the other, and the watch moves over", async () => {
+    // Two single-member clusters stand in for two members: what matters is who is asked.
+    await using store = await openStore();
+    const other = (await startEtcd())!;
+    const kv = await openEtcdKv({ endpoints: [other.endpoint, store.etcd.endpoint], clock: realClock(), requestTimeoutMs: 5_000 });
+    try {
+      const sink = new RecordingSink();
+      kv.watch({ prefix: "/k/", fromRevision: 1 }, sink);
+      await create(kv, "other");
+      await create(store.kv, "a");
+      await create(store.kv, "b");
+      await sink.until(({ seen }) => seen.length === 1);
+      other.pause();
+      await sink.until(({ signals }) => signals.includes("following"));
+      await sink.until(({ seen }) => seen.some((event) => event.key === "/k/b"));
+      expect((await kv.range({ start: "/k/", end: "/k0" })).count).toBe(2);
+    } finally {
+      await kv.close();
+      await other.stop();
+    }
+  });
+});

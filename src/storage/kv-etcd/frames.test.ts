@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { encodeFrame, FRAME_HEADER_BYTES, FrameReader } from "./frames.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX } from "./limits.ts";
+import { DecodeError } from "./wire.ts";
+
+function frameOf(text: string): Buffer {
+  return encodeFrame(0, (writer) => writer.string(1, text));
+}
+
+describe("frames", () => {
+  test("come out whole however the bytes were cut", () => {
+    const frames = [frameOf("a"), encodeFrame(0, () => {}), frameOf("b".repeat(300))];
+    const bytes = Buffer.concat(frames);
+    for (let size = 1; size <= bytes.length; size++) {
+      const reader = new FrameReader();
+      const messages: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        reader.push(bytes.subarray(at, at + size));
+        for (let message = reader.next(); message !== undefined; message = reader.next()) messages.push(message);
+      }
+      expect(messages).toEqual(frames.map((frame) => frame.subarray(FRAME_HEADER_BYTES)));
+      expect(reader.isEmpty()).toBe(true);
+    }
+  });
+
+  test("longer than the limit are refused by their header alone", () => {
+    const reader = new FrameReader();
+    const header = Buffer.alloc(FRAME_HEADER_BYTES);
+    header.writeUInt32BE(MESSAGE_RECEIVE_BYTES_MAX + 1, 1);
+    reader.push(header);
+    expect(() => reader.next()).toThrow(DecodeError);
+    expect(reader.isOversize).toBe(true);
+  });
+
+  test("that are compressed are refused", () => {
+    const reader = new FrameReader();
+    reader.push(Buffer.from([1, 0, 0, 0, 0]));
+    expect(() => reader.next()).toThrow(DecodeError);
+    expect(reader.isOversize).toBe(false);
+  });
+});

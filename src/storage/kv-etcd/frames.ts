@@ -1,0 +1,62 @@
+/**
+ * gRPC's framing: each message is preceded by a byte that says whether it is compressed and by its
+ * length in four bytes.
+ */
+import { MESSAGE_RECEIVE_BYTES_MAX } from "./limits.ts";
+import { DecodeError, Writer } from "./wire.ts";
+
+export const FRAME_HEADER_BYTES = 5;
+
+/** Encodes a message straight into its frame. */
+export function encodeFrame(sizeHint: number, write: (writer: Writer) => void): Buffer {
+  const writer = new Writer(sizeHint, FRAME_HEADER_BYTES);
+  write(writer);
+  const frame = writer.finish();
+  frame[0] = 0;
+  frame.writeUInt32BE(frame.length - FRAME_HEADER_BYTES, 1);
+  return frame;
+}
+
+/** Cuts a byte stream into messages. Nothing is allocated for a length before its bytes have come. */
+export class FrameReader {
+  /** The frame that was refused was well-formed but too long. */
+  isOversize = false;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #needed = FRAME_HEADER_BYTES;
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  /** The next complete message, if its end has come. Throws a `DecodeError` for a frame that is not acceptable. */
+  next(): Buffer | undefined {
+    if (this.#bytes < this.#needed) return undefined;
+    const all = this.#joined();
+    if (all[0] !== 0) throw new DecodeError("a message is compressed although that was not offered");
+    const length = all.readUInt32BE(1);
+    if (length > MESSAGE_RECEIVE_BYTES_MAX) {
+      this.isOversize = true;
+      throw new DecodeError(`a message of ${length} bytes exceeds the limit of ${MESSAGE_RECEIVE_BYTES_MAX}`);
+    }
+    const end = FRAME_HEADER_BYTES + length;
+    this.#needed = end;
+    if (all.length < end) return undefined;
+    const rest = all.subarray(end);
+    this.#chunks = rest.length === 0 ? [] : [rest];
+    this.#bytes = rest.length;
+    this.#needed = FRAME_HEADER_BYTES;
+    return all.subarray(FRAME_HEADER_BYTES, end);
+  }
+
+  isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
+  #joined(): Buffer {
+    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    this.#chunks = [all];
+    return all;
+  }
+}

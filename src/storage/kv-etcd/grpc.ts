@@ -1,0 +1,231 @@
+/**
+ * gRPC over one HTTP/2 session to one endpoint: unary calls and bidirectional streams.
+ *
+ * A channel is used once: `opening` until the server's SETTINGS have come, then `ready` until it is
+ * lost. `ready` and `lost` are reported at most once each, and nothing after `destroy`. A channel
+ * that was told to go away is lost for new calls while those in flight may still end well.
+ */
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+import { connect, constants } from "node:http2";
+import type { Clock } from "../../base/clock.ts";
+import type { EtcdTls } from "./endpoints.ts";
+import { tlsOptions } from "./endpoints.ts";
+import { RpcFailure, STATUS } from "./errors.ts";
+import { FrameReader } from "./frames.ts";
+import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./limits.ts";
+import { DecodeError } from "./wire.ts";
+
+export interface ChannelOptions {
+  readonly endpoint: URL;
+  readonly tls: EtcdTls | undefined;
+  readonly clock: Clock;
+  readonly onReady: () => void;
+  readonly onLost: (reason: Error) => void;
+}
+
+export interface UnaryCall {
+  readonly method: string;
+  /** A whole gRPC frame. */
+  readonly frame: Buffer;
+}
+
+export interface StreamHandlers {
+  message(message: Buffer): void;
+  /** Called once, however the stream ends, but not after `cancel`. */
+  ended(failure: RpcFailure): void;
+}
+
+export interface RpcStream {
+  send(frame: Buffer): void;
+  cancel(): void;
+}
+
+export class Channel {
+  readonly endpoint: URL;
+  /** Grows with everything that arrives; whoever compares two readings knows whether the server lives. */
+  received = 0;
+  readonly #session: ClientHttp2Session;
+  readonly #clock: Clock;
+  #lostReason: Error | undefined;
+  #isDestroyed = false;
+
+  constructor(options: ChannelOptions) {
+    this.endpoint = options.endpoint;
+    this.#clock = options.clock;
+    this.#session = connect(options.endpoint, {
+      ...tlsOptions(options.endpoint, options.tls),
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
+    });
+    const lose = (reason: Error): void => {
+      if (this.#lostReason !== undefined) return;
+      this.#lostReason = reason;
+      if (!this.#isDestroyed) options.onLost(reason);
+    };
+    this.#session.on("connect", () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    this.#session.once("remoteSettings", () => {
+      if (this.isUsable()) options.onReady();
+    });
+    this.#session.on("error", lose);
+    this.#session.on("goaway", (code) => lose(new Error(`the server ended the connection with code ${code}`)));
+    this.#session.on("close", () => lose(new Error("the connection was closed")));
+  }
+
+  isUsable(): boolean {
+    return this.#lostReason === undefined && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /** Ends everything in flight as `lost`; neither `onReady` nor `onLost` is called any more. */
+  destroy(): void {
+    this.#isDestroyed = true;
+    this.#session.destroy();
+  }
+
+  /** Also serves streaming methods that answer one message with one message. */
+  unary(call: UnaryCall, timeoutMs: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const stream = this.#open(call.method, { "grpc-timeout": `${Math.max(1, Math.ceil(timeoutMs))}m` }, reject);
+      if (stream === undefined) return;
+      let answer: Buffer | undefined;
+      const cancelTimer = this.#clock.after(timeoutMs, () => {
+        finish(new RpcFailure("deadline", `no answer from ${this.endpoint.host} within ${Math.ceil(timeoutMs)} ms`));
+      });
+      const finish = (failure: RpcFailure | undefined): void => {
+        cancelTimer();
+        if (failure !== undefined) {
+          reject(failure);
+          stream.close(constants.NGHTTP2_CANCEL);
+        } else if (answer === undefined) reject(new RpcFailure("garbled", "etcd answered without a message"));
+        else resolve(answer);
+      };
+      this.#receive(stream, {
+        message: (message) => {
+          answer = message;
+        },
+        ended: finish,
+      });
+      stream.end(call.frame);
+    });
+  }
+
+  /** Opens a stream that lasts until it is cancelled or fails. */
+  stream(method: string, headers: Record<string, string>, handlers: StreamHandlers): RpcStream {
+    let isOver = false;
+    const end = (failure: RpcFailure): void => {
+      if (isOver) return;
+      isOver = true;
+      stream?.close(constants.NGHTTP2_CANCEL);
+      handlers.ended(failure);
+    };
+    const stream = this.#open(method, headers, (failure) => queueMicrotask(() => end(failure)));
+    if (stream !== undefined) {
+      this.#receive(stream, {
+        message: (message) => {
+          if (!isOver) handlers.message(message);
+        },
+        ended: (failure) => end(failure ?? new RpcFailure("lost", "etcd ended the stream")),
+      });
+    }
+    return {
+      send: (frame) => {
+        if (!isOver && stream?.writable) stream.write(frame);
+      },
+      cancel: () => {
+        isOver = true;
+        stream?.close(constants.NGHTTP2_CANCEL);
+      },
+    };
+  }
+
+  #open(
+    method: string,
+    headers: Record<string, string>,
+    refuse: (failure: RpcFailure) => void,
+  ): ClientHttp2Stream | undefined {
+    if (!this.isUsable()) {
+      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} is gone`));
+      return undefined;
+    }
+    try {
+      return this.#session.request({
+        [constants.HTTP2_HEADER_METHOD]: "POST",
+        [constants.HTTP2_HEADER_PATH]: method,
+        [constants.HTTP2_HEADER_TE]: "trailers",
+        [constants.HTTP2_HEADER_CONTENT_TYPE]: "application/grpc",
+        ...headers,
+      });
+    } catch (cause) {
+      // Node throws instead of sending when the session cannot take another stream.
+      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} takes no request`, { cause }));
+      return undefined;
+    }
+  }
+
+  #receive(stream: ClientHttp2Stream, call: { message(message: Buffer): void; ended(failure?: RpcFailure): void }): void {
+    const frames = new FrameReader();
+    let outcome: RpcFailure | "ok" | undefined;
+    let problem: unknown;
+    let isOver = false;
+    const end = (failure?: RpcFailure): void => {
+      if (isOver) return;
+      isOver = true;
+      call.ended(failure);
+    };
+    const endWithOutcome = (): void => {
+      if (outcome === undefined) return;
+      if (outcome !== "ok") end(outcome);
+      else end(frames.isEmpty() ? undefined : new RpcFailure("garbled", "etcd's answer ends inside a message"));
+    };
+    stream.on("response", (headers) => {
+      this.received++;
+      outcome = statusOf(headers) ?? httpProblem(headers[":status"]);
+    });
+    stream.on("trailers", (headers) => {
+      outcome ??= statusOf(headers) ?? new RpcFailure("garbled", "etcd's answer has no gRPC status");
+    });
+    stream.on("data", (chunk: Buffer) => {
+      this.received++;
+      if (isOver || outcome instanceof RpcFailure) return;
+      try {
+        frames.push(chunk);
+        for (let message = frames.next(); message !== undefined; message = frames.next()) call.message(message);
+      } catch (thrown) {
+        if (!(thrown instanceof DecodeError)) throw thrown;
+        end(new RpcFailure(frames.isOversize ? "oversize" : "garbled", thrown.message, { cause: thrown }));
+      }
+    });
+    stream.on("error", (error) => {
+      problem = error;
+    });
+    stream.on("end", endWithOutcome);
+    stream.on("close", () => {
+      endWithOutcome();
+      const reason = problem ?? this.#lostReason;
+      const detail = reason instanceof Error ? reason.message : `stream ended with code ${stream.rstCode}`;
+      end(new RpcFailure("lost", `no answer from ${this.endpoint.host}: ${detail}`, { cause: reason }));
+    });
+  }
+}
+
+/** What the headers say about the outcome, if they do. */
+function statusOf(headers: IncomingHttpHeaders): RpcFailure | "ok" | undefined {
+  const text = headers["grpc-status"];
+  if (text === undefined) return undefined;
+  const status = Number(text);
+  if (status === STATUS.ok) return "ok";
+  const message = headers["grpc-message"];
+  return new RpcFailure("status", decodeMessage(typeof message === "string" ? message : "no message"), { status });
+}
+
+function httpProblem(status: number | undefined): RpcFailure | undefined {
+  return status === 200 ? undefined : new RpcFailure("garbled", `HTTP status ${status} instead of a gRPC answer`);
+}
+
+function decodeMessage(message: string): string {
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    // Not percent-encoded as gRPC wants it: as it came is then the best reading.
+    return message;
+  }
+}

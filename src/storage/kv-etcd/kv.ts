@@ -1,0 +1,101 @@
+/**
+ * The storage port on a real etcd (3.4 or newer), by a thin gRPC client of our own.
+ *
+ * Nothing is kept here but connections and watches: revisions, history, leases and durability are
+ * etcd's. A commit is sent at most once; when its answer does not come, it fails as `unavailable` and
+ * may or may not have happened.
+ */
+import { assert } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Change, CommitResult, Kv } from "../kv.ts";
+import { StorageError } from "../kv.ts";
+import { Connection } from "./connection.ts";
+import { CurrentRevision } from "./current-revision.ts";
+import type { EtcdTls } from "./endpoints.ts";
+import { parseEndpoints } from "./endpoints.ts";
+import { isCompacted, toStorageError, unavailable } from "./errors.ts";
+import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
+import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
+import { readCurrentRevision, readRange, withNewest } from "./range.ts";
+import { WatchHub } from "./watch.ts";
+
+export interface EtcdOptions {
+  /** For example `http://127.0.0.1:2379` or `https://etcd-1:2379`; schemes may be mixed. */
+  readonly endpoints: readonly string[];
+  /** For https endpoints. Without `ca`, the certificate authorities that Node trusts. */
+  readonly tls?: EtcdTls;
+  readonly clock: Clock;
+  /** How long one request may take, waiting for a connection included. A range takes one request per page. */
+  readonly requestTimeoutMs?: number;
+  readonly log?: (message: string, detail: object) => void;
+}
+
+/** Resolves at once, whether etcd can be reached or not; rejects only when an endpoint is not well-formed. */
+export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
+  const { clock, log = () => {}, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+  const endpoints = parseEndpoints(options.endpoints);
+  const connection = new Connection({ endpoints, tls: options.tls, clock, requestTimeoutMs, log });
+  const watches = new WatchHub({ connection, clock, log });
+  const currentRevision = new CurrentRevision(() => readCurrentRevision(connection));
+  const accepted = new AcceptedWork();
+
+  const close = async (): Promise<void> => {
+    watches.close();
+    await accepted.close();
+    connection.close();
+  };
+  return {
+    range: (request) => accepted.run(() => readRange(connection, request)),
+    commit: (change) => accepted.run(() => commit(connection, change)),
+    watch: (request, sink) => watches.watch(request, sink),
+    currentRevision: () => accepted.run(() => currentRevision.query()),
+    compact: (revision) => accepted.run(() => compact(connection, revision)),
+    leaseGrant: (ttlSeconds) => accepted.run(() => grantLease(connection, ttlSeconds)),
+    leaseKeepAlive: (lease) => accepted.run(() => keepLeaseAlive(connection, lease)),
+    leaseRevoke: (lease) => accepted.run(() => revokeLease(connection, lease)),
+    close,
+  };
+}
+
+async function commit(connection: Connection, change: Change): Promise<CommitResult> {
+  assert(change.key !== "", "a key is not empty");
+  if (change.kind === "put" && change.lease !== undefined) requireLeaseId(change.lease);
+  const answer = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
+  try {
+    const { revision, succeeded, current, deleted } = decodeTxn(answer);
+    // To etcd, deleting a key that is expected to be absent succeeds, without a revision of its own.
+    const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
+    return hasChanged ? { committed: true, revision } : { committed: false, current, revision };
+  } catch (thrown) {
+    throw toStorageError(thrown);
+  }
+}
+
+async function compact(connection: Connection, revision: number): Promise<void> {
+  try {
+    await connection.request({ method: METHOD.compact, frame: encodeCompact(revision), isIdempotent: true });
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError && isCompacted(thrown.cause))) throw await withNewest(connection, thrown);
+  }
+}
+
+/** Knows what has been accepted, so that closing can wait for it; each request has its own deadline. */
+class AcceptedWork {
+  readonly #running = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(unavailable("the store is closed"));
+    const running = work();
+    this.#running.add(running);
+    const forget = (): void => void this.#running.delete(running);
+    running.then(forget, forget);
+    return running;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+  }
+}

@@ -1,0 +1,54 @@
+/** Leases. Their ids are 64-bit numbers and stay decimal text outside the wire format. */
+import type { LeaseId } from "../kv.ts";
+import { StorageError } from "../kv.ts";
+import type { Connection } from "./connection.ts";
+import { isLeaseNotFound, toStorageError } from "./errors.ts";
+import { decodeLease, encodeLeaseGrant, encodeLeaseReference, METHOD } from "./messages.ts";
+
+const LEASE_ID_MAX = 2n ** 63n - 1n;
+
+export async function grantLease(connection: Connection, ttlSeconds: number): Promise<LeaseId> {
+  const frame = encodeLeaseGrant(Math.max(1, Math.ceil(ttlSeconds)));
+  // Sent again after a loss it may leave a lease behind that nobody knows; that one expires.
+  const { lease } = await requestLease(connection, METHOD.leaseGrant, frame);
+  if (!isLeaseId(lease)) throw new StorageError("corrupt", "etcd granted a lease without an id");
+  return lease;
+}
+
+export async function keepLeaseAlive(connection: Connection, lease: LeaseId): Promise<void> {
+  requireLeaseId(lease);
+  const { ttlSeconds } = await requestLease(connection, METHOD.leaseKeepAlive, encodeLeaseReference(lease));
+  if (ttlSeconds <= 0) throw leaseNotFound(lease);
+}
+
+export async function revokeLease(connection: Connection, lease: LeaseId): Promise<void> {
+  if (!isLeaseId(lease)) return;
+  const frame = encodeLeaseReference(lease);
+  try {
+    await connection.request({ method: METHOD.leaseRevoke, frame, isIdempotent: true });
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError && isLeaseNotFound(thrown.cause))) throw thrown;
+  }
+}
+
+/** Text that is no lease id cannot name a lease that exists; 0 would mean "no lease" to etcd. */
+export function requireLeaseId(lease: LeaseId): void {
+  if (!isLeaseId(lease)) throw leaseNotFound(lease);
+}
+
+async function requestLease(connection: Connection, method: string, frame: Buffer): Promise<ReturnType<typeof decodeLease>> {
+  const answer = await connection.request({ method, frame, isIdempotent: true });
+  try {
+    return decodeLease(answer);
+  } catch (thrown) {
+    throw toStorageError(thrown);
+  }
+}
+
+function isLeaseId(lease: LeaseId): boolean {
+  return /^[1-9][0-9]{0,18}$/.test(lease) && BigInt(lease) <= LEASE_ID_MAX;
+}
+
+function leaseNotFound(lease: LeaseId): StorageError {
+  return new StorageError("lease-not-found", `lease ${JSON.stringify(lease)} does not exist`);
+}

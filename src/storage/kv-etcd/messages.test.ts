@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { FRAME_HEADER_BYTES } from "./frames.ts";
+import { decodeLease, decodeRange, decodeTxn, encodeCommit, encodeLeaseReference, encodeRange, ownBytes } from "./messages.ts";
+import { decodeWatch, encodeWatchCreate } from "./watch-messages.ts";
+import { DecodeError, Writer } from "./wire.ts";
+
+function message(write: (writer: Writer) => void): Buffer {
+  const writer = new Writer(0);
+  write(writer);
+  return writer.finish();
+}
+
+function writeHeader(writer: Writer, revision: number): void {
+  writer.message(1, (header) => {
+    header.bigInt64(1, 2n ** 63n - 1n);
+    header.int64(3, revision);
+  });
+}
+
+function writeKeyValue(writer: Writer, { key, modRevision }: { key: string; modRevision: number }): void {
+  writer.string(1, key);
+  writer.int64(2, 5);
+  writer.int64(3, modRevision);
+  writer.int64(4, 3);
+  writer.bytes(5, Buffer.from("value"));
+}
+
+describe("requests", () => {
+  test("a range has etcd's bytes", () => {
+    const frame = encodeRange({ key: "a", rangeEnd: "b", limit: 2, revision: 300, countOnly: true });
+    expect(frame.toString("hex")).toBe("000000000d" + "0a0161" + "120162" + "1802" + "20ac02" + "4801");
+  });
+
+  test("a put with a lease beyond 2^53 has etcd's bytes", () => {
+    const lease = "9223372036854775807";
+    const frame = encodeCommit({ kind: "put", key: "k", value: Buffer.from("v"), expectedRevision: 7, lease });
+    const compare = "0a07" + "1002" + "1a016b" + "3007";
+    const put = "0a016b" + "120176" + "18ffffffffffffffff7f";
+    const failure = "1a05" + "0a03" + "0a016b";
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}1212${"1210"}${put}${failure}`);
+  });
+
+  test("a key expected to be absent is compared with revision 0, which the wire leaves out", () => {
+    const frame = encodeCommit({ kind: "delete", key: "k", expectedRevision: 0 });
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe("0a0510021a016b" + "12051a030a016b" + "1a050a030a016b");
+  });
+
+  test("a lease keeps all its digits", () => {
+    const frame = encodeLeaseReference("7587848390923456789");
+    const answer = message((writer) => writer.bigInt64(2, 7587848390923456789n));
+    expect(frame.length).toBe(FRAME_HEADER_BYTES + 10);
+    expect(decodeLease(answer)).toEqual({ lease: "7587848390923456789", ttlSeconds: 0 });
+  });
+
+  test("a watch asks for progress and fragments", () => {
+    const frame = encodeWatchCreate({ watchId: 4, key: "a", rangeEnd: "b", startRevision: 9 });
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe("0a0e" + "0a0161" + "120162" + "1809" + "2001" + "3804" + "4001");
+  });
+});
+
+describe("answers", () => {
+  test("of a range", () => {
+    const answer = decodeRange(
+      message((writer) => {
+        writeHeader(writer, 12);
+        writer.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision: 6 }));
+        writer.bool(3, true);
+        writer.int64(4, 77);
+      }),
+    );
+    const item = { key: "/a", value: Buffer.from("value"), createRevision: 5, modRevision: 6 };
+    expect(answer).toEqual({ revision: 12, items: [item], hasMore: true, count: 77 });
+  });
+
+  test("of a lost race carry what is there", () => {
+    const answer = decodeTxn(
+      message((writer) => {
+        writeHeader(writer, 12);
+        writer.message(3, (operation) =>
+          operation.message(1, (range) => range.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision: 6 }))),
+        );
+      }),
+    );
+    expect(answer).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
+  });
+
+  test("without a revision are refused", () => {
+    expect(() => decodeRange(Buffer.alloc(0))).toThrow(DecodeError);
+    expect(() => decodeTxn(Buffer.alloc(0))).toThrow(DecodeError);
+  });
+
+  test("of a watch with an event of unknown type or without a revision are refused", () => {
+    const unknownType = message((writer) =>
+      writer.message(11, (event) => {
+        event.int64(1, 2);
+        event.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision: 6 }));
+      }),
+    );
+    const withoutRevision = message((writer) => writer.message(11, (event) => event.int64(1, 1)));
+    expect(() => decodeWatch(unknownType)).toThrow(DecodeError);
+    expect(() => decodeWatch(withoutRevision)).toThrow(DecodeError);
+  });
+
+  test("of a watch may carry a negative id", () => {
+    expect(decodeWatch(message((writer) => writer.bigInt64(2, -1n)))).toMatchObject({ watchId: -1, events: [] });
+  });
+});
+
+describe("memory of values", () => {
+  test("a small value does not keep a big message alive", () => {
+    const big = Buffer.alloc(100_000, 1);
+    const own = ownBytes(big.subarray(10, 20));
+    expect(own).toEqual(big.subarray(10, 20));
+    expect(own.buffer).not.toBe(big.buffer);
+  });
+
+  test("a value that is most of its message is not copied", () => {
+    const big = Buffer.alloc(100_000, 1);
+    expect(ownBytes(big.subarray(100)).buffer).toBe(big.buffer);
+  });
+});

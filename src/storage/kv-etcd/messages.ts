@@ -1,0 +1,210 @@
+/**
+ * The messages of etcd's v3 API that this client speaks: field numbers as in etcd's rpc.proto and
+ * kv.proto. Encoders return a whole gRPC frame; decoders take a message without its frame.
+ */
+import type { Change, KeyValue, LeaseId } from "../kv.ts";
+import { encodeFrame } from "./frames.ts";
+import type { Writer } from "./wire.ts";
+import { DecodeError, Reader } from "./wire.ts";
+
+export const METHOD = {
+  range: "/etcdserverpb.KV/Range",
+  txn: "/etcdserverpb.KV/Txn",
+  compact: "/etcdserverpb.KV/Compact",
+  leaseGrant: "/etcdserverpb.Lease/LeaseGrant",
+  leaseRevoke: "/etcdserverpb.Lease/LeaseRevoke",
+  leaseKeepAlive: "/etcdserverpb.Lease/LeaseKeepAlive",
+  watch: "/etcdserverpb.Watch/Watch",
+  health: "/grpc.health.v1.Health/Check",
+} as const;
+
+/** Room for tags, lengths and numbers of any request here, keys and values not counted. */
+const OVERHEAD_BYTES = 160;
+
+export interface RangeMessage {
+  readonly key: string;
+  /** Absent: only `key`. "\0": all keys from `key` on. */
+  readonly rangeEnd?: string;
+  readonly limit?: number;
+  readonly revision?: number;
+  readonly countOnly?: boolean;
+}
+
+export interface RangeAnswer {
+  readonly revision: number;
+  readonly items: readonly KeyValue[];
+  readonly hasMore: boolean;
+  readonly count: number;
+}
+
+export interface TxnAnswer {
+  readonly revision: number;
+  readonly succeeded: boolean;
+  /** What the range of the failure branch found. */
+  readonly current: KeyValue | undefined;
+  /** How many keys the delete of the success branch removed. */
+  readonly deleted: number;
+}
+
+export function encodeEmpty(): Buffer {
+  return encodeFrame(0, () => {});
+}
+
+export function encodeRange(request: RangeMessage): Buffer {
+  const size = 2 * (request.key.length + (request.rangeEnd?.length ?? 0)) + OVERHEAD_BYTES;
+  return encodeFrame(size, (writer) => writeRange(writer, request));
+}
+
+function writeRange(writer: Writer, request: RangeMessage): void {
+  writer.string(1, request.key);
+  writer.string(2, request.rangeEnd ?? "");
+  writer.int64(3, request.limit ?? 0);
+  writer.int64(4, request.revision ?? 0);
+  writer.bool(9, request.countOnly ?? false);
+}
+
+const COMPARE_TARGET_MOD = 2;
+
+/** The change if the key's mod_revision is the expected one, else a look at the key. */
+export function encodeCommit(change: Change): Buffer {
+  const { key, expectedRevision } = change;
+  const valueBytes = change.kind === "put" ? change.value.length : 0;
+  return encodeFrame(4 * key.length + valueBytes + OVERHEAD_BYTES, (txn) => {
+    txn.message(1, (compare) => {
+      compare.int64(2, COMPARE_TARGET_MOD);
+      compare.string(3, key);
+      compare.int64(6, expectedRevision);
+    });
+    txn.message(2, (operation) => writeChange(operation, change));
+    txn.message(3, (operation) => operation.message(1, (range) => writeRange(range, { key })));
+  });
+}
+
+function writeChange(operation: Writer, change: Change): void {
+  if (change.kind === "delete") {
+    operation.message(3, (request) => request.string(1, change.key));
+    return;
+  }
+  operation.message(2, (request) => {
+    request.string(1, change.key);
+    request.bytes(2, change.value);
+    if (change.lease !== undefined) request.bigInt64(3, BigInt(change.lease));
+  });
+}
+
+export function encodeCompact(revision: number): Buffer {
+  return encodeFrame(0, (writer) => writer.int64(1, revision));
+}
+
+export function encodeLeaseGrant(ttlSeconds: number): Buffer {
+  return encodeFrame(0, (writer) => writer.int64(1, ttlSeconds));
+}
+
+/** Revoke and keep-alive alike: both name just the lease. */
+export function encodeLeaseReference(lease: LeaseId): Buffer {
+  return encodeFrame(0, (writer) => writer.bigInt64(1, BigInt(lease)));
+}
+
+export function decodeRange(message: Buffer): RangeAnswer {
+  const answer = readRange(new Reader(message));
+  return { ...answer, revision: requireRevision(answer.revision) };
+}
+
+function readRange(reader: Reader): RangeAnswer {
+  let revision = 0;
+  let hasMore = false;
+  let count = 0;
+  const items: KeyValue[] = [];
+  while (reader.next()) {
+    if (reader.field === 2) items.push(readKeyValue(reader.message()));
+    else if (reader.field === 1) revision = readHeader(reader.message());
+    else if (reader.field === 3) hasMore = reader.bool();
+    else if (reader.field === 4) count = reader.int64();
+    else reader.skip();
+  }
+  return { revision, items, hasMore, count };
+}
+
+export function decodeTxn(message: Buffer): TxnAnswer {
+  const reader = new Reader(message);
+  let revision = 0;
+  let succeeded = false;
+  let current: KeyValue | undefined;
+  let deleted = 0;
+  while (reader.next()) {
+    if (reader.field === 1) revision = readHeader(reader.message());
+    else if (reader.field === 2) succeeded = reader.bool();
+    else if (reader.field === 3) {
+      const operation = reader.message();
+      while (operation.next()) {
+        if (operation.field === 1) current = readRange(operation.message()).items[0];
+        else if (operation.field === 3) deleted = readDeleted(operation.message());
+        else operation.skip();
+      }
+    } else reader.skip();
+  }
+  return { revision: requireRevision(revision), succeeded, current, deleted };
+}
+
+function readDeleted(reader: Reader): number {
+  let deleted = 0;
+  while (reader.next()) {
+    if (reader.field === 2) deleted = reader.int64();
+    else reader.skip();
+  }
+  return deleted;
+}
+
+/** Answers of LeaseGrant and LeaseKeepAlive have the same first three fields. */
+export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: number } {
+  const reader = new Reader(message);
+  let lease = 0n;
+  let ttlSeconds = 0;
+  while (reader.next()) {
+    if (reader.field === 2) lease = reader.bigInt64();
+    else if (reader.field === 3) ttlSeconds = reader.int64();
+    else reader.skip();
+  }
+  return { lease: lease.toString(), ttlSeconds };
+}
+
+/** The store's revision out of a ResponseHeader. */
+export function readHeader(reader: Reader): number {
+  let revision = 0;
+  while (reader.next()) {
+    if (reader.field === 3) revision = reader.int64();
+    else reader.skip();
+  }
+  return revision;
+}
+
+/** etcd's first revision is 1; an answer without one would make the caller believe in an empty store. */
+function requireRevision(revision: number): number {
+  if (revision < 1) throw new DecodeError("an answer carries no revision");
+  return revision;
+}
+
+export function readKeyValue(reader: Reader): KeyValue {
+  let key = "";
+  let value = NO_BYTES;
+  let createRevision = 0;
+  let modRevision = 0;
+  while (reader.next()) {
+    if (reader.field === 1) key = reader.string();
+    else if (reader.field === 2) createRevision = reader.int64();
+    else if (reader.field === 3) modRevision = reader.int64();
+    else if (reader.field === 5) value = ownBytes(reader.bytes());
+    else reader.skip();
+  }
+  return { key, value, createRevision, modRevision };
+}
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
+
+/**
+ * A view is fine as long as most of the memory behind it is the value; otherwise a small value that
+ * stays in a cache would keep a whole page or network buffer alive.
+ */
+export function ownBytes(view: Buffer): Buffer {
+  return view.buffer.byteLength > 2 * view.length + 1024 ? Buffer.from(view) : view;
+}

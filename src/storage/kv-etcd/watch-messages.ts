@@ -1,0 +1,81 @@
+/** The messages of etcd's Watch stream; see messages.ts. */
+import type { KeyValue, KvEvent } from "../kv.ts";
+import { encodeFrame } from "./frames.ts";
+import { readHeader, readKeyValue } from "./messages.ts";
+import { DecodeError, Reader } from "./wire.ts";
+
+const EVENT_PUT = 0;
+const EVENT_DELETE = 1;
+
+export interface WatchCreateMessage {
+  /** Chosen by us, greater than 0 (0 lets etcd choose). */
+  readonly watchId: number;
+  readonly key: string;
+  readonly rangeEnd: string;
+  readonly startRevision: number;
+}
+
+export interface WatchAnswer {
+  readonly revision: number;
+  readonly watchId: number;
+  readonly isCreated: boolean;
+  readonly isCanceled: boolean;
+  /** Greater than 0 when the watch ended because its start was compacted. */
+  readonly compactRevision: number;
+  readonly cancelReason: string;
+  /** More events that belong to this answer follow in the next one. */
+  readonly isFragment: boolean;
+  readonly events: readonly KvEvent[];
+}
+
+/** Fragments are asked for because an answer may otherwise hold a thousand revisions of any size. */
+export function encodeWatchCreate(request: WatchCreateMessage): Buffer {
+  return encodeFrame(2 * (request.key.length + request.rangeEnd.length) + 64, (writer) => {
+    writer.message(1, (create) => {
+      create.string(1, request.key);
+      create.string(2, request.rangeEnd);
+      create.int64(3, request.startRevision);
+      create.bool(4, true);
+      create.int64(7, request.watchId);
+      create.bool(8, true);
+    });
+  });
+}
+
+export function encodeWatchCancel(watchId: number): Buffer {
+  return encodeFrame(0, (writer) => writer.message(2, (cancel) => cancel.int64(1, watchId)));
+}
+
+export function decodeWatch(message: Buffer): WatchAnswer {
+  const reader = new Reader(message);
+  const events: KvEvent[] = [];
+  const answer = { revision: 0, watchId: 0, compactRevision: 0, cancelReason: "" };
+  const flags = { isCreated: false, isCanceled: false, isFragment: false };
+  while (reader.next()) {
+    if (reader.field === 11) events.push(readEvent(reader.message()));
+    else if (reader.field === 1) answer.revision = readHeader(reader.message());
+    else if (reader.field === 2) answer.watchId = reader.int64();
+    else if (reader.field === 3) flags.isCreated = reader.bool();
+    else if (reader.field === 4) flags.isCanceled = reader.bool();
+    else if (reader.field === 5) answer.compactRevision = reader.int64();
+    else if (reader.field === 6) answer.cancelReason = reader.string();
+    else if (reader.field === 7) flags.isFragment = reader.bool();
+    else reader.skip();
+  }
+  return { ...answer, ...flags, events };
+}
+
+function readEvent(reader: Reader): KvEvent {
+  let type = EVENT_PUT;
+  let item: KeyValue | undefined;
+  while (reader.next()) {
+    if (reader.field === 1) type = reader.int64();
+    else if (reader.field === 2) item = readKeyValue(reader.message());
+    else reader.skip();
+  }
+  if (item === undefined || item.modRevision < 1) throw new DecodeError("an event has no revision");
+  if (type !== EVENT_PUT && type !== EVENT_DELETE) throw new DecodeError(`an event has the unknown type ${type}`);
+  const { key, value, createRevision, modRevision } = item;
+  if (type === EVENT_DELETE) return { kind: "delete", key, modRevision };
+  return { kind: "put", key, value, createRevision, modRevision };
+}

@@ -1,0 +1,169 @@
+/**
+ * All watches of a store, on one shared stream that is opened anew whenever it or its channel is lost.
+ *
+ * Progress comes only from etcd's periodic notifications: asking for it is answered with revisions
+ * whose events may still be under way before etcd 3.4.31 and 3.5.13.
+ */
+import type { Cancel, Clock } from "../../base/clock.ts";
+import type { Watching, WatchRequest, WatchSink } from "../kv.ts";
+import { StorageError } from "../kv.ts";
+import type { Connection, Log } from "./connection.ts";
+import { unavailable } from "./errors.ts";
+import { Follower } from "./follower.ts";
+import type { Channel, RpcStream } from "./grpc.ts";
+import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./limits.ts";
+import { METHOD } from "./messages.ts";
+import type { WatchAnswer } from "./watch-messages.ts";
+import { decodeWatch, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
+
+/** A member without a leader ends the stream instead of letting it go stale. */
+const STREAM_HEADERS = { hasleader: "true" };
+
+export interface WatchHubOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class WatchHub {
+  readonly #options: WatchHubOptions;
+  readonly #followers = new Set<Follower>();
+  #byWatchId = new Map<number, Follower>();
+  #channel: Channel | undefined;
+  #stream: RpcStream | undefined;
+  #lastWatchId = 0;
+  #backoffMs = BACKOFF_MS_MIN;
+  #cancelReopen: Cancel = () => {};
+  #cancelCreateTimer: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(options: WatchHubOptions) {
+    this.#options = options;
+    options.connection.observe({
+      up: (channel) => {
+        this.#channel = channel;
+        this.#openStream();
+      },
+      down: () => {
+        this.#channel = undefined;
+        this.#dropStream();
+        this.#interruptAll();
+      },
+    });
+  }
+
+  watch(request: WatchRequest, sink: WatchSink): Watching {
+    const follower = new Follower(request, sink);
+    if (this.#isClosed) {
+      // Not before the caller has its handle.
+      queueMicrotask(() => follower.end(unavailable("the store is closed")));
+      return { close: () => void (follower.isClosed = true) };
+    }
+    this.#followers.add(follower);
+    if (this.#stream !== undefined) this.#create(follower);
+    else this.#openStream();
+    return { close: () => this.#close(follower) };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#dropStream();
+    for (const follower of this.#followers) follower.end(unavailable("the store is closed"));
+    this.#followers.clear();
+  }
+
+  #close(follower: Follower): void {
+    follower.isClosed = true;
+    if (!this.#followers.delete(follower)) return;
+    if (follower.watchId === 0) return;
+    this.#byWatchId.delete(follower.watchId);
+    this.#stream?.send(encodeWatchCancel(follower.watchId));
+  }
+
+  #openStream(): void {
+    if (this.#isClosed || this.#channel === undefined || this.#stream !== undefined) return;
+    if (this.#followers.size === 0) return;
+    this.#cancelReopen();
+    const channel = this.#channel;
+    const stream: RpcStream = channel.stream(METHOD.watch, STREAM_HEADERS, {
+      message: (message) => this.#accept(decodeWatch(message)),
+      ended: (failure) => {
+        if (this.#stream === stream) this.#streamEnded(channel, failure);
+      },
+    });
+    this.#stream = stream;
+    for (const follower of this.#followers) this.#create(follower);
+  }
+
+  #create(follower: Follower): void {
+    const watchId = ++this.#lastWatchId;
+    this.#byWatchId.set(watchId, follower);
+    this.#stream?.send(encodeWatchCreate(follower.createMessage(watchId)));
+    this.#cancelCreateTimer ??= this.#options.clock.after(WATCH_CREATE_TIMEOUT_MS, () => this.#createTimedOut());
+  }
+
+  #createTimedOut(): void {
+    this.#cancelCreateTimer = undefined;
+    if (this.#channel !== undefined) this.#streamEnded(this.#channel, new Error("etcd did not confirm a watch in time"));
+  }
+
+  #accept(answer: WatchAnswer): void {
+    const follower = this.#byWatchId.get(answer.watchId);
+    if (follower === undefined) return;
+    if (answer.isCanceled) {
+      this.#canceled(follower, answer);
+      return;
+    }
+    if (answer.isCreated) this.#created(follower);
+    follower.accept(answer);
+  }
+
+  #created(follower: Follower): void {
+    this.#backoffMs = BACKOFF_MS_MIN;
+    follower.created();
+    for (const other of this.#byWatchId.values()) if (!other.isFollowing) return;
+    this.#cancelCreateTimer?.();
+    this.#cancelCreateTimer = undefined;
+  }
+
+  #canceled(follower: Follower, answer: WatchAnswer): void {
+    this.#byWatchId.delete(answer.watchId);
+    if (answer.compactRevision > 0) {
+      this.#followers.delete(follower);
+      const message = `the watch would start below revision ${answer.compactRevision}, which etcd has compacted`;
+      follower.end(new StorageError("revision-compacted", message, { revision: answer.compactRevision }));
+      return;
+    }
+    this.#options.log("etcd cancelled a watch", { reason: answer.cancelReason });
+    follower.interrupt();
+    // Only this watch is asked for again, so that the others do not suffer for it.
+    const stream = this.#stream;
+    this.#options.clock.after(BACKOFF_MS_MAX, () => {
+      if (this.#stream === stream && this.#followers.has(follower) && follower.watchId === 0) this.#create(follower);
+    });
+  }
+
+  #streamEnded(channel: Channel, failure: Error): void {
+    this.#dropStream();
+    this.#options.log("etcd watch stream ended", { endpoint: channel.endpoint.host, problem: failure.message });
+    this.#options.connection.report(channel, failure);
+    this.#interruptAll();
+    this.#cancelReopen = this.#options.clock.after(this.#backoffMs, () => this.#openStream());
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MS_MAX);
+  }
+
+  #dropStream(): void {
+    const stream = this.#stream;
+    this.#stream = undefined;
+    this.#byWatchId = new Map();
+    this.#cancelReopen();
+    this.#cancelCreateTimer?.();
+    this.#cancelCreateTimer = undefined;
+    stream?.cancel();
+  }
+
+  /** A sink may close watches or open new ones when it is told. */
+  #interruptAll(): void {
+    for (const follower of [...this.#followers]) follower.interrupt();
+  }
+}

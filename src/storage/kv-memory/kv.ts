@@ -1,0 +1,94 @@
+/**
+ * The storage port in memory: for tests, for the simulator, and as the model the other stores are
+ * compared with. Nothing waits: every promise is settled when it is returned, and watchers have seen
+ * a change before its commit is acknowledged.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Change, CommitResult, Kv, LeaseId, RangeRequest, RangeResult, WatchRequest, WatchSink, Watching } from "../kv.ts";
+import { StoreState } from "./store.ts";
+import { Watcher, closedError } from "./watcher.ts";
+
+/** One store that several servers of one process open, as they would open one etcd. */
+export interface MemoryStore {
+  /** A handle of its own: closing it ends its watches and leaves the data and the leases. */
+  open(): Kv;
+}
+
+export function createMemoryStore(options: { clock: Clock }): MemoryStore {
+  const state = new StoreState(options.clock);
+  return { open: () => new MemoryKv(state, () => {}) };
+}
+
+/** A store with a single handle; closing it ends everything. */
+export function createMemoryKv(options: { clock: Clock }): Kv {
+  const state = new StoreState(options.clock);
+  return new MemoryKv(state, () => state.stopTimers());
+}
+
+class MemoryKv implements Kv {
+  readonly #state: StoreState;
+  readonly #onClose: () => void;
+  readonly #watchers = new Set<Watcher>();
+  #isClosed = false;
+
+  constructor(state: StoreState, onClose: () => void) {
+    this.#state = state;
+    this.#onClose = onClose;
+  }
+
+  async range(request: RangeRequest): Promise<RangeResult> {
+    return this.#opened().range(request);
+  }
+
+  async commit(change: Change): Promise<CommitResult> {
+    return this.#opened().commit(change);
+  }
+
+  watch(request: WatchRequest, sink: WatchSink): Watching {
+    const watcher = new Watcher({ log: this.#state, request, sink, onEnd: (ended) => this.#forget(ended) });
+    if (this.#isClosed) {
+      queueMicrotask(() => watcher.end(closedError()));
+      return watcher;
+    }
+    this.#watchers.add(watcher);
+    this.#state.follow(watcher);
+    return watcher;
+  }
+
+  async currentRevision(): Promise<number> {
+    return this.#opened().revision;
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#opened().compact(revision);
+  }
+
+  async leaseGrant(ttlSeconds: number): Promise<LeaseId> {
+    return this.#opened().leaseGrant(ttlSeconds);
+  }
+
+  async leaseKeepAlive(lease: LeaseId): Promise<void> {
+    this.#opened().leaseKeepAlive(lease);
+  }
+
+  async leaseRevoke(lease: LeaseId): Promise<void> {
+    this.#opened().leaseRevoke(lease);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#onClose();
+    for (const watcher of this.#watchers) watcher.end(closedError());
+  }
+
+  #opened(): StoreState {
+    if (this.#isClosed) throw closedError();
+    return this.#state;
+  }
+
+  #forget(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    this.#state.unfollow(watcher);
+  }
+}

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { createManualClock } from "../conformance/manual-clock.ts";
+import { LeaseTimers } from "./lease-timers.ts";
+
+test("a lease longer than a timer can wait ends at its time and not before", () => {
+  const clock = createManualClock();
+  const expired: string[] = [];
+  const timers = new LeaseTimers({ clock, expire: (lease) => expired.push(lease) });
+  const yearSeconds = 365 * 24 * 3600;
+  timers.start("long", yearSeconds);
+  clock.advance((yearSeconds - 1) * 1000);
+  expect(expired).toEqual([]);
+  clock.advance(1000);
+  expect(expired).toEqual(["long"]);
+  expect(timers.keepAlive("long")).toBe(false);
+});

@@ -1,0 +1,205 @@
+/**
+ * The state of a memory store: every version of every key, and the log of changes, both back to the
+ * last compaction. Everything happens synchronously inside the call, so one seed gives one history.
+ *
+ * As in etcd an empty store has revision 1, so that no reader ever sees revision 0 (which Kubernetes
+ * gives a meaning of its own).
+ */
+import { assert } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import { StorageError } from "../kv.ts";
+import type { Change, CommitResult, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
+import { LeaseTimers } from "./lease-timers.ts";
+import { VALUE_BYTES_MAX } from "./limits.ts";
+import { SortedKeys } from "./sorted-keys.ts";
+import { compactedError, futureError, leaseError } from "./watcher.ts";
+import type { Log, Watcher } from "./watcher.ts";
+
+/** `value` is undefined where the key was deleted. */
+interface Version {
+  readonly revision: number;
+  readonly createRevision: number;
+  readonly value: Buffer | undefined;
+  readonly lease: LeaseId | undefined;
+}
+
+export class StoreState implements Log {
+  readonly #keys = new SortedKeys();
+  readonly #versions = new Map<string, Version[]>();
+  readonly #watchers = new Set<Watcher>();
+  readonly #leaseKeys = new Map<LeaseId, Set<string>>();
+  readonly #leaseTimers: LeaseTimers;
+  /** One change per revision: `#log[i]` happened at `#logStart + i`. */
+  #log: KvEvent[] = [];
+  #logStart = 2;
+  #revision = 1;
+  #compactRevision = 0;
+  #leasesGranted = 0;
+
+  constructor(clock: Clock) {
+    this.#leaseTimers = new LeaseTimers({ clock, expire: (lease) => this.#endLease(lease) });
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get compactRevision(): number {
+    return this.#compactRevision;
+  }
+
+  since(revision: number): readonly KvEvent[] {
+    return this.#log.slice(Math.max(0, revision - this.#logStart));
+  }
+
+  range(request: RangeRequest): RangeResult {
+    const revision = request.revision ?? this.#revision;
+    if (revision > this.#revision) throw futureError(revision, this.#revision);
+    if (revision < this.#compactRevision) throw compactedError(revision, this.#compactRevision);
+    const limit = request.countOnly === true ? 0 : (request.limit ?? Number.POSITIVE_INFINITY);
+    const items: KeyValue[] = [];
+    let count = 0;
+    const keys = request.end === undefined ? [request.start] : this.#keys.range(request.start, request.end);
+    for (const key of keys) {
+      const found = this.#liveAt(key, revision);
+      if (found === undefined) continue;
+      count++;
+      if (items.length < limit) items.push(found);
+    }
+    return { items, count, revision: this.#revision };
+  }
+
+  commit(change: Change): CommitResult {
+    if (change.kind === "put" && change.value.length > VALUE_BYTES_MAX) {
+      throw new StorageError("too-large", `The value of ${change.key} has ${change.value.length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`);
+    }
+    const current = this.#liveAt(change.key, this.#revision);
+    const isExpected = (current?.modRevision ?? 0) === change.expectedRevision;
+    if (!isExpected || (change.kind === "delete" && current === undefined)) {
+      return { committed: false, current, revision: this.#revision };
+    }
+    if (change.kind === "delete") {
+      this.#delete(change.key);
+    } else {
+      if (change.lease !== undefined && !this.#leaseTimers.has(change.lease)) throw leaseError(change.lease);
+      this.#put(change, current?.createRevision ?? this.#revision + 1);
+    }
+    const revision = this.#revision;
+    this.#deliver();
+    return { committed: true, revision };
+  }
+
+  follow(watcher: Watcher): void {
+    this.#watchers.add(watcher);
+    queueMicrotask(() => watcher.deliver());
+  }
+
+  unfollow(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  compact(revision: number): void {
+    if (revision > this.#revision) throw futureError(revision, this.#revision);
+    if (revision <= this.#compactRevision) return;
+    const through = Math.max(0, revision - this.#logStart + 1);
+    for (const { key } of this.#log.slice(0, through)) this.#forgetBefore(key, revision);
+    // The change at the revision itself stays: a watch may still begin there.
+    this.#log = this.#log.slice(Math.max(0, through - 1));
+    this.#logStart = Math.max(this.#logStart, revision);
+    this.#compactRevision = revision;
+  }
+
+  leaseGrant(ttlSeconds: number): LeaseId {
+    assert(ttlSeconds > 0, "a lease lasts longer than no time");
+    const lease = String(++this.#leasesGranted);
+    this.#leaseTimers.start(lease, ttlSeconds);
+    return lease;
+  }
+
+  leaseKeepAlive(lease: LeaseId): void {
+    if (!this.#leaseTimers.keepAlive(lease)) throw leaseError(lease);
+  }
+
+  leaseRevoke(lease: LeaseId): void {
+    if (this.#leaseTimers.stop(lease)) this.#endLease(lease);
+  }
+
+  stopTimers(): void {
+    this.#leaseTimers.stopAll();
+  }
+
+  #liveAt(key: string, revision: number): KeyValue | undefined {
+    const versions = this.#versions.get(key);
+    if (versions === undefined) return undefined;
+    const version = versions[newestAt(versions, revision)];
+    if (version?.value === undefined) return undefined;
+    return { key, value: version.value, createRevision: version.createRevision, modRevision: version.revision };
+  }
+
+  #put(change: { key: string; value: Buffer; lease?: LeaseId }, createRevision: number): void {
+    const { key, value, lease } = change;
+    this.#detach(key);
+    if (lease !== undefined) {
+      const attached = this.#leaseKeys.get(lease);
+      if (attached === undefined) this.#leaseKeys.set(lease, new Set([key]));
+      else attached.add(key);
+    }
+    const modRevision = ++this.#revision;
+    this.#append(key, { revision: modRevision, createRevision, value, lease });
+    this.#log.push({ kind: "put", key, value, createRevision, modRevision });
+  }
+
+  #delete(key: string): void {
+    this.#detach(key);
+    const modRevision = ++this.#revision;
+    this.#append(key, { revision: modRevision, createRevision: 0, value: undefined, lease: undefined });
+    this.#log.push({ kind: "delete", key, modRevision });
+  }
+
+  #append(key: string, version: Version): void {
+    const versions = this.#versions.get(key);
+    if (versions !== undefined) {
+      versions.push(version);
+      return;
+    }
+    this.#versions.set(key, [version]);
+    this.#keys.add(key);
+  }
+
+  #detach(key: string): void {
+    const lease = this.#versions.get(key)?.at(-1)?.lease;
+    if (lease !== undefined) this.#leaseKeys.get(lease)?.delete(key);
+  }
+
+  #endLease(lease: LeaseId): void {
+    const keys = [...(this.#leaseKeys.get(lease) ?? [])].sort();
+    this.#leaseKeys.delete(lease);
+    for (const key of keys) this.#delete(key);
+    if (keys.length > 0) this.#deliver();
+  }
+
+  #deliver(): void {
+    for (const watcher of this.#watchers) watcher.deliver();
+  }
+
+  /** Keeps what is at or above the revision, and the value the key had at the revision. */
+  #forgetBefore(key: string, revision: number): void {
+    const versions = this.#versions.get(key);
+    if (versions === undefined) return;
+    const index = newestAt(versions, revision);
+    const newest = versions[index];
+    if (newest === undefined) return;
+    const isForgotten = newest.value === undefined && newest.revision < revision;
+    versions.splice(0, isForgotten ? index + 1 : index);
+    if (versions.length > 0) return;
+    this.#versions.delete(key);
+    this.#keys.delete(key);
+  }
+}
+
+/** Index of the newest version at or before the revision, or -1. Looks from the end: reads are of recent revisions. */
+function newestAt(versions: readonly Version[], revision: number): number {
+  let index = versions.length - 1;
+  while (index >= 0 && versions[index]!.revision > revision) index--;
+  return index;
+}

@@ -1,0 +1,159 @@
+/** The SQLite store against the memory store: the same operations give the same results and the same events. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Recorder } from "./conformance/kv-fixture.ts";
+import { createManualClock } from "./conformance/manual-clock.ts";
+import type { ManualClock } from "./conformance/manual-clock.ts";
+import { createMemoryKv } from "./kv-memory/kv.ts";
+import { openSqliteKv } from "./kv-sqlite/kv.ts";
+import { StorageError, prefixEnd } from "./kv.ts";
+import type { Change, Kv } from "./kv.ts";
+
+const PREFIX = "/m/";
+
+/** `guess` picks the expected revision: the right one, none, or one that is `guess` behind. */
+type Operation =
+  | { kind: "put"; key: string; value: string; guess: number; lease: number | undefined }
+  | { kind: "delete"; key: string; guess: number }
+  | { kind: "range"; start: string; end: string | undefined; behind: number | undefined; limit: number | undefined; countOnly: boolean }
+  | { kind: "watch"; behind: number; prefix: string }
+  | { kind: "compact"; behind: number }
+  | { kind: "grant" }
+  | { kind: "revoke"; lease: number }
+  | { kind: "advance"; ms: number };
+
+const key = fc.constantFrom("a", "a/b", "a/bc", "a-b", "b", "c").map((name) => PREFIX + name);
+const behind = fc.integer({ min: -2, max: 12 });
+const guess = fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: -1, max: 3 }) });
+
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant("put" as const),
+      key,
+      value: fc.string({ maxLength: 5 }),
+      guess,
+      lease: fc.option(fc.nat(2), { nil: undefined, freq: 3 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), key, guess }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("range" as const),
+      start: key,
+      end: fc.option(fc.constantFrom("a/c", "b", "z").map((name) => PREFIX + name), { nil: undefined }),
+      behind: fc.option(behind, { nil: undefined }),
+      limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+      countOnly: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("watch" as const), behind, prefix: fc.constantFrom("/m/", "/m/a/", "/m/a/b") }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("compact" as const), behind }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("grant" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("revoke" as const), lease: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("advance" as const), ms: fc.constantFrom(1000, 4000, 10_000) }) },
+);
+
+class Subject {
+  readonly #kv: Kv;
+  readonly #clock: ManualClock;
+  readonly #recorders: Recorder[] = [];
+  readonly #leases: string[] = [];
+
+  constructor(kv: Kv, clock: ManualClock) {
+    this.#kv = kv;
+    this.#clock = clock;
+  }
+
+  /** What the operation gave; a failure by its code, its revision and its sentence. */
+  async run(step: Operation): Promise<unknown> {
+    try {
+      return await this.#perform(step);
+    } catch (thrown) {
+      if (!(thrown instanceof StorageError)) throw thrown;
+      return { code: thrown.code, revision: thrown.revision, message: thrown.message };
+    }
+  }
+
+  /** Everything the watches were told, once all of them have caught up. */
+  async events(): Promise<unknown> {
+    // More than one change: some watches begin a little in the future.
+    let last: unknown;
+    for (const value of ["one", "two", "three", "four"]) {
+      last = await this.run({ kind: "put", key: `${PREFIX}a/bc`, value, guess: 0, lease: undefined });
+    }
+    const { revision } = last as { revision: number };
+    await Promise.all(this.#recorders.map((recorder) => Promise.race([recorder.through(revision), recorder.closing()])));
+    return { last, watches: this.#recorders.map((recorder) => ({ events: recorder.all, closings: recorder.closings.map(({ code }) => code) })) };
+  }
+
+  async #perform(step: Operation): Promise<unknown> {
+    const current = await this.#kv.currentRevision();
+    switch (step.kind) {
+      case "put":
+      case "delete":
+        return this.#kv.commit(await this.#toChange(step));
+      case "range": {
+        const { start, end, limit, countOnly } = step;
+        const revision = step.behind === undefined ? undefined : Math.max(1, current - step.behind);
+        return this.#kv.range({
+          start,
+          countOnly,
+          ...(end !== undefined && { end }),
+          ...(limit !== undefined && { limit }),
+          ...(revision !== undefined && { revision }),
+        });
+      }
+      case "watch":
+        this.#recorders.push(Recorder.start(this.#kv, { prefix: step.prefix, fromRevision: Math.max(1, current - step.behind) }));
+        return;
+      case "compact":
+        return this.#kv.compact(Math.max(1, current - step.behind));
+      case "grant":
+        this.#leases.push(await this.#kv.leaseGrant(this.#leases.length * 2 + 1));
+        return this.#leases;
+      case "revoke":
+        return this.#kv.leaseRevoke(this.#leases[step.lease] ?? "999");
+      case "advance":
+        this.#clock.advance(step.ms);
+        // Asks something that is answered after the deletions that time has brought.
+        return this.#kv.commit({ kind: "delete", key: "/absent", expectedRevision: 0 });
+    }
+  }
+
+  async #toChange(step: Operation & { kind: "put" | "delete" }): Promise<Change> {
+    const { items } = await this.#kv.range({ start: step.key });
+    const expectedRevision = Math.max(0, (items[0]?.modRevision ?? 0) - step.guess);
+    if (step.kind === "delete") return { kind: "delete", key: step.key, expectedRevision };
+    const lease = step.lease === undefined ? undefined : this.#leases[step.lease];
+    return { kind: "put", key: step.key, value: Buffer.from(step.value), expectedRevision, ...(lease !== undefined && { lease }) };
+  }
+}
+
+async function compare(rounds: readonly (readonly Operation[])[]): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "evenkeel-model-"));
+  const clocks = [createManualClock(), createManualClock()] as const;
+  const memory = createMemoryKv({ clock: clocks[0] });
+  const sqlite = await openSqliteKv({ directory, clock: clocks[1] });
+  try {
+    const model = new Subject(memory, clocks[0]);
+    const subject = new Subject(sqlite, clocks[1]);
+    for (const step of rounds.flat()) expect({ step, result: await subject.run(step) }).toEqual({ step, result: await model.run(step) });
+    expect(await subject.events()).toEqual(await model.events());
+    const all = { start: PREFIX, end: prefixEnd(PREFIX) };
+    expect(await sqlite.range(all)).toEqual(await memory.range(all));
+  } finally {
+    await Promise.all([sqlite.close(), memory.close()]);
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+test("any operations on the SQLite store give what they give on the memory store", { timeout: 60_000 }, async () => {
+  const operations = fc.array(fc.array(operation, { minLength: 10, maxLength: 10 }), { minLength: 3, maxLength: 8, size: "max" });
+  await fc.assert(fc.asyncProperty(operations, compare), { numRuns: 250 });
+});

@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { expectStorageError } from "../conformance/kv-fixture.ts";
+import type { Kv } from "../kv.ts";
+import { openSqliteKv } from "./kv.ts";
+import { createRealClock } from "./testing/real-clock.ts";
+
+interface Acknowledged {
+  readonly key: string;
+  readonly revision: number;
+  readonly text: string;
+}
+
+/** A process that commits until it is killed. */
+class Writer {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #waiting = new Set<() => void>();
+  #output = "";
+
+  constructor(directory: string) {
+    this.#child = spawn(process.execPath, [fileURLToPath(new URL("./testing/commit-forever.ts", import.meta.url)), directory], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#ended = once(this.#child, "close");
+    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+      this.#output += text;
+      for (const resolve of this.#waiting) resolve();
+      this.#waiting.clear();
+    });
+  }
+
+  async linesAtLeast(count: number): Promise<void> {
+    while (this.#lines().length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+  }
+
+  /** Kills the process as it is and returns what it had acknowledged. */
+  async kill(): Promise<Acknowledged[]> {
+    this.#child.kill("SIGKILL");
+    await this.#ended;
+    return this.#lines().map((line) => {
+      const [key, revision, text] = line.split(" ");
+      return { key: key!, revision: Number(revision), text: text! };
+    });
+  }
+
+  async output(): Promise<string> {
+    await this.#ended;
+    return this.#output;
+  }
+
+  /** The last line may be cut off: then its commit counts as not acknowledged. */
+  #lines(): string[] {
+    return this.#output.split("\n").slice(0, -1);
+  }
+}
+
+class TempDirectory implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), "evenkeel-crash-"));
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+async function expectAllPresent(kv: Kv, acknowledged: readonly Acknowledged[]): Promise<void> {
+  expect(await kv.currentRevision()).toBeGreaterThanOrEqual(Math.max(...acknowledged.map(({ revision }) => revision)));
+  for (const { key, revision, text } of acknowledged) {
+    const { items } = await kv.range({ start: key, revision });
+    expect(items[0]?.modRevision).toBe(revision);
+    expect(items[0]?.value.toString()).toBe(text.padEnd(3000, "."));
+  }
+}
+
+test("every acknowledged commit survives kill -9, and revisions never go back", { timeout: 30_000 }, async () => {
+  using directory = new TempDirectory();
+  let newest = 1;
+  // The counts differ so that the kill meets the writer in other places of its work.
+  for (const lines of [20, 57, 141]) {
+    const writer = new Writer(directory.path);
+    await writer.linesAtLeast(lines);
+    const acknowledged = await writer.kill();
+    expect(Math.min(...acknowledged.map(({ revision }) => revision))).toBeGreaterThan(newest);
+    const kv = await openSqliteKv({ directory: directory.path, clock: createRealClock() });
+    await expectAllPresent(kv, acknowledged);
+    newest = await kv.currentRevision();
+    await kv.close();
+  }
+});
+
+test("a second process is refused with one clear sentence until the first is gone", { timeout: 30_000 }, async () => {
+  using directory = new TempDirectory();
+  const first = new Writer(directory.path);
+  await first.linesAtLeast(1);
+  const second = new Writer(directory.path);
+  const sentence = `The storage directory ${directory.path} is in use by another server.`;
+  expect(await second.output()).toBe(`refused unavailable: ${sentence}\n`);
+  const here = openSqliteKv({ directory: directory.path, clock: createRealClock() });
+  expect((await expectStorageError(here, "unavailable")).message).toBe(sentence);
+  await first.kill();
+  const kv = await openSqliteKv({ directory: directory.path, clock: createRealClock() });
+  await kv.close();
+});

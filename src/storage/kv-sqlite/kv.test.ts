@@ -1,0 +1,256 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { Recorder, bytes, create, describeEvent, expectStorageError, put, remove } from "../conformance/kv-fixture.ts";
+import { kvSuite } from "../conformance/kv-suite.ts";
+import { createManualClock } from "../conformance/manual-clock.ts";
+import type { Kv } from "../kv.ts";
+import { openSqliteKv } from "./kv.ts";
+import type { SqliteKvOptions } from "./kv.ts";
+import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX, VALUE_BYTES_MAX } from "./limits.ts";
+import { createRealClock } from "./testing/real-clock.ts";
+
+/** Opens, and dies at the first request. */
+const DYING_WORKER = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from "node:worker_threads";
+    parentPort.postMessage({ kind: "opened", revision: 1, leases: [] });
+    parentPort.on("message", () => process.exit(1));
+  `)}`,
+);
+
+class TempStore implements AsyncDisposable {
+  readonly directory = mkdtempSync(join(tmpdir(), "evenkeel-kv-"));
+  readonly #handles: Kv[] = [];
+
+  async open(options: Partial<SqliteKvOptions> = {}): Promise<Kv> {
+    const kv = await openSqliteKv({ directory: this.directory, clock: createRealClock(), ...options });
+    this.#handles.push(kv);
+    return kv;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const kv of this.#handles) await kv.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Looks at the file as the sqlite3 shell would. */
+  query(sql: string): unknown[] {
+    const db = new DatabaseSync(join(this.directory, "evenkeel.db"));
+    try {
+      return db.prepare(sql).all().map((row) => ({ ...row }));
+    } finally {
+      db.close();
+    }
+  }
+}
+
+kvSuite(
+  "the SQLite store",
+  async () => {
+    const store = new TempStore();
+    const clock = createManualClock();
+    const kv = await store.open({ clock });
+    return { kv, advance: clock.advance, reopen: () => store.open(), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  },
+  { isExclusive: true },
+);
+
+describe("the SQLite store's commits", () => {
+  test("watchers have seen a change before its commit is acknowledged", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
+    const revision = await create(kv, "/a/x");
+    expect(recorder.all.map((event) => describeEvent(event, "/a/"))).toEqual([`put x@${revision}`]);
+    expect(recorder.progressRevisions.at(-1)).toBe(revision);
+  });
+
+  test("more than the queue holds is refused as overloaded, and the queue drains", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    const change = { kind: "delete", key: "/a/x", expectedRevision: 0 } as const;
+    const accepted = Array.from({ length: QUEUED_WRITES_MAX }, () => kv.commit(change));
+    await expectStorageError(kv.commit(change), "overloaded");
+    const results = await Promise.all(accepted);
+    expect(results.every((result) => !result.committed)).toBe(true);
+    await create(kv, "/a/x");
+  });
+
+  test("more bytes than the queue holds are refused as overloaded", async () => {
+    await using store = new TempStore();
+    const kv = await store.open({ workerUrl: DYING_WORKER });
+    const change = { kind: "put", key: "/a/x", value: Buffer.alloc(VALUE_BYTES_MAX), expectedRevision: 0 } as const;
+    const accepted = Array.from({ length: QUEUED_BYTES_MAX / VALUE_BYTES_MAX }, () => kv.commit(change));
+    await expectStorageError(kv.commit(change), "overloaded");
+    for (const outcome of accepted) await expectStorageError(outcome, "unavailable");
+  });
+
+  test("a full disk fails the batch, changes nothing, and the store goes on when there is room", async () => {
+    await using store = new TempStore();
+    const kv = await store.open({ sizeBytesMax: 1024 * 1024 });
+    const key = "/a/x";
+    const first = await create(kv, key, Buffer.alloc(300_000));
+    const second = await put(kv, { key, value: Buffer.alloc(300_000), expectedRevision: first });
+    const attempt = { kind: "put", key, value: Buffer.alloc(700_000), expectedRevision: second } as const;
+    const small = kv.commit({ kind: "put", key: "/a/small", value: bytes("s"), expectedRevision: 0 });
+    const [, large] = await Promise.allSettled([small, kv.commit(attempt)]);
+    expect(large).toMatchObject({ status: "rejected", reason: { name: "StorageError", code: "unavailable" } });
+    await expectStorageError(small, "unavailable");
+    expect(await kv.currentRevision()).toBe(second);
+    expect((await kv.range({ start: "/a/", end: "/b" })).items.map((item) => item.modRevision)).toEqual([second]);
+    await kv.compact(second);
+    expect(await put(kv, { key, value: Buffer.alloc(200_000), expectedRevision: second })).toBe(second + 1);
+  });
+
+  test("objects can be read from outside while the store is open", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    const revision = await create(kv, "/registry/x", '{"a":1}');
+    expect(store.query("SELECT key, rev, value FROM objects")).toEqual([{ key: "/registry/x", rev: revision, value: '{"a":1}' }]);
+  });
+});
+
+describe("the SQLite store's compaction", () => {
+  test("removes replaced values and deletions from the file, in many steps", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    let revision = await create(kv, "/a/hot", "0");
+    for (let index = 1; index <= COMPACTION_STEP_REVISIONS + 100; index++) {
+      revision = await put(kv, { key: "/a/hot", value: String(index), expectedRevision: revision });
+    }
+    await remove(kv, "/a/gone", await create(kv, "/a/gone"));
+    const last = await create(kv, "/a/last");
+    await kv.compact(last);
+    await kv.close();
+    const reopened = await store.open();
+    // A restart finishes what was left; its first step is done before any later request is answered twice.
+    while (store.query("SELECT 1 FROM meta WHERE name = 'compact_done' AND value = (SELECT max(rev) FROM log)").length === 0) {
+      await reopened.range({ start: "/a/" });
+    }
+    expect(store.query("SELECT key, rev FROM log ORDER BY rev")).toEqual([
+      { key: "/a/hot", rev: revision },
+      { key: "/a/last", rev: last },
+    ]);
+    expect(store.query("SELECT key FROM cur ORDER BY key")).toEqual([{ key: "/a/hot" }, { key: "/a/last" }]);
+  });
+});
+
+describe("the SQLite store's leases", () => {
+  test("end in real time", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    const lease = await kv.leaseGrant(0.2);
+    const revision = await put(kv, { key: "/a/x", value: "x", expectedRevision: 0, lease });
+    const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: revision + 1 });
+    expect((await recorder.first(1)).map((event) => describeEvent(event, "/a/"))).toEqual([`delete x@${revision + 1}`]);
+  });
+
+  test("start their time anew after a restart", async () => {
+    await using store = new TempStore();
+    const clock = createManualClock();
+    const first = await store.open({ clock });
+    const lease = await first.leaseGrant(10);
+    const revision = await put(first, { key: "/a/x", value: "x", expectedRevision: 0, lease });
+    clock.advance(9000);
+    await first.close();
+    clock.advance(60_000);
+    const second = await store.open({ clock });
+    clock.advance(9000);
+    await second.leaseKeepAlive(lease);
+    const recorder = Recorder.start(second, { prefix: "/a/", fromRevision: revision + 1 });
+    clock.advance(10_000);
+    expect((await recorder.first(1)).map((event) => describeEvent(event, "/a/"))).toEqual([`delete x@${revision + 1}`]);
+    const third = await second.leaseGrant(10);
+    expect(third).not.toBe(lease);
+  });
+});
+
+describe("the SQLite store refuses to open", () => {
+  test("a directory that is in use, also in the same process", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    const error = await expectStorageError(store.open(), "unavailable");
+    expect(error.message).toBe(`The storage directory ${store.directory} is in use by another server.`);
+    await create(kv, "/a/x");
+    await kv.close();
+    await store.open();
+  });
+
+  test("a file that is not a database", async () => {
+    await using store = new TempStore();
+    await writeFile(join(store.directory, "evenkeel.db"), Buffer.alloc(10_000, "not a database"));
+    const error = await expectStorageError(store.open(), "corrupt");
+    expect(error.message).toContain(store.directory);
+  });
+
+  test("another program's database", async () => {
+    await using store = new TempStore();
+    const other = new DatabaseSync(join(store.directory, "evenkeel.db"));
+    other.exec("CREATE TABLE t (a)");
+    other.close();
+    await expectStorageError(store.open(), "corrupt");
+  });
+
+  test("a format it does not know", async () => {
+    await using store = new TempStore();
+    await (await store.open()).close();
+    store.query("UPDATE meta SET value = 99 WHERE name = 'format' RETURNING value");
+    const error = await expectStorageError(store.open(), "unavailable");
+    expect(error.message).toContain("has format 99, written by a newer Evenkeel");
+  });
+
+  test("a directory that cannot be made", async () => {
+    await using store = new TempStore();
+    await writeFile(join(store.directory, "file"), "");
+    await expectStorageError(store.open({ directory: join(store.directory, "file", "below") }), "unavailable");
+  });
+
+  test("a worker that is not there", async () => {
+    await using store = new TempStore();
+    await expectStorageError(store.open({ workerUrl: new URL("./no-such-worker.ts", import.meta.url) }), "unavailable");
+  });
+});
+
+describe("the SQLite store in trouble", () => {
+  test("a damaged page is reported as corrupt", async () => {
+    await using store = new TempStore();
+    const first = await store.open();
+    await Promise.all(Array.from({ length: 200 }, (_, index) => create(first, `/a/${index}`, Buffer.alloc(3000, index))));
+    await first.close();
+    await damage(join(store.directory, "evenkeel.db"));
+    const outcome = (async () => (await store.open()).range({ start: "/a/", end: "/b" }))();
+    await expectStorageError(outcome, "corrupt");
+  });
+
+  test("when the worker dies everything pending fails, watches end, and closing still works", async () => {
+    await using store = new TempStore();
+    const kv = await store.open({ workerUrl: DYING_WORKER });
+    const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
+    const commit = kv.commit({ kind: "put", key: "/a/x", value: bytes("x"), expectedRevision: 0 });
+    await expectStorageError(kv.range({ start: "/a/x" }), "unavailable");
+    await expectStorageError(commit, "unavailable");
+    expect(await recorder.closing()).toMatchObject({ code: "unavailable" });
+    await expectStorageError(kv.range({ start: "/a/x" }), "unavailable");
+    await kv.close();
+    expect(recorder.closings).toHaveLength(1);
+  });
+
+  test("closing leaves one file and its lock", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    await create(kv, "/a/x");
+    await kv.close();
+    expect(readdirSync(store.directory).sort()).toEqual(["evenkeel.db", "evenkeel.lock"]);
+  });
+});
+
+/** Overwrites everything but the first two pages. */
+async function damage(file: string): Promise<void> {
+  await using handle = await open(file, "r+");
+  const { size } = await handle.stat();
+  await handle.write(Buffer.alloc(size - 8192, 0xa5), 0, size - 8192, 8192);
+}

@@ -1,0 +1,107 @@
+/**
+ * Messages between the event loop and the worker that owns the database. Requests are answered in the
+ * order they were sent, each by exactly one reply; a reply to `write` is sent after its COMMIT.
+ */
+import type { LeaseId, StorageErrorCode } from "../kv.ts";
+
+export interface WorkerOptions {
+  readonly directory: string;
+  readonly sizeBytesMax: number | undefined;
+}
+
+/** The values of the puts are in one transferred buffer: posting pooled Buffers would clone their whole pools. */
+export type WireWrite =
+  | { kind: "put"; key: string; expectedRevision: number; offset: number; length: number; lease: LeaseId | undefined }
+  | { kind: "delete"; key: string; expectedRevision: number }
+  | { kind: "grant"; ttlSeconds: number }
+  | { kind: "revoke"; lease: LeaseId };
+
+export type WireWriteResult =
+  | { kind: "committed"; revision: number; createRevision: number }
+  | { kind: "conflict"; revision: number; current: WireKeyValue | undefined }
+  | { kind: "lease-not-found" }
+  | { kind: "granted"; lease: LeaseId }
+  | { kind: "revoked"; deleted: readonly WireDeletion[] };
+
+export interface WireDeletion {
+  readonly key: string;
+  readonly revision: number;
+}
+
+export interface WireKeyValue {
+  readonly key: string;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  readonly value: Uint8Array;
+}
+
+export interface RangePageRequest {
+  readonly kind: "range";
+  readonly start: string;
+  readonly end: string;
+  /** Absent on the first page of a range of the newest revision. */
+  readonly revision: number | undefined;
+  readonly limit: number;
+  /** Whether the answer needs `count`: the first page of a limited range does. */
+  readonly isCounted: boolean;
+}
+
+export interface HistoryPageRequest {
+  readonly kind: "history";
+  readonly prefix: string;
+  readonly end: string;
+  readonly fromRevision: number;
+}
+
+export type Request =
+  | { readonly kind: "write"; readonly writes: readonly WireWrite[]; readonly values: ArrayBuffer }
+  | RangePageRequest
+  | HistoryPageRequest
+  | { readonly kind: "compact"; readonly revision: number }
+  | { readonly kind: "close" };
+
+/** Rows of a page: `values` holds their values one after another. A length of -1 is a deletion. */
+export interface PackedRows {
+  readonly keys: readonly string[];
+  readonly createRevisions: readonly number[];
+  readonly modRevisions: readonly number[];
+  readonly lengths: readonly number[];
+  readonly values: ArrayBuffer;
+}
+
+export interface RangePage {
+  readonly kind: "range";
+  readonly rows: PackedRows;
+  /** The revision the page was read at, and the store's newest one. */
+  readonly readRevision: number;
+  readonly revision: number;
+  readonly count: number;
+  /** Where the next page starts; absent after the last one. */
+  readonly nextStart: string | undefined;
+}
+
+export interface HistoryPage {
+  readonly kind: "history";
+  readonly rows: PackedRows;
+  /** Every change up to this revision is in this page or one before it. */
+  readonly throughRevision: number;
+  readonly isLast: boolean;
+}
+
+export interface WireError {
+  readonly kind: "error";
+  readonly code: StorageErrorCode;
+  readonly message: string;
+  readonly revision: number | undefined;
+}
+
+export type Reply =
+  | { readonly kind: "write"; readonly results: readonly WireWriteResult[]; readonly revision: number }
+  | RangePage
+  | HistoryPage
+  | { readonly kind: "done" }
+  | WireError;
+
+export type OpenReply =
+  | { readonly kind: "opened"; readonly revision: number; readonly leases: readonly { lease: LeaseId; ttlSeconds: number }[] }
+  | WireError;

@@ -1,0 +1,104 @@
+/**
+ * The watches of one store. A watch that begins in the past reads history from the worker page by page;
+ * with the last page it has seen exactly what has been announced here, and from then on it is live.
+ * Batches are announced before their commits are acknowledged.
+ */
+import { StorageError, prefixEnd } from "../kv.ts";
+import type { KvEvent, WatchRequest, WatchSink, Watching } from "../kv.ts";
+import { unpackEvents } from "./unpack.ts";
+import type { Outcome, WorkerLink } from "./worker-link.ts";
+
+/** `isLive` is false while history is being read. */
+interface Watch {
+  readonly prefix: string;
+  readonly sink: WatchSink;
+  nextRevision: number;
+  isLive: boolean;
+  isOpen: boolean;
+}
+
+export class Watches {
+  readonly #link: WorkerLink;
+  readonly #watches = new Set<Watch>();
+  #revision: number;
+  #ended: StorageError | undefined;
+
+  constructor(link: WorkerLink, revision: number) {
+    this.#link = link;
+    this.#revision = revision;
+  }
+
+  /** The newest revision that has been announced. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  start(request: WatchRequest, sink: WatchSink): Watching {
+    const watch: Watch = { prefix: request.prefix, sink, nextRevision: request.fromRevision, isLive: false, isOpen: true };
+    this.#watches.add(watch);
+    if (request.fromRevision > this.#revision) watch.isLive = true;
+    // The caller gets to hold the watch before its sink hears of it.
+    queueMicrotask(() => this.#begin(watch));
+    return { close: () => this.#forget(watch) };
+  }
+
+  /** Makes the events and the revision known; every event is newer than the revision known before. */
+  announce(events: readonly KvEvent[], revision: number): void {
+    this.#revision = revision;
+    for (const watch of this.#watches) {
+      if (!watch.isLive || watch.nextRevision > revision) continue;
+      const { nextRevision, prefix } = watch;
+      this.#deliver(watch, events.filter((event) => event.modRevision >= nextRevision && event.key.startsWith(prefix)), revision);
+    }
+  }
+
+  /** Ends all watches, also those that are started later. */
+  endAll(error: StorageError): void {
+    this.#ended ??= error;
+    for (const watch of this.#watches) this.#end(watch, error);
+  }
+
+  #begin(watch: Watch): void {
+    if (!watch.isOpen) return;
+    if (this.#ended !== undefined) return this.#end(watch, this.#ended);
+    if (!watch.isLive) return this.#readHistory(watch);
+    if (watch.nextRevision === this.#revision + 1) this.#deliver(watch, [], this.#revision);
+  }
+
+  #readHistory(watch: Watch): void {
+    const { prefix, nextRevision: fromRevision } = watch;
+    this.#link.send({ kind: "history", prefix, end: prefixEnd(prefix), fromRevision }, (outcome) => this.#takeHistory(watch, outcome));
+  }
+
+  #takeHistory(watch: Watch, outcome: Outcome): void {
+    if (!watch.isOpen) return;
+    if (outcome instanceof StorageError) return this.#end(watch, outcome);
+    if (outcome.kind !== "history") return;
+    // Set before delivery: a commit cannot be announced in between, but the sink may start other work.
+    watch.isLive = outcome.isLast;
+    this.#deliver(watch, unpackEvents(outcome.rows), outcome.throughRevision);
+    if (watch.isOpen && !watch.isLive) this.#readHistory(watch);
+  }
+
+  #deliver(watch: Watch, batch: readonly KvEvent[], revision: number): void {
+    watch.nextRevision = revision + 1;
+    try {
+      if (batch.length > 0) watch.sink.events(batch);
+      if (watch.isOpen) watch.sink.progress(revision);
+    } catch (thrown) {
+      this.#end(watch, new StorageError("unavailable", "The receiver of a watch failed, so the watch was ended.", { cause: thrown }));
+    }
+  }
+
+  #end(watch: Watch, error: StorageError): void {
+    if (!watch.isOpen) return;
+    this.#forget(watch);
+    watch.sink.closed(error);
+  }
+
+  #forget(watch: Watch): void {
+    watch.isOpen = false;
+    this.#watches.delete(watch);
+  }
+}
+

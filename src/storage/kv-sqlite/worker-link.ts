@@ -1,0 +1,100 @@
+/**
+ * The event loop's end of the line to the worker. Replies come in the order of requests and are handled
+ * synchronously, one after another: what a commit changed is known here before any later answer is.
+ * When the worker ends for whatever reason, every open request fails and `onFailure` is called once.
+ */
+import { Worker } from "node:worker_threads";
+import { StorageError } from "../kv.ts";
+import type { OpenReply, Reply, Request, WireError, WorkerOptions } from "./protocol.ts";
+
+export type Outcome = Exclude<Reply, WireError> | StorageError;
+type Opened = Exclude<OpenReply, WireError>;
+
+export class WorkerLink {
+  readonly #worker: Worker;
+  readonly #exited: Promise<void>;
+  /** Handlers of requests without a reply, oldest first. */
+  readonly #pending: ((outcome: Outcome) => void)[] = [];
+  #onOpened: ((outcome: Opened | StorageError) => void) | undefined;
+  #failure: StorageError | undefined;
+  #onFailure: (error: StorageError) => void = () => {};
+
+  private constructor(url: URL, options: WorkerOptions) {
+    // The flags of this process (loaders, test hooks) are not meant for the worker.
+    this.#worker = new Worker(url, { workerData: options, execArgv: [], name: "evenkeel-kv-sqlite" });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#exited = promise;
+    this.#worker.on("message", (reply: OpenReply | Reply) => this.#receive(reply));
+    this.#worker.on("error", (thrown) => this.#fail(thrown));
+    this.#worker.on("exit", () => {
+      this.#fail(undefined);
+      resolve();
+    });
+  }
+
+  /** Resolves when the database is open; rejects with the reason why it cannot be. */
+  static async open(url: URL, options: WorkerOptions): Promise<{ link: WorkerLink; opened: Opened }> {
+    const link = new WorkerLink(url, options);
+    const outcome = await new Promise<Opened | StorageError>((resolve) => {
+      link.#onOpened = resolve;
+    });
+    if (!(outcome instanceof StorageError)) return { link, opened: outcome };
+    await link.terminate();
+    throw outcome;
+  }
+
+  set onFailure(callback: (error: StorageError) => void) {
+    this.#onFailure = callback;
+  }
+
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  get pendingCount(): number {
+    return this.#pending.length;
+  }
+
+  send(request: Request, onOutcome: (outcome: Outcome) => void, transfer: ArrayBuffer[] = []): void {
+    if (this.#failure !== undefined) {
+      const failure = this.#failure;
+      queueMicrotask(() => onOutcome(failure));
+      return;
+    }
+    // Open work keeps the process alive, an idle store does not.
+    if (this.#pending.length === 0) this.#worker.ref();
+    this.#pending.push(onOutcome);
+    this.#worker.postMessage(request, transfer);
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+    await this.#exited;
+  }
+
+  #receive(reply: OpenReply | Reply): void {
+    if (this.#onOpened !== undefined) {
+      const onOpened = this.#onOpened;
+      this.#onOpened = undefined;
+      this.#worker.unref();
+      onOpened(reply.kind === "error" ? toError(reply) : (reply as Opened));
+      return;
+    }
+    const onOutcome = this.#pending.shift();
+    if (this.#pending.length === 0) this.#worker.unref();
+    onOutcome?.(reply.kind === "error" ? toError(reply) : (reply as Exclude<Reply, WireError>));
+  }
+
+  #fail(cause: unknown): void {
+    if (this.#failure !== undefined) return;
+    const reason = cause instanceof Error ? `: ${cause.message}` : "";
+    this.#failure = new StorageError("unavailable", `The storage thread has ended${reason}.`, { cause });
+    this.#onOpened?.(this.#failure);
+    for (const onOutcome of this.#pending.splice(0)) onOutcome(this.#failure);
+    this.#onFailure(this.#failure);
+  }
+}
+
+function toError(error: WireError): StorageError {
+  return new StorageError(error.code, error.message, error.revision === undefined ? {} : { revision: error.revision });
+}

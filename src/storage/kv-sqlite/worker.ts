@@ -1,0 +1,120 @@
+/** The thread that owns the database: takes requests one at a time, and compacts when it has nothing else to do. */
+import { parentPort, workerData } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import { assert } from "../../base/assert.ts";
+import { compactedError, futureError } from "../kv-memory/watcher.ts";
+import { Compactor } from "./compaction.ts";
+import { closeDatabase, openDatabase, toStorageError } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { OpenReply, RangePageRequest, Reply, Request, WireError, WireWriteResult, WorkerOptions } from "./protocol.ts";
+import { Reader } from "./reads.ts";
+import { Writer } from "./writes.ts";
+
+class Engine {
+  readonly #database: Database;
+  readonly #writer: Writer;
+  readonly #reader: Reader;
+  readonly #compactor: Compactor;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#writer = new Writer(database.db);
+    this.#reader = new Reader(database.db);
+    this.#compactor = new Compactor(database.db);
+  }
+
+  opened(): OpenReply {
+    const leases = this.#database.db.prepare("SELECT id, ttl_seconds FROM lease ORDER BY id").all();
+    return {
+      kind: "opened",
+      revision: this.#writer.revision,
+      leases: leases.map((row) => ({ lease: String(row["id"]), ttlSeconds: Number(row["ttl_seconds"]) })),
+    };
+  }
+
+  handle(request: Request): Reply {
+    switch (request.kind) {
+      case "write":
+        return { kind: "write", results: this.#writer.apply(request.writes, request.values), revision: this.#writer.revision };
+      case "range":
+        return this.#reader.rangePage(request, this.#readPoint(request));
+      case "history":
+        if (request.fromRevision < this.#compactor.revision) throw compactedError(request.fromRevision, this.#compactor.revision);
+        return this.#reader.historyPage(request, this.#writer.revision);
+      case "compact":
+        if (request.revision > this.#writer.revision) throw futureError(request.revision, this.#writer.revision);
+        this.#compactor.mark(request.revision);
+        this.compactSoon();
+        return { kind: "done" };
+      case "close":
+        closeDatabase(this.#database);
+        return { kind: "done" };
+    }
+  }
+
+  #isCompacting = false;
+
+  compactSoon(): void {
+    if (this.#isCompacting || !this.#compactor.hasWork) return;
+    this.#isCompacting = true;
+    setImmediate(() => {
+      this.#isCompacting = false;
+      if (!this.#database.db.isOpen) return;
+      try {
+        this.#compactor.step();
+      } catch {
+        // Nothing is lost: the next compaction, or the next start, goes on from here.
+        return;
+      }
+      this.compactSoon();
+    });
+  }
+
+  #readPoint(request: RangePageRequest): { revision: number; newestRevision: number } {
+    const newestRevision = this.#writer.revision;
+    const revision = request.revision ?? newestRevision;
+    if (revision > newestRevision) throw futureError(revision, newestRevision);
+    if (revision < this.#compactor.revision) throw compactedError(revision, this.#compactor.revision);
+    return { revision, newestRevision };
+  }
+}
+
+function transferable(reply: Reply): ArrayBuffer[] {
+  if (reply.kind === "range" || reply.kind === "history") return [reply.rows.values];
+  if (reply.kind === "write") return reply.results.flatMap(currentBuffer);
+  return [];
+}
+
+function currentBuffer(result: WireWriteResult): ArrayBuffer[] {
+  return result.kind === "conflict" && result.current !== undefined ? [result.current.value.buffer as ArrayBuffer] : [];
+}
+
+function toWireError(thrown: unknown, directory: string): WireError {
+  const { code, message, revision } = toStorageError(thrown, directory);
+  return { kind: "error", code, message, revision };
+}
+
+function run(port: MessagePort, options: WorkerOptions): void {
+  let engine: Engine;
+  try {
+    engine = new Engine(openDatabase(options));
+    port.postMessage(engine.opened());
+  } catch (thrown) {
+    port.postMessage(toWireError(thrown, options.directory));
+    return;
+  }
+  engine.compactSoon();
+  port.on("message", (request: Request) => {
+    let reply: Reply;
+    try {
+      reply = engine.handle(request);
+    } catch (thrown) {
+      reply = toWireError(thrown, options.directory);
+    }
+    port.postMessage(reply, transferable(reply));
+    if (request.kind === "close") port.close();
+  });
+}
+
+assert(parentPort !== null, "this file runs as a worker thread");
+run(parentPort, workerData as WorkerOptions);

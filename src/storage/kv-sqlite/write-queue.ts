@@ -1,0 +1,110 @@
+/**
+ * Group commit. One batch is with the worker at a time; what arrives meanwhile waits here and goes as
+ * the next batch, one transaction and one fsync for all of it. A batch either happened or failed as a whole.
+ */
+import { StorageError } from "../kv.ts";
+import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./limits.ts";
+import type { WireWrite, WireWriteResult } from "./protocol.ts";
+import type { Outcome, WorkerLink } from "./worker-link.ts";
+
+export interface QueuedWrite {
+  /** `offset` of a put is set when its batch is packed. */
+  readonly wire: WireWrite;
+  readonly value: Buffer | undefined;
+  readonly resolve: (result: WireWriteResult) => void;
+  readonly reject: (error: StorageError) => void;
+}
+
+export interface AppliedWrite {
+  readonly write: QueuedWrite;
+  readonly result: WireWriteResult;
+}
+
+export class WriteQueue {
+  readonly #link: WorkerLink;
+  readonly #onApplied: (applied: readonly AppliedWrite[], revision: number) => void;
+  #queue: QueuedWrite[] = [];
+  #queuedBytes = 0;
+  #isBusy = false;
+  #isScheduled = false;
+
+  /** `onApplied` is called after the COMMIT and before the writers hear of it. */
+  constructor(link: WorkerLink, onApplied: (applied: readonly AppliedWrite[], revision: number) => void) {
+    this.#link = link;
+    this.#onApplied = onApplied;
+  }
+
+  /** Refuses with `overloaded` when too much is waiting. */
+  add(wire: WireWrite, value?: Buffer): Promise<WireWriteResult> {
+    const bytes = value?.length ?? 0;
+    if (this.#queue.length >= QUEUED_WRITES_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
+      return Promise.reject(new StorageError("overloaded", `${this.#queue.length} writes are waiting for the disk.`));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<WireWriteResult>();
+    this.#queue.push({ wire, value, resolve, reject });
+    this.#queuedBytes += bytes;
+    this.#sendSoon();
+    return promise;
+  }
+
+  /** Waits for the microtasks of this turn: writers woken by the last batch go together in the next one. */
+  #sendSoon(): void {
+    if (this.#isBusy || this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    if (this.#isBusy || this.#queue.length === 0) return;
+    const batch = this.#takeBatch();
+    const values = pack(batch);
+    this.#isBusy = true;
+    const writes = batch.map(({ wire }) => wire);
+    this.#link.send({ kind: "write", writes, values }, (outcome) => this.#settle(batch, outcome), [values]);
+  }
+
+  #takeBatch(): QueuedWrite[] {
+    let length = 0;
+    let bytes = 0;
+    for (const { value } of this.#queue) {
+      bytes += value?.length ?? 0;
+      if (length > 0 && (length >= BATCH_WRITES_MAX || bytes > BATCH_BYTES_MAX)) {
+        bytes -= value?.length ?? 0;
+        break;
+      }
+      length++;
+    }
+    this.#queuedBytes -= bytes;
+    return this.#queue.splice(0, length);
+  }
+
+  #settle(batch: readonly QueuedWrite[], outcome: Outcome): void {
+    this.#isBusy = false;
+    if (outcome instanceof StorageError || outcome.kind !== "write") {
+      const error = outcome instanceof StorageError ? outcome : new StorageError("unavailable", "The storage thread gave a wrong answer.");
+      for (const { reject } of batch) reject(error);
+    } else {
+      const { results } = outcome;
+      this.#onApplied(batch.map((write, index) => ({ write, result: results[index]! })), outcome.revision);
+      batch.forEach(({ resolve }, index) => resolve(results[index]!));
+    }
+    this.#sendSoon();
+  }
+}
+
+/** One buffer for all values of a batch, to be handed over without a copy. */
+function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
+  const bytes = batch.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+  const values = new Uint8Array(bytes);
+  let offset = 0;
+  for (const { wire, value } of batch) {
+    if (wire.kind !== "put" || value === undefined) continue;
+    wire.offset = offset;
+    values.set(value, offset);
+    offset += value.length;
+  }
+  return values.buffer;
+}

@@ -1,0 +1,35 @@
+/**
+ * Leases for objects that expire by themselves. Objects written close together share one lease, because
+ * a store that holds a lease per event spends its time on leases.
+ */
+import type { Clock } from "../base/clock.ts";
+import { StorageError, type Kv, type LeaseId } from "./kv.ts";
+
+export interface LeasePool {
+  /** A lease that lives at least this long from now. */
+  leaseFor(ttlSeconds: number): Promise<LeaseId>;
+}
+
+/** A lease is handed out again for this part of its lifetime, at most a minute. */
+const REUSE_FRACTION = 0.05;
+const REUSE_MS_MAX = 60_000;
+const OBJECTS_PER_LEASE_MAX = 1_000;
+
+export function createLeasePool(kv: Kv, clock: Clock): LeasePool {
+  const open = new Map<number, { lease: Promise<LeaseId>; until: number; objects: number }>();
+  return {
+    leaseFor(ttlSeconds) {
+      if (!(ttlSeconds > 0)) throw new StorageError("unavailable", "a lease needs a positive lifetime");
+      const current = open.get(ttlSeconds);
+      if (current !== undefined && current.until > clock.monotonic() && current.objects < OBJECTS_PER_LEASE_MAX) {
+        current.objects++;
+        return current.lease;
+      }
+      const reuseMs = Math.min(REUSE_MS_MAX, ttlSeconds * 1000 * REUSE_FRACTION);
+      const lease = kv.leaseGrant(Math.ceil(ttlSeconds + reuseMs / 1000));
+      open.set(ttlSeconds, { lease, until: clock.monotonic() + reuseMs, objects: 1 });
+      lease.catch(() => open.delete(ttlSeconds));
+      return lease;
+    },
+  };
+}

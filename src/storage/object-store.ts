@@ -1,0 +1,108 @@
+/**
+ * Objects over the revisioned store: consistent reads through the watch cache, writes by compare and
+ * swap. Knows keys, bytes and revisions; nothing of kinds, verbs or what makes an object valid.
+ */
+import type { CommitResult, KeyValue, Kv, LeaseId } from "./kv.ts";
+import { StorageError } from "./kv.ts";
+import type { WatchCache } from "./watch-cache/cache.ts";
+import { createEntry, type Entry } from "./watch-cache/entry.ts";
+import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/limits.ts";
+
+/** How old an answer may be. */
+export type Freshness =
+  | { readonly kind: "newest" }
+  | { readonly kind: "any" }
+  | { readonly kind: "not-older-than"; readonly revision: number };
+
+export type WriteResult =
+  | { readonly committed: true; readonly entry: Entry }
+  | { readonly committed: false; readonly current: Entry | undefined };
+
+export interface ListPage {
+  readonly entries: readonly Entry[];
+  /** The list's resourceVersion. */
+  readonly revision: number;
+}
+
+export interface ObjectStore {
+  readonly cache: WatchCache;
+  get(key: string, freshness: Freshness): Promise<Entry | undefined>;
+  /** All entries of [start, end). */
+  list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
+  /** All entries of [start, end) as they were at a revision. */
+  listAt(range: KeyRange, revision: number): Promise<ListPage>;
+  create(key: string, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
+  replace(current: Entry, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
+  remove(current: Entry): Promise<{ readonly committed: true; readonly revision: number } | { readonly committed: false; readonly current: Entry | undefined }>;
+}
+
+export interface KeyRange {
+  readonly start: string;
+  readonly end: string;
+}
+
+export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
+  return {
+    cache,
+    async get(key, freshness) {
+      if (await reach(cache, freshness)) return cache.get(key);
+      const { items } = await kv.range({ start: key });
+      return items[0] === undefined ? undefined : createEntry(items[0]);
+    },
+    async list(range, freshness) {
+      if (await reach(cache, freshness)) return { entries: cache.range(range.start, range.end), revision: cache.revision };
+      const { items, revision } = await kv.range(range);
+      return { entries: items.map(createEntry), revision };
+    },
+    async listAt(range, revision) {
+      if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS))) throw futureRevision(cache);
+      if (cache.isUnchangedSince(range.start, revision)) return { entries: cache.range(range.start, range.end), revision };
+      const { items } = await kv.range({ ...range, revision });
+      return { entries: items.map(createEntry), revision };
+    },
+    async create(key, value, lease) {
+      const result = await kv.commit({ kind: "put", key, value, expectedRevision: 0, ...(lease === undefined ? {} : { lease }) });
+      return writeResult(cache, result, { key, value, createRevision: 0 });
+    },
+    async replace(current, value, lease) {
+      const { key, createRevision, modRevision } = current;
+      const result = await kv.commit({ kind: "put", key, value, expectedRevision: modRevision, ...(lease === undefined ? {} : { lease }) });
+      return writeResult(cache, result, { key, value, createRevision });
+    },
+    async remove(current) {
+      const result = await kv.commit({ kind: "delete", key: current.key, expectedRevision: current.modRevision });
+      return result.committed ? result : { committed: false, current: toEntry(result.current) };
+    },
+  };
+}
+
+/** True when the cache is as fresh as asked for; false when the store must be read instead. */
+async function reach(cache: WatchCache, freshness: Freshness): Promise<boolean> {
+  if (cache.state === "loading") throw new StorageError("unavailable", "the cache is still being filled from the store");
+  switch (freshness.kind) {
+    case "any":
+      return true;
+    case "newest":
+      return cache.catchUp();
+    case "not-older-than":
+      if (await cache.waitFor(freshness.revision, FUTURE_VERSION_WAIT_MS)) return true;
+      throw futureRevision(cache);
+  }
+}
+
+function futureRevision(cache: WatchCache): StorageError {
+  return new StorageError("revision-future", "the revision does not exist yet", { revision: cache.revision });
+}
+
+function writeResult(cache: WatchCache, result: CommitResult, written: { key: string; value: Buffer; createRevision: number }): WriteResult {
+  if (!result.committed) return { committed: false, current: toEntry(result.current) };
+  const { key, value, createRevision } = written;
+  // The embedded stores tell the cache before they tell the writer: then the entry is there already.
+  const cached = cache.get(key);
+  if (cached?.modRevision === result.revision) return { committed: true, entry: cached };
+  return { committed: true, entry: createEntry({ key, value, modRevision: result.revision, createRevision: createRevision || result.revision }) };
+}
+
+function toEntry(item: KeyValue | undefined): Entry | undefined {
+  return item === undefined ? undefined : createEntry(item);
+}

@@ -1,0 +1,228 @@
+/**
+ * Everything under the storage root, kept current by one watch. Owns the entries, their history and the
+ * question how fresh they are. It never writes; writers hear of their own change like everybody else.
+ *
+ * State: `loading` (no data, nothing is served) → `following` ⇄ `interrupted` (the store is out of reach;
+ * what is here may be old) → `loading` again only when the store has compacted what the watch missed.
+ */
+import { sleep, type Clock } from "../../base/clock.ts";
+import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
+import { createEntry, createTombstone, type Entry } from "./entry.ts";
+import { History, type CacheEvent, type Follower, type Following } from "./history.ts";
+import { CATCH_UP_MS } from "./limits.ts";
+import { SortedEntries } from "./sorted-entries.ts";
+
+export type CacheState = "loading" | "following" | "interrupted";
+
+/** Retry of the first load while the store cannot be reached. */
+const LOAD_RETRY_MS = 250;
+
+interface Partition {
+  readonly entries: SortedEntries;
+  readonly history: History;
+  /** Revision of the newest change here: a list at any later revision looks the same. */
+  changedAt: number;
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly wake: () => void;
+}
+
+export interface WatchCacheOptions {
+  readonly kv: Kv;
+  readonly clock: Clock;
+  /** Such as "/registry/". */
+  readonly root: string;
+  readonly onStateChange?: (state: CacheState) => void;
+}
+
+export class WatchCache {
+  readonly #options: WatchCacheOptions;
+  #partitions = new Map<string, Partition>();
+  #revision = 0;
+  #baseRevision = 0;
+  #state: CacheState = "loading";
+  #watching: Watching | undefined;
+  #waiters: Waiter[] = [];
+  readonly #stopped = new AbortController();
+
+  constructor(options: WatchCacheOptions) {
+    this.#options = options;
+  }
+
+  get state(): CacheState {
+    return this.#state;
+  }
+
+  /** The newest revision this cache has seen. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Number of cached objects under a prefix that is a whole partition. */
+  count(prefix: string): number {
+    return this.#partitions.get(this.#partitionOf(prefix))?.entries.size ?? 0;
+  }
+
+  /** Loads and follows until stopped. Resolves once stopped; retries everything else for ever. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#stopped.abort(), { once: true });
+    while (!signal.aborted) {
+      try {
+        await this.#load();
+        await this.#follow();
+      } catch (thrown) {
+        if (!(thrown instanceof StorageError)) throw thrown;
+        await sleep(this.#options.clock, LOAD_RETRY_MS, signal);
+      }
+    }
+    this.#watching?.close();
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#partitions.get(this.#partitionOf(key))?.entries.get(key);
+  }
+
+  /** Entries of [start, end) now; both must lie in one partition. */
+  range(start: string, end: string): Entry[] {
+    return this.#partitions.get(this.#partitionOf(start))?.entries.range(start, end) ?? [];
+  }
+
+  /** True when a list of the prefix at this revision is what the cache holds now. */
+  isUnchangedSince(prefix: string, revision: number): boolean {
+    const partition = this.#partitions.get(this.#partitionOf(prefix));
+    return revision <= this.#revision && revision >= (partition?.changedAt ?? this.#baseRevision);
+  }
+
+  /** Follows changes after a revision; undefined when they are no longer all here. */
+  follow(prefix: string, afterRevision: number, follower: Follower): Following | undefined {
+    return this.#partition(this.#partitionOf(prefix)).history.follow(prefix, afterRevision, follower);
+  }
+
+  /** The oldest revision a watch on this prefix can start after. */
+  oldestRevision(prefix: string): number {
+    return this.#partition(this.#partitionOf(prefix)).history.baseRevision;
+  }
+
+  /**
+   * Waits until the cache shows every write acknowledged before the call, and says so; false when the
+   * watch did not catch up in time (then the store must be read). Fails when the store is out of reach.
+   */
+  async catchUp(): Promise<boolean> {
+    const revision = await this.#options.kv.currentRevision();
+    if (this.#state !== "loading" && this.#revision >= revision) return true;
+    return this.waitFor(revision, CATCH_UP_MS);
+  }
+
+  /** Resolves true as soon as the cache has reached the revision, false after the wait. */
+  waitFor(revision: number, waitMs: number): Promise<boolean> {
+    if (this.#state !== "loading" && this.#revision >= revision) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        revision,
+        wake: () => {
+          cancel();
+          resolve(true);
+        },
+      };
+      const cancel = this.#options.clock.after(waitMs, () => {
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        resolve(false);
+      });
+      this.#waiters.push(waiter);
+    });
+  }
+
+  async #load(): Promise<void> {
+    const { kv, root } = this.#options;
+    const { items, revision } = await kv.range({ start: root, end: prefixEnd(root) });
+    const previous = this.#partitions;
+    this.#partitions = new Map();
+    this.#baseRevision = revision;
+    for (const item of items) this.#partition(this.#partitionOf(item.key)).entries.set(createEntry(item));
+    for (const [name, { history }] of previous) {
+      history.reset(revision);
+      const partition = this.#partitions.get(name);
+      this.#partitions.set(name, { entries: partition?.entries ?? new SortedEntries(), history, changedAt: revision });
+    }
+    this.#advance(revision);
+    this.#changeState("following");
+  }
+
+  #follow(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = (): void => resolve();
+      this.#stopped.signal.addEventListener("abort", stop, { once: true });
+      this.#watching = this.#options.kv.watch(
+        { prefix: this.#options.root, fromRevision: this.#revision + 1 },
+        {
+          events: (batch) => this.#apply(batch),
+          progress: (revision) => this.#advance(revision),
+          interrupted: (isInterrupted) => this.#changeState(isInterrupted ? "interrupted" : "following"),
+          closed: () => {
+            this.#stopped.signal.removeEventListener("abort", stop);
+            this.#changeState("loading");
+            resolve();
+          },
+        },
+      );
+    });
+  }
+
+  #apply(batch: readonly KvEvent[]): void {
+    for (const event of batch) {
+      const partition = this.#partition(this.#partitionOf(event.key));
+      const change = toCacheEvent(event, partition.entries);
+      partition.changedAt = event.modRevision;
+      // The revision moves first: a follower that asks for it while being told sees its own event included.
+      this.#revision = Math.max(this.#revision, event.modRevision);
+      if (change !== undefined) partition.history.append(change);
+    }
+    const last = batch.at(-1);
+    if (last !== undefined) this.#advance(last.modRevision);
+  }
+
+  #advance(revision: number): void {
+    if (revision > this.#revision) this.#revision = revision;
+    if (this.#waiters.length === 0) return;
+    const due = this.#waiters.filter((waiter) => waiter.revision <= this.#revision);
+    if (due.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => waiter.revision > this.#revision);
+    for (const waiter of due) waiter.wake();
+  }
+
+  #changeState(state: CacheState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#options.onStateChange?.(state);
+    this.#advance(this.#revision);
+  }
+
+  /** A partition is the first path segment under the root: one resource, or one API group's resources. */
+  #partitionOf(key: string): string {
+    const start = this.#options.root.length;
+    const end = key.indexOf("/", start);
+    return end < 0 ? key.slice(start) : key.slice(start, end);
+  }
+
+  #partition(name: string): Partition {
+    let partition = this.#partitions.get(name);
+    if (partition === undefined) {
+      partition = { entries: new SortedEntries(), history: new History(this.#options.clock, this.#baseRevision), changedAt: this.#baseRevision };
+      this.#partitions.set(name, partition);
+    }
+    return partition;
+  }
+}
+
+function toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {
+  if (event.kind === "delete") {
+    const previous = entries.delete(event.key);
+    if (previous === undefined) return undefined;
+    return { kind: "delete", revision: event.modRevision, entry: createTombstone(previous, event.modRevision), previous, memo: new Map() };
+  }
+  const entry = createEntry(event);
+  const previous = entries.set(entry);
+  return { kind: "put", revision: event.modRevision, entry, previous, memo: new Map() };
+}

@@ -1,0 +1,118 @@
+/**
+ * One stored object as the cache keeps it: bytes first. `item` is the object without kind and
+ * apiVersion, with its resourceVersion, behind a comma:
+ *
+ *   ,{"metadata":{"resourceVersion":"42","name":"web",…},"spec":…}
+ *
+ * so that a list item is the buffer itself, a GET is a shared head and a slice of it, and a watch event
+ * is a shared head, a slice and a tail. Nothing is parsed or serialised again to serve it.
+ */
+import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
+import type { Labels } from "../../meta/label-selector.ts";
+
+const ITEM_HEAD = `,{"metadata":{"resourceVersion":"`;
+const ITEM_HEAD_BYTES = Buffer.from(ITEM_HEAD);
+/** Where the object's members start: after `,{`. */
+const MEMBERS_START = 2;
+
+export interface Entry {
+  readonly key: string;
+  readonly modRevision: number;
+  readonly createRevision: number;
+  /** As stored: the encoding's version, which need not be the one being served. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly labels: Labels;
+  readonly item: Buffer;
+  /** Why the stored value cannot be read; then `item` is empty. */
+  readonly corrupt: string | undefined;
+  /** Whatever a reader derived from this entry and wants to find again: it dies with the entry. */
+  readonly memo: Memo;
+}
+
+export type Memo = Map<string, unknown>;
+
+export interface StoredValue {
+  readonly key: string;
+  readonly value: Buffer;
+  readonly modRevision: number;
+  readonly createRevision: number;
+}
+
+export function createEntry(stored: StoredValue): Entry {
+  const { key, modRevision, createRevision, value } = stored;
+  const parsed = parseStored(value);
+  if (typeof parsed === "string") {
+    return { key, modRevision, createRevision, apiVersion: "", kind: "", labels: {}, item: Buffer.alloc(0), corrupt: parsed, memo: new Map() };
+  }
+  const { apiVersion, kind } = parsed;
+  const labels = objectAt(objectAt(parsed, "metadata"), "labels") as Labels;
+  const rest = membersAfterMetadataBrace(value, parsed);
+  const item = spliceRevision(rest, modRevision);
+  return { key, modRevision, createRevision, apiVersion: String(apiVersion), kind: String(kind), labels, item, corrupt: undefined, memo: new Map() };
+}
+
+/** The object as it was, with the revision at which it went: what a DELETED event shows. */
+export function createTombstone(entry: Entry, revision: number): Entry {
+  if (entry.corrupt !== undefined) return { ...entry, modRevision: revision, memo: new Map() };
+  const restStart = ITEM_HEAD.length + String(entry.modRevision).length + 1;
+  const separator = entry.item[restStart] === 0x2c ? 1 : 0;
+  return { ...entry, modRevision: revision, item: spliceRevision(entry.item.subarray(restStart + separator), revision), memo: new Map() };
+}
+
+/** The object's members without the opening brace: put a head `{"kind":…,"apiVersion":…,` before it. */
+export function entryMembers(entry: Entry): Buffer {
+  return entry.item.subarray(MEMBERS_START);
+}
+
+/** The whole object in its stored version, freshly parsed: the caller owns it. */
+export function parseEntry(entry: Entry): JsonObject {
+  const object = JSON.parse(entry.item.toString("utf8", 1)) as JsonObject;
+  return { kind: entry.kind, apiVersion: entry.apiVersion, ...object };
+}
+
+/** An item buffer for an object that is not stored in this shape: converted, or seen at an old revision. */
+export function encodeItem(object: JsonObject): Buffer {
+  const { kind: _kind, apiVersion: _apiVersion, ...members } = object;
+  return Buffer.from(`,${JSON.stringify(members)}`);
+}
+
+function parseStored(value: Buffer): JsonObject | string {
+  if (value.length >= 4 && value.toString("latin1", 0, 4) === "k8s\u0000") return "the value is encoded as protobuf, which cannot be read yet";
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(value.toString("utf8"));
+  } catch {
+    return "the value is not valid JSON";
+  }
+  if (!isJsonObject(parsed)) return "the value is not a JSON object";
+  if (typeof parsed["kind"] !== "string" || typeof parsed["apiVersion"] !== "string") return "the value has no kind or apiVersion";
+  if (!isJsonObject(parsed["metadata"])) return "the value has no metadata";
+  return parsed;
+}
+
+/** Everything behind `"metadata":{`, taken from the stored bytes when they have the canonical beginning. */
+function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer {
+  const head = Buffer.from(`{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`);
+  const isCanonical = value.length > head.length && value.compare(head, 0, head.length, 0, head.length) === 0;
+  const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
+  if (isCanonical && !hasRevision) {
+    let end = value.length;
+    while (end > 0 && value[end - 1]! <= 0x20) end--;
+    return value.subarray(head.length, end);
+  }
+  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = parsed;
+  const { resourceVersion: _resourceVersion, ...meta } = metadata as JsonObject;
+  return Buffer.from(JSON.stringify({ metadata: meta, ...rest }).slice(`{"metadata":{`.length));
+}
+
+function spliceRevision(rest: Buffer, revision: number): Buffer {
+  const isEmptyMetadata = rest[0] === 0x7d;
+  const revisionText = `${revision}${isEmptyMetadata ? '"' : '",'}`;
+  // Not from the shared pool: an entry lives long, and would keep the pool of its neighbours alive.
+  const item = Buffer.allocUnsafeSlow(ITEM_HEAD.length + revisionText.length + rest.length);
+  ITEM_HEAD_BYTES.copy(item);
+  item.write(revisionText, ITEM_HEAD.length, "latin1");
+  rest.copy(item, ITEM_HEAD.length + revisionText.length);
+  return item;
+}

@@ -1,0 +1,178 @@
+/**
+ * The recent changes of one partition, and who follows them. A watcher is a cursor into the history:
+ * it is never given a queue of its own, so a slow one costs nothing but the history everyone shares,
+ * and is dropped when that history no longer reaches back to it.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Entry, Memo } from "./entry.ts";
+import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./limits.ts";
+
+export interface CacheEvent {
+  readonly kind: "put" | "delete";
+  readonly revision: number;
+  /** The new state; for a delete the last state under the revision of the deletion. */
+  readonly entry: Entry;
+  readonly previous: Entry | undefined;
+  /** Encodings of this event, shared by all who watch. */
+  readonly memo: Memo;
+}
+
+export interface Follower {
+  /** Returns false when it can take no more for now; it then calls `Following.resume` later. */
+  deliver(event: CacheEvent): boolean;
+  /** The history no longer holds what this follower has not seen. */
+  fellBehind(): void;
+}
+
+export interface Following {
+  resume(): void;
+  stop(): void;
+  /** True when everything known so far has been delivered. */
+  isCurrent(): boolean;
+}
+
+/** Followers are rarely further behind; keeping the encodings of the whole history would double it. */
+const ENCODINGS_KEPT = 256;
+
+interface Cursor {
+  readonly follower: Follower;
+  readonly prefix: string;
+  /** Sequence number of the next event to look at. */
+  next: number;
+  isBlocked: boolean;
+  isStopped: boolean;
+}
+
+export class History {
+  readonly #clock: Clock;
+  #events: CacheEvent[] = [];
+  #times: number[] = [];
+  /** Sequence number of the first event kept. */
+  #first = 0;
+  /** Events at the front of the array that are already forgotten; removed in bulk. */
+  #forgotten = 0;
+  #bytes = 0;
+  /** Changes up to and including this revision are not in the history. */
+  #baseRevision: number;
+  readonly #cursors = new Map<string, Set<Cursor>>();
+
+  constructor(clock: Clock, baseRevision: number) {
+    this.#clock = clock;
+    this.#baseRevision = baseRevision;
+  }
+
+  get baseRevision(): number {
+    return this.#baseRevision;
+  }
+
+  append(event: CacheEvent): void {
+    this.#events.push(event);
+    this.#times.push(this.#clock.monotonic());
+    this.#bytes += event.entry.item.length;
+    this.#trim();
+    for (const prefix of prefixesOf(event.entry.key)) {
+      const cursors = this.#cursors.get(prefix);
+      if (cursors !== undefined) for (const cursor of cursors) this.#pump(cursor);
+    }
+    this.#events.at(-1 - ENCODINGS_KEPT)?.memo.clear();
+  }
+
+  /** Follows changes after the revision; undefined when the history does not reach back that far. */
+  follow(prefix: string, afterRevision: number, follower: Follower): Following | undefined {
+    if (afterRevision < this.#baseRevision) return undefined;
+    const cursor: Cursor = { follower, prefix, next: this.#sequenceAfter(afterRevision), isBlocked: false, isStopped: false };
+    let cursors = this.#cursors.get(prefix);
+    if (cursors === undefined) this.#cursors.set(prefix, (cursors = new Set()));
+    cursors.add(cursor);
+    this.#pump(cursor);
+    return {
+      resume: () => {
+        cursor.isBlocked = false;
+        this.#pump(cursor);
+      },
+      stop: () => this.#remove(cursor),
+      isCurrent: () => !cursor.isBlocked && !cursor.isStopped,
+    };
+  }
+
+  /** Ends every follower: what they have not seen cannot be told any more. */
+  reset(baseRevision: number): void {
+    const cursors = [...this.#cursors.values()].flatMap((set) => [...set]);
+    this.#first += this.#events.length - this.#forgotten;
+    this.#events = [];
+    this.#times = [];
+    this.#forgotten = 0;
+    this.#bytes = 0;
+    this.#baseRevision = baseRevision;
+    for (const cursor of cursors) this.#drop(cursor);
+  }
+
+  /**
+   * A follower only looks at its own prefix; events of others are skipped without being shown. While it
+   * is being pumped it may stop itself or block.
+   */
+  #pump(cursor: Cursor): void {
+    while (!cursor.isBlocked && !cursor.isStopped) {
+      if (cursor.next < this.#first) return this.#drop(cursor);
+      const event = this.#events[cursor.next - this.#first + this.#forgotten];
+      if (event === undefined) return;
+      cursor.next++;
+      if (isUnder(event.entry.key, cursor.prefix) && !cursor.follower.deliver(event)) cursor.isBlocked = true;
+    }
+  }
+
+  #trim(): void {
+    const oldest = this.#clock.monotonic() - HISTORY_AGE_MS;
+    for (;;) {
+      const count = this.#events.length - this.#forgotten;
+      const isAged = count > HISTORY_EVENTS_MIN && this.#times[this.#forgotten]! < oldest;
+      if (count <= 1 || !(isAged || count > HISTORY_EVENTS_MAX || this.#bytes > HISTORY_BYTES_MAX)) break;
+      const event = this.#events[this.#forgotten]!;
+      this.#bytes -= event.entry.item.length;
+      this.#baseRevision = event.revision;
+      this.#forgotten++;
+      this.#first++;
+    }
+    if (this.#forgotten > 1_000 && this.#forgotten > this.#events.length / 2) {
+      this.#events = this.#events.slice(this.#forgotten);
+      this.#times = this.#times.slice(this.#forgotten);
+      this.#forgotten = 0;
+    }
+  }
+
+  #sequenceAfter(revision: number): number {
+    let low = this.#forgotten;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#events[middle]!.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low - this.#forgotten + this.#first;
+  }
+
+  #drop(cursor: Cursor): void {
+    if (cursor.isStopped) return;
+    this.#remove(cursor);
+    cursor.follower.fellBehind();
+  }
+
+  #remove(cursor: Cursor): void {
+    cursor.isStopped = true;
+    const cursors = this.#cursors.get(cursor.prefix);
+    cursors?.delete(cursor);
+    if (cursors?.size === 0) this.#cursors.delete(cursor.prefix);
+  }
+}
+
+function isUnder(key: string, prefix: string): boolean {
+  return prefix.endsWith("/") ? key.startsWith(prefix) : key === prefix;
+}
+
+/** "/a/", "/a/b/", "/a/b/c" for "/a/b/c": the only prefixes anyone follows. */
+function prefixesOf(key: string): string[] {
+  const prefixes: string[] = [];
+  for (let at = key.indexOf("/", 1); at >= 0; at = key.indexOf("/", at + 1)) prefixes.push(key.slice(0, at + 1));
+  prefixes.push(key);
+  return prefixes;
+}

@@ -1,0 +1,52 @@
+import type { Entry } from "./entry.ts";
+
+/** Entries by key and in key order. An insertion moves the tail of an array, which is cheap up to some 100,000 keys. */
+export class SortedEntries {
+  readonly #byKey = new Map<string, Entry>();
+  readonly #sorted: Entry[] = [];
+
+  get size(): number {
+    return this.#sorted.length;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Returns what stood there before. */
+  set(entry: Entry): Entry | undefined {
+    const previous = this.#byKey.get(entry.key);
+    this.#byKey.set(entry.key, entry);
+    const index = this.#indexOf(entry.key);
+    if (previous === undefined) this.#sorted.splice(index, 0, entry);
+    else this.#sorted[index] = entry;
+    return previous;
+  }
+
+  delete(key: string): Entry | undefined {
+    const previous = this.#byKey.get(key);
+    if (previous === undefined) return undefined;
+    this.#byKey.delete(key);
+    this.#sorted.splice(this.#indexOf(key), 1);
+    return previous;
+  }
+
+  /** Entries of [start, end) in key order: a snapshot that later changes do not touch. */
+  range(start: string, end: string): Entry[] {
+    return this.#sorted.slice(this.#indexOf(start), this.#indexOf(end));
+  }
+
+  /** Index of the first entry whose key is not before the given one. */
+  #indexOf(key: string): number {
+    const last = this.#sorted.at(-1);
+    if (last !== undefined && last.key < key) return this.#sorted.length;
+    let low = 0;
+    let high = this.#sorted.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#sorted[middle]!.key < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

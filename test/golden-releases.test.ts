@@ -1,0 +1,390 @@
+/**
+ * What each release serves, as one readable file per release, and, where the facts the catalogue was
+ * compiled from are on this machine, a proof that nothing was lost or changed on the way.
+ * UPDATE_GOLDEN=1 rewrites the files.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+import { describe, expect, test } from "vitest";
+
+import { ALL_VERBS, openCatalogue } from "../src/catalogue/catalogue.ts";
+import type { Catalogue, CatalogueResource, CatalogueVersion } from "../src/catalogue/catalogue.ts";
+import { catalogueGateNames } from "../src/catalogue/feature-gates.ts";
+import { RELEASES } from "../src/catalogue/release.ts";
+import type { ReleaseName } from "../src/catalogue/release.ts";
+import { parseRuntimeConfig } from "../src/catalogue/runtime-config.ts";
+import { modelName } from "../src/catalogue/schema-source.ts";
+import { tableColumns } from "../src/catalogue/table-columns.ts";
+import type { FieldSchema } from "../src/object/schema.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const factsDirectory = join(root, "..", "shared", "facts");
+const hasFacts = existsSync(join(factsDirectory, "resources.json"));
+if (!hasFacts)
+  console.info("The release facts are not on this machine: the catalogue is compared with the golden files only.");
+
+describe("golden releases", () => {
+  test.each(RELEASES)("release %s serves what its golden file says", (release) => {
+    const path = join(root, "test/golden/releases", `${release}.txt`);
+    const text = describeRelease(release);
+    if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(path, text);
+    expect(text).toBe(readFileSync(path, "utf8"));
+  });
+});
+
+function describeRelease(release: ReleaseName): string {
+  const strict = openCatalogue({ release });
+  const extended = openCatalogue({ release, extensions: true });
+  const counts = countsOf(strict);
+  const served = new Set(describeGroups(strict));
+  const added = describeGroups(extended).filter((section) => !served.has(section));
+  return (
+    [
+      `Kubernetes ${release} (${strict.release.gitVersion}) without flags`,
+      `${counts.groups} groups, ${counts.groupVersions} group versions, ${counts.gvrs} resources, ${counts.subresources} subresources`,
+      `verbs are ${ALL_VERBS.join(",")} where none are shown`,
+      ...served,
+      "Added by Evenkeel to every release, unless --strict-release is given",
+      ...added,
+    ].join("\n\n") + "\n"
+  );
+}
+
+function describeGroups(catalogue: Catalogue): string[] {
+  return catalogue.groups.flatMap((group) =>
+    group.versions.map((version) => {
+      const priority = group.apiServicePriorities.get(version);
+      const priorities = priority ? ` (priority ${priority.groupPriorityMinimum}, ${priority.versionPriority})` : "";
+      const preferred = version === group.preferredVersion ? "" : ", not preferred";
+      const lines = group.resources.flatMap((resource) => {
+        const served = resource.versions.find((candidate) => candidate.version === version);
+        return served ? describeResource(resource, served) : [];
+      });
+      return [`${groupVersionOf(group.name, version)}${priorities}${preferred}`, ...lines].join("\n");
+    }),
+  );
+}
+
+function describeResource(resource: CatalogueResource, served: CatalogueVersion): string[] {
+  const { introduced, deprecated, removed, replacement } = served.lifecycle ?? {};
+  const facts: [string, string | undefined][] = [
+    ["short", resource.shortNames.join(",")],
+    ["categories", resource.categories.join(",")],
+    ["verbs", served.verbs.join() === ALL_VERBS.join() ? "" : served.verbs.join(",")],
+    ["introduced", introduced],
+    ["deprecated", deprecated],
+    ["removed", removed],
+    ["replacement", replacement && `${groupVersionOf(replacement.group, replacement.version)}/${replacement.kind}`],
+    ["selectors", served.fieldSelectorErrorStyle === "default" ? "" : served.fieldSelectors.join(",")],
+  ];
+  const scope = resource.namespaced ? "namespaced" : "cluster";
+  const stored =
+    resource.storageVersion === undefined
+      ? "not stored"
+      : `stored as ${resource.storageVersion} in ${resource.storagePrefix}, reads ${resource.decodableVersions.join(",")}`;
+  const details = facts.flatMap(([name, value]) => (value ? [`${name}=${value}`] : []));
+  const subresources = served.subresources.map(({ name, verbs, responseKind }) => {
+    const kind = `${groupVersionOf(responseKind.group, responseKind.version)}/${responseKind.kind}`;
+    return `    ${resource.resource}/${name} ${kind} verbs=${verbs.join(",")}`;
+  });
+  const line = [`${resource.resource} ${served.kind} (${resource.singular}), ${scope}, ${stored}`, ...details].join(
+    "; ",
+  );
+  return [`  ${line}`, ...subresources];
+}
+
+function groupVersionOf(group: string, version: string): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+function countsOf(catalogue: Catalogue): Record<"groups" | "groupVersions" | "gvrs" | "subresources", number> {
+  const versions = catalogue.groups.flatMap((group) => group.resources.flatMap((resource) => resource.versions));
+  return {
+    groups: catalogue.groups.length,
+    groupVersions: catalogue.groups.flatMap((group) => group.versions).length,
+    gvrs: versions.length,
+    subresources: versions.flatMap((version) => version.subresources).length,
+  };
+}
+
+/** The parts of the facts the proof reads, as they are written there. */
+type ByRelease<Value> = Record<string, Value>;
+interface Facts {
+  readonly resources: {
+    tags: ByRelease<string>;
+    counts: ByRelease<Record<string, number>>;
+    groupOrder: ByRelease<string[]>;
+    groups: Record<string, { versionOrder: string[] | ByRelease<string[]>; preferred: string | ByRelease<string> }>;
+    resources: FactResource[];
+  };
+  readonly decodable: Record<string, string[] | ByRelease<string[]>>;
+  readonly selectors: {
+    resources: { group: string; version: string; resource: string; fields: string[]; error?: string }[];
+    changes: Record<string, [string, string[]][]>;
+  };
+  readonly tables: {
+    default: { resources: { group: string; kind: string }[] };
+    kinds: {
+      group: string;
+      kind: string;
+      columns: { name: string; type: string; format?: string; priority: number }[];
+    }[];
+    columnChanges: Record<string, [string, [string, string, string, number][] | null][]>;
+  };
+  readonly schemas: {
+    prefixes: [string, string][];
+    gvk: Record<string, string>;
+    types: Record<string, [string, FactType | null][]>;
+  };
+}
+
+interface Kind {
+  group: string;
+  version: string;
+  kind: string;
+}
+
+interface FactResource {
+  group: string;
+  resource: string;
+  singular: string;
+  namespaced: boolean;
+  shortNames: string[];
+  categories: string[];
+  kind: Record<string, string>;
+  etcdPrefix?: string;
+  storageVersion: ByRelease<string> | null;
+  versions: Record<string, { verbs: string[]; defaultOn: ByRelease<boolean> }>;
+  subresources: {
+    name: string;
+    verbs: string[];
+    responseKind: Kind;
+    versions: Record<string, { since: string; until: string | null }>;
+  }[];
+}
+
+type FactField = Record<string, unknown> & { ref?: string; type?: string; items?: FactField; map?: FactField };
+type FactType = FactField & { fields?: Record<string, FactField> };
+
+function readFacts(): Facts {
+  const read = (file: string): unknown => JSON.parse(readFileSync(join(factsDirectory, file), "utf8"));
+  const store = gunzipSync(readFileSync(join(factsDirectory, "schema/store.json.gz"))).toString();
+  return {
+    resources: read("resources.json"),
+    decodable: read("decodable-versions.json"),
+    selectors: read("field-selectors.json"),
+    tables: read("table-columns.json"),
+    schemas: JSON.parse(store),
+  } as Facts;
+}
+
+function openEverything(release: ReleaseName): Catalogue {
+  const featureGates = new Map([...catalogueGateNames(release)].map((name) => [name, true]));
+  return openCatalogue({ release, runtimeConfig: parseRuntimeConfig("api/all=true"), featureGates });
+}
+
+function pointAt<Value>(points: [string, Value][], release: string): Value | undefined {
+  return points.filter(([since]) => since <= release).at(-1)?.[1];
+}
+
+function perRelease<Value extends string | string[]>(
+  fact: Value | ByRelease<Value>,
+  release: string,
+): Value | undefined {
+  if (typeof fact === "string" || Array.isArray(fact)) return fact as Value;
+  return (fact as ByRelease<Value>)[release];
+}
+
+describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
+  const facts = hasFacts ? readFacts() : (undefined as unknown as Facts);
+
+  test.each(RELEASES)("release %s has the counted groups, versions, resources and subresources", (release) => {
+    const counts = facts.resources.counts[release] ?? {};
+    const { groups, groupVersions, gvrs, subresources } = counts;
+    expect(openCatalogue({ release }).release.gitVersion).toBe(facts.resources.tags[release]);
+    expect(countsOf(openEverything(release))).toEqual({ groups, groupVersions, gvrs, subresources });
+    expect(countsOf(openCatalogue({ release }))).toEqual({
+      groups: counts["defaultOnGroups"],
+      groupVersions: counts["defaultOnGroupVersions"],
+      gvrs: counts["defaultOnGvrs"],
+      subresources: counts["defaultOnSubresources"],
+    });
+  });
+
+  test.each(RELEASES)("release %s has the groups and versions in their order", (release) => {
+    const catalogue = openEverything(release);
+    expect(catalogue.groups.map(({ name }) => name)).toEqual(
+      pointAt(Object.entries(facts.resources.groupOrder), release),
+    );
+    for (const { name, versions, preferredVersion } of catalogue.groups) {
+      const group = facts.resources.groups[name];
+      expect([name, versions]).toEqual([name, group && perRelease(group.versionOrder, release)]);
+      expect([name, preferredVersion]).toEqual([name, group && perRelease(group.preferred, release)]);
+    }
+  });
+
+  test.each(RELEASES)("release %s serves and stores every resource as the facts say", (release) => {
+    const [everything, byDefault] = [openEverything(release), openCatalogue({ release })];
+    for (const fact of facts.resources.resources) {
+      const { group, resource } = fact;
+      const servable = Object.keys(fact.versions).filter(
+        (version) => release in (fact.versions[version]?.defaultOn ?? {}),
+      );
+      const actual = everything.resource(group, resource);
+      expect([group, resource, new Set(actual?.versions.map(({ version }) => version))]).toEqual([
+        group,
+        resource,
+        new Set(servable),
+      ]);
+      const on = servable.filter((version) => fact.versions[version]?.defaultOn[release]);
+      const actualOn = byDefault.resource(group, resource)?.versions.map(({ version }) => version) ?? [];
+      expect([group, resource, new Set(actualOn)]).toEqual([group, resource, new Set(on)]);
+      if (actual !== undefined) expectSameResource(actual, fact, release);
+    }
+  });
+
+  function expectSameResource(actual: CatalogueResource, fact: FactResource, release: ReleaseName): void {
+    const { group, resource, singular, namespaced, shortNames, categories } = fact;
+    const storageVersion = fact.storageVersion?.[release];
+    const decodable = facts.decodable[`${group || "core"}.${resource}`] ?? [];
+    const storagePrefix = storageVersion === undefined ? undefined : (fact.etcdPrefix ?? resource);
+    expect(actual).toMatchObject({
+      group,
+      resource,
+      singular,
+      namespaced,
+      shortNames,
+      categories,
+      storageVersion,
+      storagePrefix,
+    });
+    expect([resource, actual.decodableVersions]).toEqual([resource, perRelease(decodable, release) ?? []]);
+    for (const served of actual.versions) {
+      const { version, kind, verbs, subresources } = served;
+      expect([kind, verbs]).toEqual([fact.kind[version], fact.versions[version]?.verbs]);
+      const expected = fact.subresources.filter((subresource) => {
+        const range = subresource.versions[version];
+        return range && range.since.replace("<=", "") <= release && release <= (range.until ?? release);
+      });
+      const resolved = expected.map(({ name, verbs, responseKind }) => {
+        const kindVersion = responseKind.version === "*" ? version : responseKind.version;
+        return { name, verbs, responseKind: { ...responseKind, version: kindVersion } };
+      });
+      expect([resource, subresources]).toEqual([resource, resolved]);
+      if (verbs.includes("list")) expectSameSelectors({ group, resource, served, release });
+    }
+  }
+
+  function expectSameSelectors(of: {
+    group: string;
+    resource: string;
+    served: CatalogueVersion;
+    release: ReleaseName;
+  }): void {
+    const { group, resource, served, release } = of;
+    const changes = facts.selectors.changes[`${groupVersionOf(group, served.version)}/${resource}`];
+    const described = facts.selectors.resources.find(
+      (fact) => fact.group === group && fact.resource === resource && fact.version === served.version,
+    );
+    const fields = (changes && pointAt(changes, release)) ??
+      described?.fields ?? ["metadata.name", "metadata.namespace"];
+    expect([resource, served.fieldSelectors]).toEqual([resource, fields]);
+    if (release === "1.36")
+      expect([resource, served.fieldSelectorErrorStyle === "default"]).toEqual([
+        resource,
+        described?.error === undefined,
+      ]);
+  }
+
+  test.each(RELEASES)("release %s has the table columns the facts say", (release) => {
+    const { kinds, columnChanges, default: byDefault } = facts.tables;
+    const plain = byDefault.resources.map(({ group, kind }) => `${group}/${kind}`);
+    for (const { group, kind, columns } of kinds) {
+      const key = `${group}/${kind}`;
+      if (plain.includes(key)) continue;
+      const now = columns.map(({ name, type, format = "", priority }) => [name, type, format, priority]);
+      const expected = key in columnChanges ? pointAt(columnChanges[key] ?? [], release) : now;
+      const actual = tableColumns(release, group, kind).map(({ name, type, format, priority }) => [
+        name,
+        type,
+        format,
+        priority,
+      ]);
+      if (expected) expect([key, actual]).toEqual([key, expected]);
+      if (release === "1.36") expect([key, actual]).toEqual([key, now]);
+    }
+  });
+
+  test.each(RELEASES)("release %s has every schema type and field", (release) => {
+    const { schemas } = openCatalogue({ release });
+    const structs = new Set<string>();
+    for (const [short, points] of Object.entries(facts.schemas.types)) {
+      const type = pointAt(points, release) ?? undefined;
+      const struct = schemas.struct(fullName(short));
+      const isStruct =
+        type !== undefined && (type.fields !== undefined || (type.type === "object" && !type["preserveUnknown"]));
+      expect([short, struct !== undefined]).toEqual([short, isStruct]);
+      if (struct === undefined || type === undefined) continue;
+      structs.add(struct.name);
+      const expected = Object.entries(type.fields ?? {}).map(([name, field]) => [name, expectedField(field, release)]);
+      expect([short, [...struct.fields].map(([name, field]) => [name, shownField(field)])]).toEqual([short, expected]);
+      expect([short, struct.mapType]).toEqual([short, type["mapType"]]);
+    }
+    expect(new Set(schemas.structNames())).toEqual(structs);
+  });
+
+  test.each(RELEASES)(
+    "release %s resolves every kind it can serve, with its list, and no kind it does not have",
+    (release) => {
+      const { schemas, groups } = openEverything(release);
+      for (const [gvk, type] of Object.entries(facts.schemas.gvk)) {
+        const [kind = "", version = "", group = ""] = gvk.split("/").toReversed();
+        const exists = pointAt(facts.schemas.types[type] ?? [], release) != null;
+        expect([gvk, schemas.kind(group, version, kind)?.name]).toEqual([gvk, exists ? fullName(type) : undefined]);
+      }
+      for (const { name, resources } of groups) {
+        for (const { version, kind, listKind, verbs } of resources.flatMap((resource) => resource.versions)) {
+          expect(schemas.kind(name, version, kind)?.name).toMatch(new RegExp(`\\.${kind}$`));
+          if (verbs.includes("list"))
+            expect(schemas.kind(name, version, listKind)?.name).toMatch(new RegExp(`\\.${listKind}$`));
+        }
+      }
+    },
+  );
+
+  function fullName(short: string): string {
+    const [beginning = "", full = ""] = facts.schemas.prefixes.find(([prefix]) => short.startsWith(prefix)) ?? [];
+    return `${full}${short.slice(beginning.length)}`;
+  }
+
+  /** The fact about a field in the words of FieldSchema, with what a reference to a scalar adds. */
+  function expectedField(fact: FactField, release: ReleaseName): Record<string, unknown> {
+    const { ref, map, items, patchStrategy, ...own } = fact;
+    const target = ref === undefined ? undefined : (pointAt(facts.schemas.types[ref] ?? [], release) ?? undefined);
+    const isStruct =
+      target !== undefined && (target.fields !== undefined || (target.type === "object" && !target["preserveUnknown"]));
+    const merged: Record<string, unknown> = isStruct ? own : { ...target, ...own };
+    delete merged["oneOf"];
+    if (ref !== undefined)
+      Object.assign(merged, { modelName: fullName(ref), type: isStruct ? "struct" : (target?.type ?? "any") });
+    if (merged["quantity"] || merged["intOrString"]) merged["type"] = "string";
+    if (merged["preserveUnknown"] && merged["type"] === "object") merged["type"] = "any";
+    const inner = items ?? map;
+    if (inner !== undefined) merged["items"] = expectedField(inner, release);
+    if (typeof patchStrategy === "string") merged["patchStrategy"] = patchStrategy.split(",");
+    return merged;
+  }
+});
+
+function shownField(field: FieldSchema): Record<string, unknown> {
+  const { struct: _, items, ...own } = field;
+  const set = Object.entries(own).filter(([, value]) => value !== undefined && value !== false);
+  if (field.default === false) set.push(["default", false]);
+  if (items !== undefined) set.push(["items", shownField(items)]);
+  const name = modelName(field);
+  if (name !== undefined) set.push(["modelName", name]);
+  return Object.fromEntries(set);
+}
