@@ -34,11 +34,6 @@ function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
-/** `{"kind":"Pod","apiVersion":"v1",` */
-export function objectHead(served: ServedResource): Buffer {
-  return Buffer.from(`{"kind":${JSON.stringify(served.kind)},"apiVersion":${JSON.stringify(served.apiVersion)},`);
-}
-
 const METADATA_ORDER = [
   "name",
   "generateName",

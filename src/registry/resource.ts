@@ -44,7 +44,12 @@ export interface ServedResource {
   readonly listKind: string;
   readonly schema: StructSchema;
   readonly fieldSelectors: readonly string[];
-  readonly fieldSelectorErrorStyle: "default" | "label";
+  /** Which sentence an unknown field selector gets. */
+  readonly fieldSelectorErrorStyle: "default" | "label" | "kind-label" | "quoted-label";
+  /** Other names of selectable fields, such as spec.host for spec.nodeName. */
+  readonly fieldSelectorAliases: Readonly<Record<string, string>>;
+  /** `{"kind":"Pod","apiVersion":"v1",`: what stands before the members of every object served. */
+  readonly objectHead: Buffer;
 }
 
 export function objectKey(resource: StoredResource, namespace: string, name: string): string {

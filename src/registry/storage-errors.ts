@@ -11,7 +11,7 @@ export function toStatusError(thrown: unknown): unknown {
     case "revision-compacted":
       return expired("The provided resource version is too old, and the history it needs is gone: list again without it.");
     case "revision-future":
-      return new StatusError("Timeout", `Too large resource version: current: ${thrown.revision ?? 0}`, {
+      return new StatusError("Timeout", thrown.message, {
         details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: RETRY_AFTER_SECONDS },
         cause: thrown,
       });

@@ -55,7 +55,7 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       return { entries: items.map(createEntry), revision };
     },
     async listAt(range, revision) {
-      if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS))) throw futureRevision(cache);
+      if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS))) throw futureRevision(cache, revision);
       if (cache.isUnchangedSince(range.start, revision)) return { entries: cache.range(range.start, range.end), revision };
       const { items } = await kv.range({ ...range, revision });
       return { entries: items.map(createEntry), revision };
@@ -86,12 +86,12 @@ async function reach(cache: WatchCache, freshness: Freshness): Promise<boolean> 
       return cache.catchUp();
     case "not-older-than":
       if (await cache.waitFor(freshness.revision, FUTURE_VERSION_WAIT_MS)) return true;
-      throw futureRevision(cache);
+      throw futureRevision(cache, freshness.revision);
   }
 }
 
-function futureRevision(cache: WatchCache): StorageError {
-  return new StorageError("revision-future", "the revision does not exist yet", { revision: cache.revision });
+function futureRevision(cache: WatchCache, revision: number): StorageError {
+  return new StorageError("revision-future", `Too large resource version: ${revision}, current: ${cache.revision}`, { revision: cache.revision });
 }
 
 function writeResult(cache: WatchCache, result: CommitResult, written: { key: string; value: Buffer; createRevision: number }): WriteResult {

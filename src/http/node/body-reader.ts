@@ -20,25 +20,20 @@ export interface BodySource {
 /** Holds nothing and reads nothing until `read` is called; what is never read, the protocol discards. */
 export class BodyReader implements RequestBody {
   readonly #source: BodySource;
-  #state: "untouched" | "reading" | "whole" | "given-up" = "untouched";
+  #untouched = true;
 
   constructor(source: BodySource) {
     this.#source = source;
   }
 
   get untouched(): boolean {
-    return this.#state === "untouched";
-  }
-
-  /** The client is still sending what nobody will read. */
-  get givenUp(): boolean {
-    return this.#state === "given-up";
+    return this.#untouched;
   }
 
   read(limitBytes: number): Promise<Buffer> {
-    if (this.#state !== "untouched") return Promise.reject(new Error("the request body can be read only once"));
+    if (!this.#untouched) return Promise.reject(new Error("the request body can be read only once"));
     if (Number(this.#source.announced ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes));
-    this.#state = "reading";
+    this.#untouched = false;
     this.#source.onRead();
     return this.#collect(limitBytes);
   }
@@ -57,7 +52,6 @@ export class BodyReader implements RequestBody {
       };
       const giveUp = (reason: Error): void => {
         stop();
-        this.#state = "given-up";
         // Flowing without a listener discards; a paused stream would block the connection for good.
         stream.resume();
         reject(reason);
@@ -69,7 +63,6 @@ export class BodyReader implements RequestBody {
       };
       const onEnd = (): void => {
         stop();
-        this.#state = "whole";
         resolve(chunks.length === 0 ? EMPTY : joined(chunks));
       };
       const onGone = (): void => giveUp(new Error("the client left before its request was complete"));

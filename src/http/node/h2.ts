@@ -135,6 +135,7 @@ class Http2Exchange {
     stream.on("error", () => undefined);
     if (stream.destroyed) this.#onClose();
     else stream.on("close", () => this.#onClose());
+    if (!isWhole) stream.on("finish", () => this.#onAnswered());
   }
 
   async run(): Promise<void> {
@@ -181,16 +182,27 @@ class Http2Exchange {
     }
   }
 
+  /** The answer is out while the client may still be sending a body. */
+  #onAnswered(): void {
+    const stream = this.#stream;
+    if (stream.readableEnded || !stream.headersSent || stream.closed) return;
+    this.#exchange.finish();
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), this.#edge.limits.unreadBodyMs).unref();
+    stream.on("close", () => clearTimeout(timer));
+  }
+
   async #send(answer: ApiResponse): Promise<void> {
     const { body, status } = answer;
     const stream = this.#stream;
+    // Discards the body. Node would reset the stream after the answer instead, as it may, but curl 7 then
+    // fails the request or waits for ever.
+    if (this.#body?.untouched) stream.resume();
     if (this.#exchange.over || stream.destroyed || stream.closed) {
       if (body.kind === "stream") body.open(closedSink());
     } else if (body.kind === "stream") {
       this.#sendStream(answer, body.open);
     } else if (body.kind === "none" || isBodiless(status)) {
       stream.respond(responseHeaders(answer, isBodiless(status) ? undefined : "0"), { endStream: true });
-      this.#dropRestOfBody();
     } else if (wantsGzip({ method: this.#method, headers: this.#headers }, answer)) {
       await this.#sendGzipped(answer, body.chunks);
     } else {
@@ -215,7 +227,6 @@ class Http2Exchange {
       }
       stream.end();
     }
-    this.#dropRestOfBody();
   }
 
   async #sendGzipped(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {
@@ -226,12 +237,6 @@ class Http2Exchange {
       if (!stream.write(piece) && !(await this.#exchange.drained(stream))) return this.#cut();
     }
     stream.end();
-    this.#dropRestOfBody();
-  }
-
-  /** Node does this by itself only for a body nobody began to read. */
-  #dropRestOfBody(): void {
-    if (this.#body?.givenUp) this.#stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   #cut(): void {

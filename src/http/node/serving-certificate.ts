@@ -23,14 +23,14 @@ export interface ServingCertificate {
 
 const HOUR_MS = 3_600_000;
 const VALIDITY_MS = 365 * 24 * HOUR_MS;
-const KEY_ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const KEY_ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 export async function createServingCertificate(options: ServingCertificateOptions): Promise<ServingCertificate> {
   // Loaded only by a server that makes its certificate: the library takes a noticeable part of a start.
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
   const { subtle } = globalThis.crypto;
-  const newKeys = (): Promise<CryptoKeyPair> => subtle.generateKey(KEY_ALGORITHM, true, ["sign", "verify"]);
+  const newKeys = () => subtle.generateKey(KEY_ALGORITHM, true, ["sign", "verify"]);
   const [caKeys, leafKeys] = await Promise.all([newKeys(), newKeys()]);
   const common: X509CertificateCreateCommonParams = {
     // Clients whose clocks are a little behind must not find it not yet valid.

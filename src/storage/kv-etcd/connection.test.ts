@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Clock } from "../../base/clock.ts";
 import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
 import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./limits.ts";
@@ -6,6 +7,7 @@ import { METHOD } from "./messages.ts";
 import type { Answer } from "./testing/fake-server.ts";
 import { rangeFrame, respond, respondWithStatus, startFakeServer } from "./testing/fake-server.ts";
 import { realClock } from "./testing/real-clock.ts";
+import { RecordingSink } from "./testing/recording-sink.ts";
 
 const CHANGE: Change = { kind: "put", key: "/a", value: Buffer.from("x"), expectedRevision: 0 };
 
@@ -50,6 +52,30 @@ describe("endpoints", () => {
     await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
     expect(await kv.currentRevision()).toBe(42);
     expect(await kv.currentRevision()).toBe(42);
+  });
+
+  test("that have no leader, all of them, are tried with growing pauses", async () => {
+    const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
+    const { promise: enough, resolve: onEnough } = Promise.withResolvers<void>();
+    const answer: Answer = (stream) => {
+      if (left.calls.length + right.calls.length === 6) onEnough();
+      respondWithStatus(stream, { trailers });
+    };
+    await using left = await startFakeServer(answer);
+    await using right = await startFakeServer(answer);
+    const pauses: number[] = [];
+    const clock = realClock();
+    const after: Clock["after"] = (delayMs, callback) => {
+      pauses.push(delayMs);
+      return clock.after(delayMs, callback);
+    };
+    const kv = await openEtcdKv({ endpoints: [left.endpoint, right.endpoint], clock: { ...clock, after } });
+    const sink = new RecordingSink();
+    kv.watch({ prefix: "/", fromRevision: 1 }, sink);
+    await enough;
+    await kv.close();
+    expect(pauses).toEqual(expect.arrayContaining([50, 100]));
+    expect(sink.signals).toEqual(["interrupted", "closed unavailable"]);
   });
 
   test("all dead means unavailable, not waiting for ever", async () => {

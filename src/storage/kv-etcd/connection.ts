@@ -4,7 +4,7 @@
  * States and transitions:
  * - `connecting` to an endpoint: ready → `ready`; failed or timed out → `connecting` to the next
  *   endpoint, or, when each has been tried once in this round, → `waiting`.
- * - `ready`: lost, silent or useless → `connecting` to the next endpoint, as the start of a new round.
+ * - `ready`: lost, silent or useless → as after a failed attempt, but if it had lasted, a new round begins.
  * - `waiting` for the backoff to pass → `connecting`.
  * - `closed`, from any state, for good.
  *
@@ -71,6 +71,7 @@ export class Connection {
   #endpointIndex = 0;
   #triedInRound = 0;
   #backoffMs = BACKOFF_MS_MIN;
+  #readySinceMs = 0;
   #downSinceMs: number;
   #lastProblem = "not connected yet";
   #pending = 0;
@@ -120,7 +121,7 @@ export class Connection {
     if (state.kind === "closed") return;
     this.#state = { kind: "closed" };
     state.stop();
-    if (state.kind !== "waiting") state.channel.destroy();
+    if (state.kind !== "waiting") state.channel.destroy("the store was closed");
     for (const waiter of this.#takeWaiters()) waiter.reject(closedError());
   }
 
@@ -190,8 +191,7 @@ export class Connection {
 
   #connected(channel: Channel): void {
     this.#stopTimers();
-    this.#triedInRound = 0;
-    this.#backoffMs = BACKOFF_MS_MIN;
+    this.#readySinceMs = this.#options.clock.monotonic();
     const stop = watchHeartbeat(channel, this.#options.clock, (problem) => this.#leave(problem));
     this.#state = { kind: "ready", channel, stop };
     this.#options.log("connected to etcd", { endpoint: channel.endpoint.host });
@@ -201,7 +201,7 @@ export class Connection {
 
   #connectFailed(channel: Channel, problem: string): void {
     this.#stopTimers();
-    channel.destroy();
+    channel.destroy(problem);
     this.#lastProblem = `${channel.endpoint.host}: ${problem}`;
     if (this.#triedInRound === 0) {
       this.#options.log("etcd endpoint is out of reach", { endpoint: channel.endpoint.host, problem });
@@ -216,7 +216,7 @@ export class Connection {
     if (this.#state.kind !== "ready") return;
     const { channel } = this.#state;
     this.#goneAway(problem);
-    channel.destroy();
+    channel.destroy(problem);
   }
 
   /** Leaves a ready channel, but lets what is in flight on it end. */
@@ -225,6 +225,13 @@ export class Connection {
     const { endpoint } = this.#state.channel;
     this.#stopTimers();
     this.#downSinceMs = this.#options.clock.monotonic();
+    // A channel that did not last counts as one more failed attempt: members that answer but
+    // have no leader are not to be tried in a circle without a pause.
+    if (this.#downSinceMs - this.#readySinceMs < BACKOFF_MS_MAX) this.#triedInRound++;
+    else {
+      this.#triedInRound = 0;
+      this.#backoffMs = BACKOFF_MS_MIN;
+    }
     this.#lastProblem = `${endpoint.host}: ${problem}`;
     this.#options.log("connection to etcd lost", { endpoint: endpoint.host, problem });
     this.#next();

@@ -76,8 +76,9 @@ export class Channel {
   }
 
   /** Ends everything in flight as `lost`; neither `onReady` nor `onLost` is called any more. */
-  destroy(): void {
+  destroy(reason: string): void {
     this.#isDestroyed = true;
+    this.#lostReason ??= new Error(reason);
     this.#session.destroy();
   }
 

@@ -39,6 +39,7 @@ export function watchHeartbeat(channel: Channel, clock: Clock, onSilence: (probl
     else listen();
   };
 
+  listen();
   return () => {
     isStopped = true;
     cancel();

@@ -6,7 +6,10 @@ export const REQUEST_TIMEOUT_MS = 5_000;
 /** TCP, TLS and the first SETTINGS frame together. A stopped process accepts TCP but never sends SETTINGS. */
 export const CONNECT_TIMEOUT_MS = 2_000;
 
-/** Delay between rounds over all endpoints; doubles up to the maximum, starts anew after a success. */
+/**
+ * Delay between rounds over all endpoints; doubles up to the maximum, and starts anew after a
+ * connection that lasted for at least the maximum.
+ */
 export const BACKOFF_MS_MIN = 50;
 export const BACKOFF_MS_MAX = 1_000;
 

@@ -5,8 +5,9 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Change, CommitResult, Kv, LeaseId, RangeRequest, RangeResult, WatchRequest, WatchSink, Watching } from "../kv.ts";
+import { closedError } from "./errors.ts";
 import { StoreState } from "./store.ts";
-import { Watcher, closedError } from "./watcher.ts";
+import { Watcher } from "./watcher.ts";
 
 /** One store that several servers of one process open, as they would open one etcd. */
 export interface MemoryStore {

@@ -9,10 +9,10 @@ import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
 import type { Change, CommitResult, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
+import { compactedError, futureError, leaseError } from "./errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 import { VALUE_BYTES_MAX } from "./limits.ts";
 import { SortedKeys } from "./sorted-keys.ts";
-import { compactedError, futureError, leaseError } from "./watcher.ts";
 import type { Log, Watcher } from "./watcher.ts";
 
 /** `value` is undefined where the key was deleted. */

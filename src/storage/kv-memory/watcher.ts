@@ -4,6 +4,7 @@
  */
 import { StorageError } from "../kv.ts";
 import type { KvEvent, WatchRequest, WatchSink } from "../kv.ts";
+import { compactedError } from "./errors.ts";
 
 export interface Log {
   readonly revision: number;
@@ -70,22 +71,4 @@ export class Watcher {
     if (batch.length > 0) this.#sink.events(batch);
     if (this.#isOpen) this.#sink.progress(revision);
   }
-}
-
-export function compactedError(revision: number, compactRevision: number): StorageError {
-  return new StorageError("revision-compacted", `Revision ${revision} has been compacted; the oldest one left is ${compactRevision}.`, {
-    revision: compactRevision,
-  });
-}
-
-export function futureError(revision: number, newest: number): StorageError {
-  return new StorageError("revision-future", `Revision ${revision} does not exist yet; the newest one is ${newest}.`, { revision: newest });
-}
-
-export function closedError(): StorageError {
-  return new StorageError("unavailable", "The store has been closed.");
-}
-
-export function leaseError(lease: string): StorageError {
-  return new StorageError("lease-not-found", `There is no lease ${lease}: it was never granted, was revoked, or has expired.`);
 }

@@ -6,8 +6,8 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
+import { closedError, leaseError } from "../kv-memory/errors.ts";
 import { LeaseTimers } from "../kv-memory/lease-timers.ts";
-import { closedError, leaseError } from "../kv-memory/watcher.ts";
 import { StorageError } from "../kv.ts";
 import type { Change, CommitResult, KeyValue, Kv, KvEvent, LeaseId, RangeRequest, RangeResult, WatchRequest, WatchSink, Watching } from "../kv.ts";
 import { LEASE_RETRY_MS, PENDING_READS_MAX, RANGE_ATTEMPTS_MAX, VALUE_BYTES_MAX } from "./limits.ts";

@@ -53,12 +53,11 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
   const commandLine = etcdArguments({ endpoint, peerUrl: `http://127.0.0.1:${await freePort()}`, dataDirectory, ...options });
   const start = async (): Promise<ChildProcess> => {
     const started = spawn("etcd", commandLine, { stdio: ["ignore", "ignore", "pipe"] });
+    endWithThisProcess(started);
     await untilServing(started, endpoint, options.tls);
     return started;
   };
   let child = await start();
-  const killChild = (): void => void child.kill("SIGKILL");
-  process.once("exit", killChild);
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, "exit");
@@ -78,10 +77,20 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
     },
     stop: async () => {
       await kill();
-      process.off("exit", killChild);
       rmSync(dataDirectory, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * A test that hangs ends with its whole process being killed, where no handler of ours runs. The pipe
+ * to this guard closes all the same.
+ */
+function endWithThisProcess(child: ChildProcess): void {
+  const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+  guard.unref();
+  // Without its etcd the guard must go, lest it end another process that got the same id.
+  child.once("exit", () => guard.kill("SIGKILL"));
 }
 
 export function hasEtcd(): boolean {

@@ -1,0 +1,40 @@
+import type { Filter } from "../http/chain.ts";
+import type { RequestInfo } from "../http/request-info.ts";
+import { formatGroupResource } from "../meta/group-version.ts";
+import { StatusError } from "../meta/status-error.ts";
+import type { User, WithUser } from "./user.ts";
+
+/** May this user do this? The reason is for the client. */
+export type Authorizer = (user: User, info: RequestInfo) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+export function authorize(authorizer: Authorizer): Filter<WithUser> {
+  return (next) => async (request) => {
+    const decision = authorizer(request.user, request.info);
+    if (!decision.allowed) throw refusal(request.user, request.info, decision.reason);
+    return next(request);
+  };
+}
+
+const PUBLIC_PATHS: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "version"]);
+
+/** Whoever is known may do everything; strangers may ask for health and version. */
+export function allowAuthenticated(user: User, info: RequestInfo): ReturnType<Authorizer> {
+  if (user.groups.includes("system:authenticated")) return { allowed: true };
+  if (info.verb === "get" && !info.isResourceRequest && PUBLIC_PATHS.has(info.segments[0] ?? "")) return { allowed: true };
+  return { allowed: false, reason: "" };
+}
+
+function refusal(user: User, info: RequestInfo, reason: string): StatusError {
+  const who = `User ${JSON.stringify(user.name)} cannot ${info.verb}`;
+  const because = reason === "" ? "" : `: ${reason}`;
+  if (!info.isResourceRequest) {
+    const path = `/${info.segments.join("/")}`;
+    return new StatusError("Forbidden", `forbidden: ${who} path ${JSON.stringify(path)}${because}`, { details: {} });
+  }
+  const subject = formatGroupResource(info);
+  const named = info.name === "" ? subject : `${subject} ${JSON.stringify(info.name)}`;
+  const resource = info.subresource === "" ? info.resource : `${info.resource}/${info.subresource}`;
+  const scope = info.namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(info.namespace)}`;
+  const details = { ...(info.name === "" ? {} : { name: info.name }), ...(info.group === "" ? {} : { group: info.group }), kind: info.resource };
+  return new StatusError("Forbidden", `${named} is forbidden: ${who} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(info.group)} ${scope}${because}`, { details });
+}

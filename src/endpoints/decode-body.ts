@@ -1,0 +1,135 @@
+/** Request bodies: bytes → JSON → an object of the kind the path names. */
+import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
+import { parseMediaType } from "../http/negotiate.ts";
+import { parseGroupVersion } from "../meta/group-version.ts";
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
+import { describeSyntaxError, findDuplicateMembers, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { BODY_BYTES_MAX } from "./limits.ts";
+import type { FieldValidation } from "./options.ts";
+
+export const ACCEPTED_BODIES: readonly string[] = ["application/json"];
+
+export interface DecodedBody {
+  readonly object: JsonObject;
+  /** For the Warning header. */
+  readonly warnings: readonly string[];
+}
+
+export async function readBody(request: ApiRequest): Promise<Buffer> {
+  try {
+    return await request.body.read(BODY_BYTES_MAX);
+  } catch (thrown) {
+    if (thrown instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${BODY_BYTES_MAX}`);
+    throw thrown;
+  }
+}
+
+export function contentType(request: ApiRequest): string {
+  const header = headerValue(request.headers, "content-type");
+  return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
+}
+
+export async function decodeObject(request: ApiRequest, served: ServedResource, validation: FieldValidation): Promise<DecodedBody> {
+  if (!ACCEPTED_BODIES.includes(contentType(request))) throw unsupportedMediaType(ACCEPTED_BODIES);
+  const bytes = await readBody(request);
+  const value = parseJsonBody(bytes, (why) => badRequest(`the object provided is unrecognized (must be of type ${served.kind}): couldn't get version/kind; json parse error: ${why} (${summary(bytes)})`));
+  if (!isJsonObject(value)) throw notAnObject(value, bytes, served);
+  return decodeAs(served, value, { bytes, validation, problem: (kind, version, why) => badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`) });
+}
+
+/** JSON.parse with a bound on depth and Go's words for what is wrong. */
+export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): unknown {
+  if (measureJson(bytes).depth > JSON_DEPTH_MAX) throw problem("exceeded max depth");
+  const text = bytes.toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw problem(describeSyntaxError(text));
+  }
+}
+
+export interface DecodeContext {
+  /** The text the value came from, to find duplicate members; undefined when there is none. */
+  readonly bytes: Buffer | undefined;
+  readonly validation: FieldValidation;
+  readonly problem: (kind: string, version: string, why: string) => Error;
+}
+
+/** Holds a parsed value against the kind that the path serves. */
+export function decodeAs(served: ServedResource, value: JsonObject, context: DecodeContext): DecodedBody {
+  const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
+  const apiVersion = typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
+  const { version, group } = parseGroupVersion(apiVersion);
+  if (apiVersion !== served.apiVersion) {
+    throw context.problem(kind, version, `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+  }
+  if (kind !== served.kind) {
+    const internal = group === "" ? "core" : group.split(".")[0];
+    throw context.problem(kind, version, `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`);
+  }
+  try {
+    const { object, unknownFields } = decodeTyped(value, served.schema);
+    const problems = context.validation === "Ignore" ? [] : [...unknownFields.map(unknown), ...duplicates(context.bytes, value).map(duplicate)];
+    if (context.validation === "Strict" && problems.length > 0) throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
+    return { object: { ...object, kind, apiVersion }, warnings: problems };
+  } catch (thrown) {
+    if (thrown instanceof TypeMismatchError) throw context.problem(kind, version, thrown.message);
+    throw thrown;
+  }
+}
+
+function unknown(path: string): string {
+  return `unknown field ${JSON.stringify(path)}`;
+}
+
+function duplicate(path: string): string {
+  return `duplicate field ${JSON.stringify(path)}`;
+}
+
+/** Looks for duplicates only when the text has more members than the parsed value. */
+function duplicates(bytes: Buffer | undefined, value: JsonObject): string[] {
+  if (bytes === undefined || measureJson(bytes).members === countMembers(value)) return [];
+  return findDuplicateMembers(bytes.toString("utf8"));
+}
+
+function countMembers(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countMembers(item), 0);
+  if (!isJsonObject(value)) return 0;
+  return Object.keys(value).reduce((sum, key) => sum + 1 + countMembers(value[key]), 0);
+}
+
+function notAnObject(value: unknown, bytes: Buffer, served: ServedResource): Error {
+  const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value === "boolean" ? "bool" : typeof value;
+  const target = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${served.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${kind} into Go value of type ${target} (${summary(bytes)})`,
+  );
+}
+
+const SUMMARY_BYTES = 30;
+
+/** The beginning of a body that could not be read: text when it looks like JSON, else hexadecimal. */
+function summary(bytes: Buffer): string {
+  if (bytes.length === 0) return "<empty>";
+  const start = bytes.subarray(0, SUMMARY_BYTES);
+  const more = bytes.length > SUMMARY_BYTES ? " ..." : "";
+  return (bytes[0] === 0x7b ? start.toString("utf8") : start.toString("hex")) + more;
+}
+
+const WARNING_BYTES_MAX = 4 * 1024;
+
+export function warningHeaders(warnings: readonly string[]): Record<string, string[]> {
+  if (warnings.length === 0) return {};
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const warning of warnings) {
+    const line = `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replace(/[^\t\x20-\x7e]/g, "?")}"`;
+    bytes += line.length;
+    if (bytes > WARNING_BYTES_MAX) break;
+    lines.push(line);
+  }
+  return { warning: lines };
+}

@@ -1,0 +1,103 @@
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { jsonBytes, jsonResponse, successStatus } from "../http/respond.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../meta/json.ts";
+import { badRequest, isReason, unsupportedMediaType, type FieldError } from "../meta/status-error.ts";
+import type { RegistryContext } from "../registry/context.ts";
+import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../registry/delete.ts";
+import { list } from "../registry/list.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import type { Entry } from "../storage/watch-cache/entry.ts";
+import { ACCEPTED_BODIES, contentType, parseJsonBody, readBody } from "./decode-body.ts";
+import { listChunks } from "./list.ts";
+import { dryRunErrors, invalidOptions, listOptions, selectorOptions } from "./options.ts";
+import { writtenResponse } from "./written.ts";
+
+export async function deleteEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+  const { namespace, name } = request.info;
+  const options = await deleteOptions(request);
+  const deleted = await deleteObject(context, served, { namespace, name, options });
+  if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details));
+  return writtenResponse(deleted.remains && options.orphanDependents === false ? 202 : 200, deleted.written, served);
+}
+
+/** Deletes what the selectors choose, one by one, and answers with the list of it. */
+export async function deleteCollectionEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+  const selectors = selectorOptions(request.query, served);
+  const { limit } = listOptions(request.query);
+  const options = await deleteOptions(request);
+  const { namespace } = request.info;
+  const listed = await list(context, served, { ...selectors, namespace, state: { kind: "newest" }, limit: Math.max(0, limit) });
+  for (let at = 0; at < listed.entries.length; at += DELETIONS_AT_ONCE) {
+    await Promise.all(listed.entries.slice(at, at + DELETIONS_AT_ONCE).map((entry) => deleteListed(context, served, { entry, options })));
+  }
+  return jsonBytes(200, listChunks(listed, served));
+}
+
+/** Enough to share group commits; few enough that other writers are not held up. */
+const DELETIONS_AT_ONCE = 16;
+
+/** Somebody else may have been faster. */
+async function deleteListed(context: RegistryContext, served: ServedResource, what: { entry: Entry; options: DeleteOptions }): Promise<void> {
+  const path = what.entry.key.slice(served.stored.keyPrefix.length);
+  const slash = path.lastIndexOf("/");
+  try {
+    await deleteObject(context, served, { namespace: slash < 0 ? "" : path.slice(0, slash), name: path.slice(slash + 1), options: what.options });
+  } catch (thrown) {
+    if (!isReason(thrown, "NotFound")) throw thrown;
+  }
+}
+
+async function deleteOptions(request: WithInfo): Promise<DeleteOptions> {
+  const bytes = await readBody(request);
+  const body = bytes.length === 0 ? optionsFromQuery(request) : optionsFromBody(request, bytes);
+  const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
+  const policy = body["propagationPolicy"];
+  const errors: FieldError[] = [];
+  if (policy !== undefined && body["orphanDependents"] !== undefined) {
+    errors.push({ field: "propagationPolicy", reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set` });
+  }
+  if (policy !== undefined && !isPropagationPolicy(policy)) {
+    errors.push({ field: "propagationPolicy", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"` });
+  }
+  errors.push(...dryRunErrors(dryRun));
+  if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
+  return toDeleteOptions(body, dryRun.includes("All"));
+}
+
+function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOptions {
+  const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
+  const { uid, resourceVersion } = objectAt(body, "preconditions");
+  return {
+    dryRun,
+    ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
+    ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
+    ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
+    preconditions: { ...(typeof uid === "string" ? { uid } : {}), ...(typeof resourceVersion === "string" ? { resourceVersion } : {}) },
+  };
+}
+
+function isPropagationPolicy(value: unknown): value is PropagationPolicy {
+  return value === "Foreground" || value === "Background" || value === "Orphan";
+}
+
+function optionsFromBody(request: WithInfo, bytes: Buffer): JsonObject {
+  if (!ACCEPTED_BODIES.includes(contentType(request))) throw unsupportedMediaType(ACCEPTED_BODIES);
+  const problem = (why: string): Error => badRequest(`couldn't get version/kind; json parse error: ${why}`);
+  const body = parseJsonBody(bytes, problem);
+  if (!isJsonObject(body)) throw problem("json: cannot unmarshal into Go value of type v1.DeleteOptions");
+  if (body["kind"] !== undefined && body["kind"] !== "DeleteOptions") throw badRequest(`decoded object cannot be converted to DeleteOptions`);
+  return body;
+}
+
+function optionsFromQuery({ query }: WithInfo): JsonObject {
+  const options: JsonObject = {};
+  const grace = query.get("gracePeriodSeconds");
+  if (grace !== undefined && /^-?[0-9]+$/.test(grace)) options["gracePeriodSeconds"] = Number(grace);
+  const orphan = query.get("orphanDependents");
+  if (orphan !== undefined) options["orphanDependents"] = orphan.toLowerCase() !== "false" && orphan !== "0";
+  const policy = query.get("propagationPolicy");
+  if (policy !== undefined) options["propagationPolicy"] = policy;
+  if (query.has("dryRun")) options["dryRun"] = query.all("dryRun");
+  return options;
+}

@@ -1,0 +1,66 @@
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { badRequest, requestEntityTooLarge, StatusError } from "../meta/status-error.ts";
+import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError, parseJsonPatch } from "../object/patch/json-patch.ts";
+import { applyMergePatch } from "../object/patch/merge-patch.ts";
+import type { RegistryContext } from "../registry/context.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { update } from "../registry/update.ts";
+import { contentType, decodeAs, parseJsonBody, readBody, warningHeaders } from "./decode-body.ts";
+import { writeOptions, type FieldValidation } from "./options.ts";
+import { doorOf } from "./update.ts";
+import { writtenResponse } from "./written.ts";
+
+type Patch = (existing: JsonObject) => unknown;
+
+export async function patchEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+  const type = contentType(request);
+  if (type !== "application/json-patch+json" && type !== "application/merge-patch+json") {
+    throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
+  }
+  const { dryRun, fieldValidation } = writeOptions(request.query, "PatchOptions");
+  const value = parseJsonBody(await readBody(request), (why) => badRequest(`error decoding patch: ${why}`));
+  const patch = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
+  const { namespace, name } = request.info;
+  let warnings: readonly string[] = [];
+  const next = (existing: JsonObject): JsonObject => {
+    const decoded = decodePatched(served, patch(existing), fieldValidation);
+    warnings = decoded.warnings;
+    return decoded.object;
+  };
+  const { written } = await update(context, served, { namespace, name, dryRun, door: doorOf(request), verb: "patch", next });
+  return writtenResponse(200, written, served, warningHeaders(warnings));
+}
+
+function mergePatch(value: unknown): Patch {
+  if (!isJsonObject(value)) throw badRequest(`error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value of type map[string]interface {}`);
+  return (existing) => applyMergePatch(existing, value);
+}
+
+function jsonPatch(value: unknown): Patch {
+  if (!Array.isArray(value)) {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${isJsonObject(value) ? "object" : typeof value} into Go value of type []handlers.jsonPatchOp`);
+  }
+  if (value.length > JSON_PATCH_OPERATIONS_MAX) {
+    throw requestEntityTooLarge(`The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`);
+  }
+  return (existing) => {
+    try {
+      return applyJsonPatch(existing, parseJsonPatch(value));
+    } catch (thrown) {
+      if (!(thrown instanceof JsonPatchError)) throw thrown;
+      throw new StatusError("Invalid", "the server rejected our request due to an error in our request", { details: {}, cause: thrown });
+    }
+  };
+}
+
+function decodePatched(served: ServedResource, value: unknown, validation: FieldValidation): ReturnType<typeof decodeAs> {
+  if (!isJsonObject(value)) throw invalidPatch("the patched object is not an object");
+  return decodeAs(served, value, { bytes: undefined, validation, problem: (_kind, _version, why) => invalidPatch(why) });
+}
+
+function invalidPatch(why: string): StatusError {
+  const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
+  return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });
+}

@@ -1,0 +1,155 @@
+/**
+ * One open watch: what is there first, then changes as they happen, bookmarks in between. It holds no
+ * queue: when the client reads slowly it stops taking events, and when the shared history has moved on
+ * past it, it ends.
+ */
+import type { Cancel, Clock } from "../base/clock.ts";
+import type { Counter } from "../base/metrics.ts";
+import type { Frame, StreamSink } from "../http/message.ts";
+import { expired, type StatusError } from "../meta/status-error.ts";
+import { membersIn } from "../registry/representation.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
+import { refuseCorrupt } from "../registry/storage-errors.ts";
+import type { Memo } from "../storage/watch-cache/entry.ts";
+import type { Following } from "../storage/watch-cache/history.ts";
+import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
+
+export interface WatchStreamOptions {
+  readonly clock: Clock;
+  readonly served: ServedResource;
+  readonly start: WatchStart;
+  readonly timeoutMs: number;
+  readonly bookmarks: boolean;
+  /** The bookmark that ends the initial events carries the annotation clients wait for. */
+  readonly marksInitialEnd: boolean;
+  /** Counts every encoding made, not every delivery. */
+  readonly encodings: Counter;
+  readonly deliveries: Counter;
+}
+
+/** The streams open now, so that a shutdown can end them cleanly. */
+export type OpenWatches = Set<WatchStream>;
+
+export class WatchStream {
+  readonly #options: WatchStreamOptions;
+  readonly #sink: StreamSink;
+  readonly #endsAt: number;
+  #initialAt = 0;
+  #following: Following | undefined;
+  #cancelTimer: Cancel = () => {};
+  #isEnded = false;
+
+  constructor(options: WatchStreamOptions, sink: StreamSink) {
+    this.#options = options;
+    this.#sink = sink;
+    this.#endsAt = options.clock.monotonic() + options.timeoutMs;
+  }
+
+  run(open: OpenWatches): void {
+    open.add(this);
+    this.#sink.onClose(() => {
+      this.#release();
+      open.delete(this);
+    });
+    this.#sink.onDrain(() => this.#proceed());
+    this.#schedule();
+    this.#proceed();
+  }
+
+  /** Ends the stream as a timeout would: the client resumes from what it has seen. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#release();
+    this.#sink.end();
+  }
+
+  #proceed(): void {
+    if (this.#isEnded) return;
+    if (this.#following !== undefined) return this.#following.resume();
+    const { initial } = this.#options.start;
+    while (this.#initialAt < initial.length) {
+      const entry = initial[this.#initialAt++]!;
+      if (!this.#send({ type: "ADDED", entry }, entry.memo) || this.#isEnded) return;
+    }
+    this.#follow();
+  }
+
+  #follow(): void {
+    const { start, bookmarks, marksInitialEnd } = this.#options;
+    if (bookmarks && marksInitialEnd) this.#sink.write(this.#bookmark(start.revision, INITIAL_EVENTS_END));
+    const following = start.follow({
+      deliver: (event) => {
+        const selected = start.classify(event);
+        return selected === undefined || this.#send(selected, event.memo);
+      },
+      fellBehind: () => this.#fail(expired("the watch fell too far behind: the changes it has not seen are no longer known")),
+    });
+    if (this.#isEnded) return following?.stop();
+    if (following === undefined) return this.#fail(expired(`too old resource version: ${start.revision}`));
+    this.#following = following;
+  }
+
+  #send(event: SelectedEvent, memo: Memo): boolean {
+    try {
+      refuseCorrupt(event.entry);
+    } catch (thrown) {
+      this.#fail(thrown as StatusError);
+      return false;
+    }
+    this.#options.deliveries.inc();
+    return this.#sink.write(this.#frame(event, memo));
+  }
+
+  /** Encoded once for everybody who is told the same in the same version. */
+  #frame(event: SelectedEvent, memo: Memo): Frame {
+    const { served, encodings } = this.#options;
+    const key = `${event.type} ${event.entry.modRevision} ${served.apiVersion}`;
+    const known = memo.get(key) as Frame | undefined;
+    if (known !== undefined) return known;
+    encodings.inc();
+    const bytes = Buffer.concat([Buffer.from(`{"type":"${event.type}","object":`), served.objectHead, membersIn(event.entry, served), EVENT_TAIL]);
+    const frame: Frame = { bytes };
+    // An object shown as it stands belongs to the object: only live events keep their encoding.
+    if (memo !== event.entry.memo) memo.set(key, frame);
+    return frame;
+  }
+
+  #bookmark(revision: number, annotations = ""): Frame {
+    const { kind, apiVersion } = this.#options.served;
+    const metadata = `{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}`;
+    return { bytes: Buffer.from(`{"type":"BOOKMARK","object":{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${metadata}}}\n`) };
+  }
+
+  #fail(error: StatusError): void {
+    if (this.#isEnded) return;
+    this.#sink.write(errorFrame(error));
+    this.end();
+  }
+
+  /** One timer at a time: the next bookmark, or the end. */
+  #schedule(): void {
+    const { clock, bookmarks } = this.#options;
+    const left = this.#endsAt - clock.monotonic();
+    const untilLast = left - BOOKMARK_BEFORE_END_MS;
+    const wait = bookmarks && untilLast > 0 ? Math.min(BOOKMARK_INTERVAL_MS, untilLast) : left;
+    this.#cancelTimer = clock.after(Math.max(0, wait), () => {
+      if (clock.monotonic() >= this.#endsAt) return this.end();
+      if (bookmarks && this.#following?.isCurrent() === true) this.#sink.write(this.#bookmark(this.#options.start.currentRevision()));
+      this.#schedule();
+    });
+  }
+
+  #release(): void {
+    this.#isEnded = true;
+    this.#cancelTimer();
+    this.#following?.stop();
+  }
+}
+
+const EVENT_TAIL = Buffer.from("}\n");
+const INITIAL_EVENTS_END = `,"annotations":{"k8s.io/initial-events-end":"true"}`;
+
+export function errorFrame(error: StatusError): Frame {
+  return { bytes: Buffer.from(`${JSON.stringify({ type: "ERROR", object: error.toStatus() })}\n`) };
+}

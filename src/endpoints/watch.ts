@@ -1,0 +1,73 @@
+import { randomInteger } from "../base/random.ts";
+import type { Counter } from "../base/metrics.ts";
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { isReason } from "../meta/status-error.ts";
+import type { RegistryContext } from "../registry/context.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { toStatusError } from "../registry/storage-errors.ts";
+import { startWatch, type WatchRequest } from "../registry/watch.ts";
+import { freshnessOf } from "./get.ts";
+import { WATCH_TIMEOUT_MS_MIN } from "./limits.ts";
+import { invalidOptions, listOptionErrors, listOptions, revisionOf, selectorOptions, type ListOptions } from "./options.ts";
+import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
+import { requiredValue } from "../meta/field-selector.ts";
+
+export interface WatchDependencies {
+  readonly context: RegistryContext;
+  readonly open: OpenWatches;
+  readonly encodings: Counter;
+  readonly deliveries: (served: ServedResource) => Counter;
+}
+
+export async function watchEndpoint(dependencies: WatchDependencies, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+  const { context, open } = dependencies;
+  const selectors = selectorOptions(request.query, served);
+  const options = listOptions(request.query);
+  const errors = listOptionErrors(options, "watch");
+  if (errors.length > 0) throw invalidOptions("ListOptions", errors);
+  const { namespace, name } = request.info;
+  const named = name !== "" && requiredValue(selectors.fields, "metadata.name") === undefined;
+  const fields = named ? [...selectors.fields, { field: "metadata.name", value: name, negated: false }] : selectors.fields;
+  const watchRequest: WatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
+  try {
+    const start = await startWatch(context, served, watchRequest);
+    const streamOptions = {
+      clock: context.clock,
+      served,
+      start,
+      timeoutMs: timeoutMs(context, options),
+      bookmarks: options.allowWatchBookmarks,
+      marksInitialEnd: watchRequest.start.kind === "state" && watchRequest.start.showsState,
+      encodings: dependencies.encodings,
+      deliveries: dependencies.deliveries(served),
+    };
+    return streamResponse((sink) => new WatchStream(streamOptions, sink).run(open));
+  } catch (thrown) {
+    const error = toStatusError(thrown);
+    // An expired start is told inside the stream, where every client looks for it.
+    if (!isReason(error, "Expired")) throw error;
+    return streamResponse((sink) => {
+      sink.write(errorFrame(error));
+      sink.end();
+    });
+  }
+}
+
+function watchStart(options: ListOptions): WatchRequest["start"] {
+  const revision = revisionOf(options.resourceVersion, "");
+  const showsState = options.sendInitialEvents ?? (revision === undefined || revision === 0);
+  if (showsState || revision === undefined || revision === 0) return { kind: "state", freshness: freshnessOf(options.resourceVersion), showsState };
+  return { kind: "after", revision };
+}
+
+function timeoutMs(context: RegistryContext, options: ListOptions): number {
+  if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) return options.timeoutSeconds * 1000;
+  return WATCH_TIMEOUT_MS_MIN + randomInteger(context.random, WATCH_TIMEOUT_MS_MIN);
+}
+
+type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;
+
+function streamResponse(open: StreamBody["open"]): ApiResponse {
+  return { status: 200, headers: { "content-type": "application/json", "cache-control": "no-cache, private" }, body: { kind: "stream", open } };
+}

@@ -1,0 +1,26 @@
+import type { Filter } from "../chain.ts";
+import { serviceUnavailable } from "../../meta/status-error.ts";
+import type { ApiRequest } from "../message.ts";
+import { errorResponse } from "../respond.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+const NOT_INITIALIZED = "The APIServer has not fully initialized yet, please try again later.";
+
+export interface IfReadyOptions {
+  readonly isEnabled: boolean;
+  /** True from the first moment the server was ready; never false again. */
+  readonly hasBeenReady: () => boolean;
+}
+
+/**
+ * A client that sends X-Kubernetes-If-Ready would rather wait than be answered by a server that does not
+ * know everything yet. X-Kubernetes-Ready in the answer says that the wish was understood.
+ */
+export function ifReady(options: IfReadyOptions): Filter<ApiRequest> {
+  return (next) => async (request) => {
+    if (!options.isEnabled || request.headers["x-kubernetes-if-ready"] === undefined) return next(request);
+    const isReady = options.hasBeenReady();
+    const response = isReady ? await next(request) : errorResponse(serviceUnavailable(NOT_INITIALIZED, RETRY_AFTER_SECONDS));
+    return { ...response, headers: { ...response.headers, "x-kubernetes-ready": String(isReady) } };
+  };
+}

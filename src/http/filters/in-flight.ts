@@ -1,0 +1,33 @@
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import { tooManyRequests } from "../../meta/status-error.ts";
+import type { Filter } from "../chain.ts";
+import { isLongRunning, type WithInfo } from "./request-info.ts";
+
+export interface InFlightOptions {
+  readonly readsMax: number;
+  readonly writesMax: number;
+  readonly metrics: MetricsRegistry;
+}
+
+const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+/** Reads and writes are counted apart, so that neither can starve the other. */
+export function inFlight(options: InFlightOptions): Filter<WithInfo> {
+  const counts = { readOnly: 0, mutating: 0 };
+  const name = "apiserver_current_inflight_requests";
+  const gauge = options.metrics.gauge({ name, help: "Requests being served right now, by kind.", labels: ["request_kind"] });
+  const gauges = { readOnly: gauge.with("readOnly"), mutating: gauge.with("mutating") };
+  return (next) => async (request) => {
+    if (isLongRunning(request.info)) return next(request);
+    const kind = READ_VERBS.has(request.info.verb) ? "readOnly" : "mutating";
+    if (counts[kind] >= (kind === "readOnly" ? options.readsMax : options.writesMax)) {
+      throw tooManyRequests("Too many requests, please try again later.", 1);
+    }
+    gauges[kind].set(++counts[kind]);
+    try {
+      return await next(request);
+    } finally {
+      gauges[kind].set(--counts[kind]);
+    }
+  };
+}

@@ -1,0 +1,89 @@
+/** What a request is about, read from its method, path and query alone. */
+import { parseBoolean } from "./boolean.ts";
+import type { Query } from "./query.ts";
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection" | "connect" | string;
+
+export interface RequestInfo {
+  readonly isResourceRequest: boolean;
+  /** For non-resource requests the lower-case method. */
+  readonly verb: Verb;
+  /** "api" or "apis" for everything below those. */
+  readonly apiPrefix: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Decoded path segments. */
+  readonly segments: readonly string[];
+  /** Segments behind the subresource: a proxied path, or something that does not exist. */
+  readonly rest: readonly string[];
+}
+
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(["status", "finalize"]);
+const METHOD_VERBS: ReadonlyMap<string, Verb> = new Map([
+  ["POST", "create"],
+  ["GET", "get"],
+  ["HEAD", "get"],
+  ["PUT", "update"],
+  ["PATCH", "patch"],
+  ["DELETE", "delete"],
+]);
+
+/** Undefined when the path cannot be decoded. */
+export function parseRequestInfo(method: string, path: string, query: Query): RequestInfo | undefined {
+  const segments = decodeSegments(path);
+  if (segments === undefined) return undefined;
+  const [apiPrefix = ""] = segments;
+  const headLength = apiPrefix === "api" ? 2 : apiPrefix === "apis" ? 3 : Infinity;
+  if (segments.length <= headLength || segments[headLength] === "") {
+    const [, group = "", version = ""] = apiPrefix === "apis" ? segments : [apiPrefix, "", segments[1]];
+    return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, segments };
+  }
+  const group = apiPrefix === "apis" ? segments[1]! : "";
+  const version = segments[headLength - 1]!;
+  return { ...parseResource(method, segments.slice(headLength), query), apiPrefix, group, version, segments };
+}
+
+const NOTHING = { isResourceRequest: false, namespace: "", resource: "", subresource: "", name: "", rest: [] as readonly string[] };
+
+function parseResource(method: string, parts: readonly string[], query: Query): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "segments"> {
+  let verb: Verb = METHOD_VERBS.get(method) ?? "";
+  let at = 0;
+  const isWatchPath = parts[0] === "watch" && parts.length > 1;
+  if (isWatchPath) at = 1;
+  let namespace = "";
+  if (parts[at] === "namespaces" && parts.length > at + 1) {
+    namespace = parts[at + 1]!;
+    // "namespaces/x" and "namespaces/x/status" are about the namespace, "namespaces/x/pods" about what is in it.
+    if (parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!)) at += 2;
+  }
+  const [resource = "", name = "", subresource = "", ...rest] = parts.slice(at);
+  if (isWatchPath) verb = "watch";
+  else if (name === "" && verb === "get") verb = isWatchQuery(query) ? "watch" : "list";
+  else if (name === "" && verb === "delete") verb = "deletecollection";
+  return { isResourceRequest: true, verb, namespace: resource === "namespaces" ? "" : namespace, resource, name, subresource, rest };
+}
+
+function isWatchQuery(query: Query): boolean {
+  const watch = query.get("watch");
+  return watch !== undefined && parseBoolean(watch) !== false;
+}
+
+/** A trailing slash means nothing. A segment never holds a slash: an encoded one separates like any other. */
+function decodeSegments(path: string): string[] | undefined {
+  let decoded = path;
+  if (path.includes("%")) {
+    try {
+      decoded = decodeURIComponent(path);
+    } catch {
+      return undefined;
+    }
+  }
+  const segments = decoded.split("/");
+  if (segments[0] === "") segments.shift();
+  if (segments.at(-1) === "") segments.pop();
+  return segments;
+}
