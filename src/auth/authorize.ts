@@ -1,4 +1,4 @@
-import type { Filter } from "../http/chain.ts";
+import type { PassingFilter } from "../http/chain.ts";
 import type { RequestInfo } from "../http/request-info.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
 import { StatusError } from "../meta/status-error.ts";
@@ -7,7 +7,7 @@ import type { User, WithUser } from "./user.ts";
 /** May this user do this? The reason is for the client. */
 export type Authorizer = (user: User, info: RequestInfo) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-export function authorize(authorizer: Authorizer): Filter<WithUser> {
+export function authorize(authorizer: Authorizer): PassingFilter<WithUser> {
   return (next) => async (request) => {
     const decision = authorizer(request.user, request.info);
     if (!decision.allowed) throw refusal(request.user, request.info, decision.reason);

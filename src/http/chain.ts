@@ -5,6 +5,9 @@ export type Handler<Req> = (request: Req) => Promise<ApiResponse>;
 /** A filter says what it needs of a request and what it adds to it; a misordered chain does not compile. */
 export type Filter<In, Out extends In = In> = (next: Handler<Out>) => Handler<In>;
 
+/** A filter that needs something of a request and passes it on as it came. */
+export type PassingFilter<In> = <Req extends In>(next: Handler<Req>) => Handler<Req>;
+
 export interface Chain<First, Last> {
   through<Next extends Last>(filter: Filter<Last, Next>): Chain<First, Next>;
   to(handler: Handler<Last>): Handler<First>;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { badRequest, StatusError } from "../../meta/status-error.ts";
-import type { Filter } from "../chain.ts";
+import type { PassingFilter } from "../chain.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 export interface DeadlineOptions {
@@ -9,7 +9,7 @@ export interface DeadlineOptions {
 }
 
 /** Answers in time, whatever happens behind it; `?timeout=` may only shorten. Watches have no deadline. */
-export function deadline(options: DeadlineOptions): Filter<WithInfo> {
+export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
   return (next) => (request) => {
     if (isLongRunning(request.info)) return next(request);
     const timeoutMs = Math.min(options.requestTimeoutMs, askedTimeoutMs(request) ?? Infinity);

@@ -1,4 +1,4 @@
-import type { Filter } from "../chain.ts";
+import type { PassingFilter } from "../chain.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
 import type { ApiRequest } from "../message.ts";
 import { errorResponse } from "../respond.ts";
@@ -16,7 +16,7 @@ export interface IfReadyOptions {
  * A client that sends X-Kubernetes-If-Ready would rather wait than be answered by a server that does not
  * know everything yet. X-Kubernetes-Ready in the answer says that the wish was understood.
  */
-export function ifReady(options: IfReadyOptions): Filter<ApiRequest> {
+export function ifReady(options: IfReadyOptions): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
     if (!options.isEnabled || request.headers["x-kubernetes-if-ready"] === undefined) return next(request);
     const isReady = options.hasBeenReady();

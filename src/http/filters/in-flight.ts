@@ -1,6 +1,6 @@
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import { tooManyRequests } from "../../meta/status-error.ts";
-import type { Filter } from "../chain.ts";
+import type { PassingFilter } from "../chain.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 export interface InFlightOptions {
@@ -12,7 +12,7 @@ export interface InFlightOptions {
 const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 /** Reads and writes are counted apart, so that neither can starve the other. */
-export function inFlight(options: InFlightOptions): Filter<WithInfo> {
+export function inFlight(options: InFlightOptions): PassingFilter<WithInfo> {
   const counts = { readOnly: 0, mutating: 0 };
   const name = "apiserver_current_inflight_requests";
   const gauge = options.metrics.gauge({ name, help: "Requests being served right now, by kind.", labels: ["request_kind"] });

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
-import type { Filter } from "../chain.ts";
+import type { PassingFilter } from "../chain.ts";
 import type { RequestInfo } from "../request-info.ts";
 import type { WithInfo } from "./request-info.ts";
 import { StatusError } from "../../meta/status-error.ts";
@@ -16,7 +16,7 @@ export interface MeasureOptions {
 }
 
 /** Counts requests and times them under kube-apiserver's names. Series are looked up once per shape of request. */
-export function measure(options: MeasureOptions): Filter<WithInfo> {
+export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   const total = options.metrics.counter({
     name: "apiserver_request_total",
     help: "Requests answered, by verb, resource and HTTP code.",

@@ -1,11 +1,11 @@
 import type { Log } from "../../base/log.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import type { Filter } from "../chain.ts";
+import type { PassingFilter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";
 import { errorResponse } from "../respond.ts";
 
 /** Whatever is thrown becomes a Status: the only catch-all of the request line. */
-export function recover(log: Log): Filter<ApiRequest> {
+export function recover(log: Log): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
     try {
       return await next(request);

@@ -194,8 +194,8 @@ class Http2Exchange {
   async #send(answer: ApiResponse): Promise<void> {
     const { body, status } = answer;
     const stream = this.#stream;
-    // Discards the body. Node would reset the stream after the answer instead, as it may, but curl 7 then
-    // fails the request or waits for ever.
+    // Discards the body. Node would reset the stream after the answer instead, as it may, but curl 7 takes
+    // that for an error.
     if (this.#body?.untouched) stream.resume();
     if (this.#exchange.over || stream.destroyed || stream.closed) {
       if (body.kind === "stream") body.open(closedSink());
@@ -240,7 +240,7 @@ class Http2Exchange {
   }
 
   #cut(): void {
-    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    breakOff(this.#stream);
   }
 
   #sendStream(answer: ApiResponse, open: (sink: StreamSink) => void): void {
@@ -281,13 +281,21 @@ class Http2Sink implements StreamSink {
   }
 
   abort(): void {
-    if (!this.#exchange.over) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.#exchange.over) breakOff(this.#stream);
   }
 
   /** A stream that the client has reset is ended by Node some time before it closes. */
   #isClosed(): boolean {
     return this.#exchange.over || this.#stream.writableEnded || this.#stream.destroyed;
   }
+}
+
+/**
+ * Resets the stream with INTERNAL_ERROR. Node's `close(code)` will not do: it ends the stream first, and what
+ * the client then sees is a complete answer.
+ */
+function breakOff(stream: ServerHttp2Stream): void {
+  stream.destroy(new Error("the answer was broken off"));
 }
 
 /** HTTP/2 has no place for these; they come from answers that were made for, or by, HTTP/1.1. */

@@ -80,6 +80,8 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   let stopped = false;
 
   server.on("connection", (socket: Socket) => load.add(socket));
+  // Node's https server does this; a plain TLS server leaves a failed handshake's socket open.
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("secureConnection", (socket) => {
     // Both protocols handle errors only while the socket is theirs.
     socket.on("error", () => undefined);

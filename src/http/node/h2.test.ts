@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { constants } from "node:http2";
+
+import { describe, expect, test } from "vitest";
+
+import { type Frame, NO_BODY, type StreamSink } from "../message.ts";
+import { collect, deferred, http2Client, http2Response, http2Session, ok, rawConnection, startServer, streaming, untilClosed } from "./testing.ts";
+
+const HELLO = async () => ok(Buffer.from("hello"));
+
+describe("requests", () => {
+  test("a request without a path is refused", async () => {
+    await using server = await startServer(HELLO);
+    await using session = http2Session(server);
+    const stream = session.request({ ":method": "CONNECT", ":authority": "x:1" });
+    expect((await http2Response(stream)).status).toBe(400);
+  });
+
+  test.each([
+    ["more bytes of headers than allowed", { a: "x".repeat(5_000) }],
+    ["more headers than allowed", Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`a${index}`, ""]))],
+  ])("a request with %s is refused", async (_, headers) => {
+    await using server = await startServer(HELLO, { limits: { headerBytesMax: 4_096, headerCountMax: 100 } });
+    await using client = http2Client(server);
+    // The limit on bytes holds from when the client has acknowledged it; until then it is nghttp2's 64 KiB.
+    await client.ask({ path: "/" });
+    await expect(client.ask({ path: "/", headers })).rejects.toThrow();
+    expect((await client.ask({ path: "/" })).status).toBe(200);
+  });
+
+  test("100 Continue is said when the body is read", async () => {
+    await using server = await startServer(async (request) => ok(await request.body.read(10)));
+    await using session = http2Session(server);
+    const stream = session.request({ ":method": "POST", ":path": "/", expect: "100-continue" });
+    await once(stream, "continue");
+    stream.end("ab");
+    expect((await collect(stream)).toString()).toBe("ab");
+  });
+
+  test("the rest of an unwanted body is swallowed for a limited time only", async () => {
+    await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), { limits: { unreadBodyMs: 20 } });
+    await using session = http2Session(server);
+    const stream = session.request({ ":method": "POST", ":path": "/" });
+    stream.write("abc");
+    expect((await http2Response(stream)).status).toBe(413);
+    stream.resume();
+    await once(stream, "close");
+    expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+  });
+
+  test("garbage costs only its own connection", async () => {
+    await using server = await startServer(HELLO);
+    const socket = await rawConnection(server, "h2");
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    await untilClosed(socket);
+    await using client = http2Client(server);
+    expect((await client.ask({ path: "/" })).status).toBe(200);
+    expect(server.logged).toEqual([]);
+  });
+
+  test("a connection that only resets streams is closed", async () => {
+    await using server = await startServer(HELLO, { limits: { streamResetBurst: 20, streamResetsPerSecond: 1 } });
+    await using session = http2Session(server);
+    await once(session, "remoteSettings");
+    const closed = new Promise((resolve) => session.on("close", resolve));
+    for (let index = 0; index < 100; index++) {
+      const stream = session.request({ ":path": "/" });
+      stream.on("error", () => undefined);
+      stream.close(constants.NGHTTP2_CANCEL);
+    }
+    await closed;
+  });
+
+  test("an idle connection is closed, one with an open stream is not", async () => {
+    await using server = await startServer(async () => streaming(() => undefined), { limits: { idleConnectionMs: 40 } });
+    await using busy = http2Session(server);
+    await using idle = http2Session(server);
+    await http2Response(busy.request({ ":path": "/" }));
+    await once(idle, "close");
+    expect(busy.closed).toBe(false);
+  });
+});
+
+describe("streams", () => {
+  test("a large list and 200 streams progress together on one connection", async () => {
+    const sinks: StreamSink[] = [];
+    const allOpen = deferred();
+    const list = Array.from({ length: 8_000 }, () => Buffer.alloc(3_200, "y"));
+    await using server = await startServer(async (request) => {
+      if (request.path === "/list") return ok(...list);
+      return streaming((sink) => {
+        sinks.push(sink);
+        if (sinks.length === 200) allOpen.resolve();
+      });
+    });
+    await using client = http2Client(server);
+    const watches = Array.from({ length: 200 }, () => client.ask({ path: "/watch" }));
+    await allOpen.promise;
+    const lists = [client.ask({ path: "/list" }), client.ask({ path: "/list" })];
+    const frame: Frame = { bytes: Buffer.alloc(3_000, "z") };
+    for (let event = 0; event < 10; event++) {
+      for (const sink of sinks) sink.write(frame);
+      await new Promise(setImmediate);
+    }
+    for (const sink of sinks) sink.end();
+    for (const watch of await Promise.all(watches)) expect(watch.body).toHaveLength(30_000);
+    for (const answer of await Promise.all(lists)) expect(answer.body).toHaveLength(25_600_000);
+  });
+
+  test("a client that goes away closes the stream once and aborts the signal", async () => {
+    let closed = 0;
+    let signal: AbortSignal | undefined;
+    const gone = deferred();
+    await using server = await startServer(async (request) => {
+      signal = request.signal;
+      return streaming((sink) => {
+        sink.onClose(() => closed++);
+        request.signal.addEventListener("abort", () => gone.resolve());
+        sink.write({ bytes: Buffer.from("x") });
+      });
+    });
+    await using session = http2Session(server);
+    const stream = session.request({ ":path": "/" });
+    await once(stream, "data");
+    stream.close(constants.NGHTTP2_CANCEL);
+    await gone.promise;
+    expect([closed, signal?.aborted, server.listener.openRequests()]).toEqual([1, true, 0]);
+    expect(session.closed).toBe(false);
+  });
+
+  test("an aborted stream is reset with an internal error", async () => {
+    await using server = await startServer(async () => streaming((sink) => sink.abort()));
+    await using session = http2Session(server);
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", () => undefined).resume();
+    if (!stream.closed) await new Promise((resolve) => stream.on("close", resolve));
+    expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+  });
+
+  test("what a slow reader has not taken is counted, and draining is reported", async () => {
+    const opened = deferred<StreamSink>();
+    await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
+    await using session = http2Session(server);
+    const stream = session.request({ ":path": "/" });
+    const sink = await opened.promise;
+    const drained = deferred();
+    sink.onDrain(() => drained.resolve());
+    const frame: Frame = { bytes: Buffer.alloc(100_000, "x") };
+    for (let written = 0; written < 100; written++) sink.write(frame);
+    expect(sink.bufferedBytes()).toBeGreaterThan(9_000_000);
+    const body = collect(stream);
+    await drained.promise;
+    expect(sink.bufferedBytes()).toBe(0);
+    sink.end();
+    expect(await body).toHaveLength(10_000_000);
+  });
+});

@@ -1,0 +1,190 @@
+import { execFile } from "node:child_process";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect as connectTcp } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { promisify } from "node:util";
+
+import { describe, expect, test } from "vitest";
+
+import type { ConnectionInfo, StreamSink } from "../message.ts";
+import { createServingCertificate } from "./serving-certificate.ts";
+import { collect, deferred, http1Client, http2Response, http2Session, ok, rawConnection, startServer, streaming, testCertificate, untilClosed } from "./testing.ts";
+
+const HELLO = async () => ok(Buffer.from("hello"));
+
+describe("listening", () => {
+  test("a taken port is reported with its code", async () => {
+    await using server = await startServer(HELLO);
+    await expect(startServer(HELLO, { port: server.listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+
+  test("a failed handshake costs only its own connection", async () => {
+    await using server = await startServer(HELLO, { limits: { handshakeTimeoutMs: 50 } });
+    const garbage = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
+    garbage.write("GET / HTTP/1.1\r\n\r\n");
+    const silent = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
+    const reset = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
+    await once(reset, "connect");
+    reset.resetAndDestroy();
+    const unknownProtocol = connectTls({ host: "127.0.0.1", port: server.listener.port, ALPNProtocols: ["spdy/3"], rejectUnauthorized: false });
+    unknownProtocol.on("error", () => undefined);
+    for (const socket of [garbage, silent, unknownProtocol]) {
+      socket.resume();
+      if (!socket.closed) await new Promise((resolve) => socket.on("close", resolve));
+    }
+    await using client = http1Client(server);
+    expect((await client.ask({ path: "/" })).status).toBe(200);
+    expect(server.logged).toEqual([]);
+  });
+
+  test("one connection more than allowed is closed unanswered", async () => {
+    await using server = await startServer(HELLO, { limits: { connectionsMax: 1 } });
+    await rawConnection(server, "http/1.1");
+    const refused = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
+    refused.resume();
+    await new Promise((resolve) => refused.on("close", resolve));
+    expect(server.listener.openConnections()).toBe(1);
+  });
+
+  test("only a client certificate that the given authority signed is passed on", async () => {
+    const [trusted, other] = await Promise.all([clientCertificate(), clientCertificate()]);
+    const serving = await testCertificate();
+    const seen: ConnectionInfo[] = [];
+    await using server = await startServer(async (request) => (seen.push(request.connection), ok()), {
+      tls: { cert: serving.certPem, key: serving.keyPem, clientCa: trusted.caPem },
+    });
+    for (const identity of [trusted, other, undefined]) {
+      const socket = connectTls({
+        host: "127.0.0.1",
+        port: server.listener.port,
+        ca: serving.caPem,
+        ...(identity && { cert: identity.certPem, key: identity.keyPem }),
+      });
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 /);
+    }
+    const leaf = new X509Certificate(trusted.certPem).raw;
+    expect(seen.map((info) => info.clientCertificate)).toEqual([leaf, undefined, undefined]);
+  });
+});
+
+/** A client's certificate and the authority that signed it. */
+async function clientCertificate(): Promise<{ certPem: string; keyPem: string; caPem: string }> {
+  await import("reflect-metadata");
+  const x509 = await import("@peculiar/x509");
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+  const newKeys = () => crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const [caKeys, keys] = await Promise.all([newKeys(), newKeys()]);
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    name: "CN=clients",
+    keys: caKeys,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+  });
+  const leaf = await x509.X509CertificateGenerator.create({
+    subject: "CN=alice",
+    issuer: ca.subject,
+    publicKey: keys.publicKey,
+    signingKey: caKeys.privateKey,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])],
+  });
+  const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { certPem: leaf.toString("pem"), keyPem: x509.PemConverter.encode(key, "PRIVATE KEY"), caPem: ca.toString("pem") };
+}
+
+describe("shutdown", () => {
+  test("HTTP/2 sessions get GOAWAY and their open streams go on until they end", async () => {
+    const opened = deferred<StreamSink>();
+    await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
+    await using session = http2Session(server);
+    const stream = session.request({ ":path": "/" });
+    const sink = await opened.promise;
+    await http2Response(stream);
+    const goaway = once(session, "goaway");
+    server.listener.stopAccepting();
+    await goaway;
+    await expect(rawConnection(server, "h2")).rejects.toThrow();
+    const body = collect(stream);
+    const closed = server.listener.close(60_000);
+    sink.write({ bytes: Buffer.from("still here") });
+    sink.end();
+    expect((await body).toString()).toBe("still here");
+    await closed;
+    expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
+  });
+
+  test("HTTP/1.1 answers say Connection: close and open streams go on until they end", async () => {
+    const opened = deferred<StreamSink>();
+    await using server = await startServer(async (request) =>
+      request.path === "/stream" ? streaming((sink) => (opened.resolve(sink), undefined)) : ok(),
+    );
+    await using watcher = http1Client(server);
+    await using other = http1Client(server);
+    expect((await other.ask({ path: "/" })).headers["connection"]).toBe("keep-alive");
+    const stream = watcher.ask({ path: "/stream" });
+    const sink = await opened.promise;
+    server.listener.stopAccepting();
+    expect((await other.ask({ path: "/" })).headers["connection"]).toBe("close");
+    const closed = server.listener.close(60_000);
+    sink.write({ bytes: Buffer.from("still here") });
+    sink.end();
+    expect((await stream).body.toString()).toBe("still here");
+    await closed;
+    expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
+  });
+
+  test("what is still open at the deadline is broken off", async () => {
+    let closings = 0;
+    await using server = await startServer(async () => streaming((sink) => sink.onClose(() => closings++)));
+    await using session = http2Session(server);
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", () => undefined);
+    await using client = http1Client(server);
+    const broken = expect(client.ask({ path: "/" })).rejects.toThrow();
+    await http2Response(stream);
+    while (server.listener.openRequests() < 2) await new Promise(setImmediate);
+    await server.listener.close(10);
+    await broken;
+    expect([closings, server.listener.openRequests(), server.listener.openConnections()]).toEqual([2, 0, 0]);
+  });
+});
+
+describe("the serving certificate", () => {
+  test("names its hosts, is signed by its own authority and is no authority itself", async () => {
+    const nowMs = Date.UTC(2026, 0, 1);
+    const { certPem, caPem } = await createServingCertificate({ hosts: ["kubernetes.default.svc", "10.0.0.1", "::1"], commonName: "apiserver", nowMs });
+    const leaf = new X509Certificate(certPem);
+    const ca = new X509Certificate(caPem);
+    expect(certPem.endsWith(caPem)).toBe(true);
+    expect([leaf.ca, ca.ca, leaf.checkIssued(ca), leaf.verify(ca.publicKey)]).toEqual([false, true, true, true]);
+    expect([leaf.checkHost("kubernetes.default.svc"), leaf.checkIP("10.0.0.1"), leaf.checkIP("10.0.0.2")]).toEqual([
+      "kubernetes.default.svc",
+      "10.0.0.1",
+      undefined,
+    ]);
+    expect(new Date(leaf.validFrom).getTime()).toBeLessThan(nowMs);
+    expect(new Date(leaf.validTo).getTime()).toBe(nowMs + 365 * 86_400_000);
+  });
+
+  test("is accepted by kubectl with the authority in its kubeconfig, where there is a kubectl", async ({ skip }) => {
+    const run = promisify(execFile);
+    const found = await run("kubectl", ["version", "--client"]).then(() => true, () => false);
+    if (!found) skip("there is no kubectl on this machine");
+    await using server = await startServer(async () => ok(Buffer.from('{"major":"1"}')));
+    const folder = await mkdtemp(join(tmpdir(), "edge-kubectl-"));
+    try {
+      const cluster = { server: `https://127.0.0.1:${server.listener.port}`, "certificate-authority-data": Buffer.from(server.certificate.caPem).toString("base64") };
+      const config = { apiVersion: "v1", kind: "Config", clusters: [{ name: "c", cluster }], contexts: [{ name: "c", context: { cluster: "c", user: "u" } }], users: [{ name: "u", user: { token: "t" } }], "current-context": "c" };
+      await writeFile(join(folder, "config"), JSON.stringify(config));
+      const { stdout } = await run("kubectl", ["--kubeconfig", join(folder, "config"), "get", "--raw", "/version"]);
+      expect(stdout).toBe('{"major":"1"}');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,200 @@
+/** What both protocols must do alike. */
+import { gunzipSync } from "node:zlib";
+
+import { describe, expect, test } from "vitest";
+
+import { type ApiRequest, BodyTooLargeError, bytesBody, NO_BODY } from "../message.ts";
+import { type Client, deferred, http1Client, http2Client, ok, startServer, streaming, type TestServer } from "./testing.ts";
+
+const clients: [string, (server: TestServer) => Client][] = [
+  ["HTTP/1.1", http1Client],
+  ["HTTP/2", http2Client],
+];
+
+const LARGE = Array.from({ length: 100 }, (_, index) => Buffer.alloc(2_000, `item ${index} `));
+
+describe.each(clients)("%s", (name, connect) => {
+  test("a request arrives with its target split, its headers in lower case and where it came from", async () => {
+    let seen: ApiRequest | undefined;
+    await using server = await startServer(async (request) => {
+      seen = request;
+      return ok(Buffer.from("{}"));
+    });
+    await using client = connect(server);
+    const answer = await client.ask({ path: "/api/v1/x%2Fy?watch=1&a=?", headers: { "X-Test": "Yes" } });
+    expect(answer).toMatchObject({ status: 200, headers: { "content-length": "2" } });
+    expect(seen).toMatchObject({ method: "GET", path: "/api/v1/x%2Fy", rawQuery: "watch=1&a=?" });
+    expect(seen?.headers["x-test"]).toBe("Yes");
+    expect(seen?.headers["host"]).toBe(`127.0.0.1:${server.listener.port}`);
+    expect(Object.keys(seen!.headers).filter((key) => key.startsWith(":"))).toEqual([]);
+    expect(seen?.connection).toEqual({
+      protocol: name === "HTTP/2" ? "h2" : "http/1.1",
+      remoteAddress: "127.0.0.1",
+      clientCertificate: undefined,
+    });
+    expect(await seen!.body.read(10)).toHaveLength(0);
+    expect(seen!.signal.aborted).toBe(false);
+  });
+
+  test("bodies of every size arrive as they were given", async () => {
+    const bodies: Buffer[][] = [[], [Buffer.from("a"), Buffer.from("b")], LARGE, [Buffer.alloc(3_000_000, "x"), Buffer.from("end")]];
+    await using server = await startServer(async (request) => ok(...bodies[Number(request.path.slice(1))]!));
+    await using client = connect(server);
+    for (const [index, chunks] of bodies.entries()) {
+      const answer = await client.ask({ path: `/${index}` });
+      const whole = Buffer.concat(chunks);
+      expect(answer.headers["content-length"]).toBe(String(whole.length));
+      expect(answer.body.equals(whole)).toBe(true);
+    }
+  });
+
+  test("HEAD gets the headers of GET and no body", async () => {
+    await using server = await startServer(async () => ok(...LARGE));
+    await using client = connect(server);
+    for (const _ of [1, 2]) {
+      const answer = await client.ask({ method: "HEAD", path: "/", headers: { "accept-encoding": "gzip" } });
+      expect(answer).toMatchObject({ status: 200, headers: { "content-length": "200000" } });
+      expect(answer.body).toHaveLength(0);
+    }
+  });
+
+  test("a response without a body says so, except where the status does", async () => {
+    await using server = await startServer(async (request) => ({ status: Number(request.path.slice(1)), headers: {}, body: NO_BODY }));
+    await using client = connect(server);
+    expect((await client.ask({ path: "/200" })).headers["content-length"]).toBe("0");
+    expect((await client.ask({ path: "/204" })).headers["content-length"]).toBeUndefined();
+    expect((await client.ask({ path: "/304" })).headers["content-length"]).toBeUndefined();
+  });
+
+  test("framing headers of the answer are replaced by the transport's", async () => {
+    const headers = { "content-length": "999", "transfer-encoding": "chunked", connection: "close", "x-kept": "1" };
+    await using server = await startServer(async () => ({ status: 200, headers, body: bytesBody(Buffer.from("abc")) }));
+    await using client = connect(server);
+    for (const _ of [1, 2]) {
+      const answer = await client.ask({ path: "/" });
+      expect(answer.headers).toMatchObject({ "content-length": "3", "x-kept": "1" });
+      expect(answer.body.toString()).toBe("abc");
+    }
+  });
+
+  test.each([
+    ["announced", { "content-length": "6" }],
+    ["not announced", {}],
+  ])("a body whose length is %s is read up to the limit and refused beyond", async (_, headers) => {
+    await using server = await startServer(async (request) => {
+      try {
+        return ok(await request.body.read(Number(request.path.slice(1))));
+      } catch (error) {
+        expect(error).toBeInstanceOf(BodyTooLargeError);
+        return { status: 413, headers: {}, body: NO_BODY };
+      }
+    });
+    await using client = connect(server);
+    const body = Buffer.from("abcdef");
+    const isChunked = name === "HTTP/1.1" && !("content-length" in headers);
+    const sent = { method: "POST", headers: { ...headers, ...(isChunked && { "transfer-encoding": "chunked" }) }, body };
+    expect((await client.ask({ path: "/6", ...sent })).body.toString()).toBe("abcdef");
+    expect((await client.ask({ path: "/5", ...sent })).status).toBe(413);
+    expect((await client.ask({ path: "/7", ...sent })).body.toString()).toBe("abcdef");
+  });
+
+  test("a large body that nobody reads does not stop the next request", async () => {
+    await using server = await startServer(async () => ({ status: 403, headers: {}, body: NO_BODY }));
+    await using client = connect(server);
+    for (const _ of [1, 2]) {
+      const answer = await client.ask({ method: "POST", path: "/", body: Buffer.alloc(2_000_000) });
+      expect(answer.status).toBe(403);
+    }
+  });
+
+  test("a large body is compressed when the client accepts gzip", async () => {
+    await using server = await startServer(async (request) => {
+      const answer = ok(...(request.path === "/small" ? [Buffer.alloc(1_000)] : LARGE));
+      return { ...answer, headers: { ...answer.headers, vary: "Origin" } };
+    });
+    await using client = connect(server);
+    const accepted = await client.ask({ path: "/", headers: { "accept-encoding": "deflate, gzip;q=0.5" } });
+    expect(accepted.headers).toMatchObject({ "content-encoding": "gzip", vary: "Origin, Accept-Encoding" });
+    expect(accepted.headers["content-length"]).toBeUndefined();
+    expect(gunzipSync(accepted.body).equals(Buffer.concat(LARGE))).toBe(true);
+    for (const [path, encoding] of [["/small", "gzip"], ["/", "gzip;q=0"], ["/", "br"]] as const) {
+      const plain = await client.ask({ path, headers: { "accept-encoding": encoding } });
+      expect(plain.headers["content-encoding"]).toBeUndefined();
+      expect(plain.headers["vary"]).toBe("Origin");
+    }
+  });
+
+  test("the connection serves on after a stream has ended", async () => {
+    await using server = await startServer(async () =>
+      streaming((sink) => {
+        for (const text of ["one,", "", "two,", "three"]) sink.write({ bytes: Buffer.from(text) });
+        sink.end();
+        sink.write({ bytes: Buffer.from("late") });
+        sink.end();
+      }),
+    );
+    await using client = connect(server);
+    const ports = new Set<number | undefined>();
+    for (const _ of [1, 2, 3]) {
+      const answer = await client.ask({ path: "/" });
+      expect(answer.body.toString()).toBe("one,two,three");
+      ports.add(answer.localPort);
+    }
+    expect(ports.size).toBe(1);
+    expect(server.listener.openRequests()).toBe(0);
+    expect(server.listener.openConnections()).toBe(1);
+  });
+
+  test("a stream tells that it was closed exactly once when it ends", async () => {
+    let closed = 0;
+    const both = deferred();
+    await using server = await startServer(async () =>
+      streaming((sink) => {
+        sink.onClose(() => closed++);
+        sink.onClose(() => both.resolve());
+        sink.end();
+      }),
+    );
+    await using client = connect(server);
+    await client.ask({ path: "/" });
+    await both.promise;
+    await client.ask({ path: "/" });
+    expect(closed).toBe(2);
+  });
+
+  test("an aborted stream does not look complete to the client", async () => {
+    let closed = 0;
+    await using server = await startServer(async () =>
+      streaming((sink) => {
+        sink.onClose(() => closed++);
+        sink.write({ bytes: Buffer.from("x") });
+        setImmediate(() => sink.abort());
+      }),
+    );
+    await using client = connect(server);
+    await expect(client.ask({ path: "/" })).rejects.toThrow();
+    expect(closed).toBe(1);
+  });
+
+  test("HEAD on a stream gets the headers, and the stream a sink without a reader", async () => {
+    const closed = deferred();
+    await using server = await startServer(async () =>
+      streaming((sink) => {
+        sink.write({ bytes: Buffer.from("unseen") });
+        sink.onClose(() => closed.resolve());
+      }),
+    );
+    await using client = connect(server);
+    expect((await client.ask({ method: "HEAD", path: "/" })).body).toHaveLength(0);
+    await closed.promise;
+  });
+
+  test("a handler that fails costs its request a 500 and a log line", async () => {
+    await using server = await startServer(() => Promise.reject(new Error("secret")));
+    await using client = connect(server);
+    const answer = await client.ask({ path: "/" });
+    expect(answer.status).toBe(500);
+    expect(answer.body.toString()).toBe("Internal Server Error\n");
+    expect(server.logged).toEqual(["the request handler failed"]);
+  });
+});

@@ -1,0 +1,127 @@
+/** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
+import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../catalogue/release.ts";
+import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../catalogue/runtime-config.ts";
+import { catalogueGateNames } from "../catalogue/feature-gates.ts";
+import { parseTokenFile } from "../auth/authenticators/token-file.ts";
+import type { User } from "../auth/user.ts";
+import { parseBoolean } from "../http/boolean.ts";
+
+export interface EtcdTls {
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
+
+export type StorageConfig =
+  | { readonly kind: "memory" }
+  /** SQLite in this directory: one server. */
+  | { readonly kind: "embedded"; readonly directory: string }
+  | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
+
+export interface ServerOptions {
+  /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
+  readonly release?: string;
+  /** Exactly the release's own defaults: none of the APIs that are on here in every release. */
+  readonly strictRelease?: boolean;
+  /** As kube-apiserver: "api/all=true,batch/v1=false,…". */
+  readonly runtimeConfig?: readonly string[];
+  /** As kube-apiserver: "Name=true,Other=false". */
+  readonly featureGates?: readonly string[];
+  readonly storage: StorageConfig;
+  /** Where everything lies in the store. Default "/registry". */
+  readonly etcdPrefix?: string;
+  /** The text of a token file; each of its users has full access. */
+  readonly tokenFile?: string;
+  /** How long Event objects live, in seconds. Default one hour. */
+  readonly eventTtlSeconds?: number;
+  /** Everything but watches is answered within this time. Default one minute. */
+  readonly requestTimeoutMs?: number;
+  readonly maxRequestsInflight?: number;
+  readonly maxMutatingRequestsInflight?: number;
+  /** How often history older than this is forgotten, in ms; 0 never. Default five minutes. */
+  readonly compactionIntervalMs?: number;
+  /** Honour X-Kubernetes-If-Ready until the server has been ready once. Default off. */
+  readonly sendRetryAfterIfNotInitialized?: boolean;
+  /** Between "not ready any more" and the first refused connection, in ms. Default none. */
+  readonly shutdownDelayMs?: number;
+}
+
+declare const resolved: unique symbol;
+
+/** Complete and checked: only `resolveOptions` makes one. */
+export interface ServerConfig {
+  readonly [resolved]: true;
+  readonly release: ReleaseName;
+  readonly strictRelease: boolean;
+  readonly runtimeConfig: RuntimeConfig;
+  readonly featureGates: ReadonlyMap<string, boolean>;
+  readonly storage: StorageConfig;
+  /** Ends with a slash. */
+  readonly storageRoot: string;
+  readonly users: ReadonlyMap<string, User>;
+  readonly eventTtlSeconds: number;
+  readonly requestTimeoutMs: number;
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly compactionIntervalMs: number;
+  readonly sendRetryAfterIfNotInitialized: boolean;
+  readonly shutdownDelayMs: number;
+}
+
+/** A value nobody can use; the message is one sentence for the operator. */
+export class OptionError extends Error {
+  override readonly name = "OptionError";
+}
+
+export function resolveOptions(options: ServerOptions): ServerConfig {
+  const release = options.release ?? DEFAULT_RELEASE;
+  if (!isReleaseName(release)) throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
+  return {
+    release,
+    strictRelease: options.strictRelease ?? false,
+    runtimeConfig: options.runtimeConfig === undefined ? EMPTY_RUNTIME_CONFIG : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? [])),
+    featureGates: featureGates(options.featureGates ?? [], release),
+    storage: options.storage,
+    storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
+    users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
+    eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the lifetime of events"),
+    requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout"),
+    maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the number of requests in flight"),
+    maxMutatingRequestsInflight: positive(options.maxMutatingRequestsInflight ?? 200, "the number of mutating requests in flight"),
+    compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
+    sendRetryAfterIfNotInitialized: options.sendRetryAfterIfNotInitialized ?? false,
+    shutdownDelayMs: options.shutdownDelayMs ?? 0,
+  } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
+}
+
+function storageRoot(prefix: string): string {
+  if (!/^\/[A-Za-z0-9._/-]*$/.test(prefix)) throw new OptionError(`the etcd prefix must be a path such as /registry, not ${JSON.stringify(prefix)}`);
+  return `${prefix.replace(/\/+$/, "")}/`;
+}
+
+function positive(value: number, what: string): number {
+  if (!Number.isFinite(value) || value <= 0) throw new OptionError(`${what} must be greater than zero, not ${value}`);
+  return value;
+}
+
+/** Gates that decide nothing here are accepted, as in kube-apiserver's own long list, and have no effect. */
+function featureGates(entries: readonly string[], release: ReleaseName): ReadonlyMap<string, boolean> {
+  const known = new Set(catalogueGateNames(release));
+  const gates = new Map<string, boolean>();
+  for (const entry of entries.flatMap((text) => text.split(","))) {
+    if (entry === "") continue;
+    const [name = "", value = "", ...rest] = entry.split("=");
+    const isOn = parseBoolean(value);
+    if (name === "" || rest.length > 0 || isOn === undefined) throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
+    if (known.has(name) || name === "AllAlpha" || name === "AllBeta") gates.set(name, isOn);
+  }
+  return gates;
+}
+
+function asOption<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw new OptionError(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}

@@ -1,0 +1,76 @@
+/** The real world. Its twin is simulator/world.ts; there is no third. */
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../base/clock.ts";
+import type { Log, LogFields } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import { openEtcdKv } from "../storage/kv-etcd/kv.ts";
+import { createMemoryKv } from "../storage/kv-memory/kv.ts";
+import { openSqliteKv } from "../storage/kv-sqlite/kv.ts";
+import type { Kv } from "../storage/kv.ts";
+import type { StorageConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** Node keeps timers in 31 bits and would fire a longer one at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly write?: (line: string) => void }): Env {
+  const clock = createRealClock();
+  const log = createLog(options.logLevel, clock, options.write ?? ((line) => process.stderr.write(line)));
+  return {
+    clock,
+    random: createRealRandom(),
+    log,
+    openKv: (config) => openKv(config, clock, log),
+    processUsage: () => {
+      const { user, system } = process.cpuUsage();
+      return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
+    },
+  };
+}
+
+export function createRealClock(): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    after(delayMs, callback) {
+      const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX));
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+function createRealRandom(): Random {
+  return { float: () => Math.random(), bytes: (length) => randomBytes(length) };
+}
+
+function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
+  switch (config.kind) {
+    case "memory":
+      return Promise.resolve(createMemoryKv({ clock }));
+    case "embedded":
+      return openSqliteKv({ directory: config.directory, clock });
+    case "etcd": {
+      const { endpoints, tls } = config;
+      return openEtcdKv({ endpoints, clock, ...(tls === undefined ? {} : { tls }), log: (message, detail) => log.info(message, { ...detail }) });
+    }
+  }
+}
+
+/** One JSON object per line, for people and collectors alike. */
+function createLog(level: LogLevel, clock: Clock, write: (line: string) => void): Log {
+  const lowest = LEVELS.indexOf(level);
+  const at =
+    (line: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      if (LEVELS.indexOf(line) < lowest) return;
+      write(`${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: line, message, ...plain(fields) })}\n`);
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function plain(fields: LogFields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.message : value]));
+}

@@ -1,0 +1,69 @@
+/**
+ * A server's life as a timeline.
+ *
+ *   start      the store is opened; background tasks start; the cache is filled
+ *   hooks      each start-up hook runs once its turn has come; until all are done /readyz says which is not
+ *   ready      /readyz has passed for the first time: latched, X-Kubernetes-If-Ready is satisfied for ever
+ *   shutdown   /readyz fails from now on; the delay passes so that load balancers notice
+ *   draining   the listener refuses connections and says GOAWAY; watches end cleanly; open requests finish
+ *   stopped    background tasks have ended, the store is closed: nothing acknowledged is lost
+ */
+import type { HealthCheck } from "../endpoints/health.ts";
+
+export interface StartupHook {
+  /** As /readyz shows it after "poststarthook/". */
+  readonly name: string;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export class Lifecycle {
+  readonly #pendingHooks: Set<string>;
+  readonly #hookNames: readonly string[];
+  readonly #ready = Promise.withResolvers<void>();
+  #hasBeenReady = false;
+  #isShuttingDown = false;
+
+  constructor(hooks: readonly StartupHook[]) {
+    this.#hookNames = hooks.map((hook) => hook.name);
+    this.#pendingHooks = new Set(this.#hookNames);
+  }
+
+  /** Resolves when the server has been ready for the first time. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  get hasBeenReady(): boolean {
+    return this.#hasBeenReady;
+  }
+
+  get isShuttingDown(): boolean {
+    return this.#isShuttingDown;
+  }
+
+  hookDone(name: string): void {
+    this.#pendingHooks.delete(name);
+  }
+
+  /** Called whenever something readiness depends on has changed. */
+  observeReadiness(isReady: boolean): void {
+    if (!isReady || this.#hasBeenReady) return;
+    this.#hasBeenReady = true;
+    this.#ready.resolve();
+  }
+
+  beginShutdown(): void {
+    this.#isShuttingDown = true;
+  }
+
+  checks(): HealthCheck[] {
+    return [
+      ...this.#hookNames.map((name): HealthCheck => ({
+        name: `poststarthook/${name}`,
+        check: () => (this.#pendingHooks.has(name) ? "not finished" : undefined),
+        endpoints: ["healthz", "livez", "readyz"],
+      })),
+      { name: "shutdown", check: () => (this.#isShuttingDown ? "process is shutting down" : undefined), endpoints: ["readyz"] },
+    ];
+  }
+}

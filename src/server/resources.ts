@@ -1,0 +1,92 @@
+/** The catalogue's resources, made servable. */
+import type { Catalogue, CatalogueResource, CatalogueVersion } from "../catalogue/catalogue.ts";
+import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
+import type { ResolveEndpoint } from "../endpoints/resources.ts";
+import { formatGroupVersion, parseGroupVersion } from "../meta/group-version.ts";
+import type { ServedResource, StoredResource } from "../registry/resource.ts";
+import { strategyFor } from "../registry/strategies.ts";
+
+export interface ResourceTableOptions {
+  readonly catalogue: Catalogue;
+  readonly storageRoot: string;
+  readonly eventTtlSeconds: number;
+}
+
+export interface ResourceTable {
+  readonly resolve: ResolveEndpoint;
+  /** Every group name served, "" included. */
+  readonly groups: ReadonlySet<string>;
+  readonly stored: readonly StoredResource[];
+}
+
+export function createResourceTable(options: ResourceTableOptions): ResourceTable {
+  const endpoints = new Map<string, ResourceEndpoint>();
+  const stored: StoredResource[] = [];
+  for (const resource of options.catalogue.groups.flatMap((group) => group.resources)) {
+    const storedResource = toStored(resource, options);
+    if (storedResource !== undefined) stored.push(storedResource);
+    for (const version of resource.versions) {
+      endpoints.set(endpointKey(resource.group, version.version, resource.resource), toEndpoint(resource, version, { options, stored: storedResource }));
+    }
+  }
+  return {
+    resolve: (group, version, resource) => endpoints.get(endpointKey(group, version, resource)),
+    groups: new Set(options.catalogue.groups.map((group) => group.name)),
+    stored,
+  };
+}
+
+function endpointKey(group: string, version: string, resource: string): string {
+  return `${group}/${version}/${resource}`;
+}
+
+function toStored(resource: CatalogueResource, options: ResourceTableOptions): StoredResource | undefined {
+  const { storagePrefix, storageVersion, group, namespaced } = resource;
+  if (storagePrefix === undefined || storageVersion === undefined) return undefined;
+  const hasStatus = resource.versions.some((version) => version.subresources.some((subresource) => subresource.name === "status"));
+  return {
+    group,
+    resource: resource.resource,
+    namespaced,
+    keyPrefix: `${options.storageRoot}${storagePrefix}/`,
+    storageVersion: parseGroupVersion(storageVersion),
+    strategy: strategyFor(group, resource.resource, { hasStatus, eventTtlSeconds: options.eventTtlSeconds }),
+  };
+}
+
+function toEndpoint(resource: CatalogueResource, version: CatalogueVersion, from: { options: ResourceTableOptions; stored: StoredResource | undefined }): ResourceEndpoint {
+  return {
+    group: resource.group,
+    version: version.version,
+    resource: resource.resource,
+    kind: version.kind,
+    namespaced: resource.namespaced,
+    verbs: new Set(version.verbs),
+    subresources: new Map(version.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
+    served: from.stored === undefined ? undefined : toServed(from.options.catalogue, version, from.stored),
+  };
+}
+
+function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: StoredResource): ServedResource {
+  const groupVersion = { group: stored.group, version: version.version };
+  const apiVersion = formatGroupVersion(groupVersion);
+  const { kind, listKind, fieldSelectors, fieldSelectorErrorStyle, fieldSelectorAliases } = version;
+  return {
+    stored,
+    groupResource: { group: stored.group, resource: stored.resource },
+    groupVersion,
+    apiVersion,
+    kind,
+    listKind,
+    fieldSelectors,
+    fieldSelectorErrorStyle,
+    fieldSelectorAliases,
+    objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+    // Looked up on the first write: most kinds are never written, and their schemas never decoded.
+    get schema() {
+      const schema = catalogue.schemas.kind(groupVersion.group, groupVersion.version, kind);
+      if (schema === undefined) throw new Error(`the catalogue has no schema for ${apiVersion} ${kind}`);
+      return schema;
+    },
+  };
+}

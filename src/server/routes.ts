@@ -1,0 +1,42 @@
+/** One table of everything there is to ask for. */
+import type { WithUser } from "../auth/user.ts";
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Handler } from "../http/chain.ts";
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { jsonResponse, pageNotFound, textResponse } from "../http/respond.ts";
+import { isHealthPath } from "../endpoints/health.ts";
+import { methodNotAllowed } from "../meta/status-error.ts";
+
+export interface Routes {
+  readonly resources: Handler<WithInfo>;
+  /** Undefined for paths that are not discovery's. */
+  readonly discovery: (request: WithInfo) => ApiResponse | undefined;
+  readonly health: (request: WithInfo) => ApiResponse;
+  readonly version: object;
+  readonly metrics: MetricsRegistry;
+  readonly healthMetrics: MetricsRegistry;
+  readonly isKnownGroup: (group: string) => boolean;
+}
+
+const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
+const PATHS = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/readyz", "/version"];
+
+export function createRouter(routes: Routes): Handler<WithUser> {
+  return async (request) => {
+    const { info } = request;
+    if (info.isResourceRequest) return routes.isKnownGroup(info.group) ? routes.resources(request) : pageNotFound();
+    const discovery = routes.discovery(request);
+    if (discovery !== undefined) return discovery;
+    const [first, second] = info.segments;
+    if (isHealthPath(first)) return routes.health(request);
+    if (first === undefined) return jsonResponse(200, { paths: PATHS });
+    if (first === "version" && second === undefined) {
+      if (info.verb !== "get" && info.verb !== "head") throw methodNotAllowed();
+      return jsonResponse(200, routes.version);
+    }
+    if (first === "metrics" && second === undefined) return textResponse(200, routes.metrics.render(), METRICS_TYPE);
+    if (first === "metrics" && second === "slis" && info.segments.length === 2) return textResponse(200, routes.healthMetrics.render(), METRICS_TYPE);
+    return pageNotFound();
+  };
+}
