@@ -6,7 +6,8 @@ import type { Cancel, Clock } from "../base/clock.ts";
 import { SILENT_LOG } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Env } from "../server/env.ts";
-import { createMemoryStore } from "../storage/kv-memory/kv.ts";
+import type { Kv } from "../storage/kv.ts";
+import { createMemoryStore, type MemoryStore } from "../storage/kv-memory/kv.ts";
 
 /** Virtual time starts here, so that timestamps look like timestamps. */
 const EPOCH_MS = Date.UTC(2030, 0, 1);
@@ -21,6 +22,7 @@ export class World {
   readonly clock: Clock;
   readonly env: Env;
   readonly #seed: number;
+  readonly #store: MemoryStore;
   #now = 0;
   #sequence = 0;
   readonly #queue: Scheduled[] = [];
@@ -32,14 +34,19 @@ export class World {
       monotonic: () => this.#now,
       after: (delayMs, callback) => this.#schedule(delayMs, callback),
     };
-    const store = createMemoryStore({ clock: this.clock });
+    this.#store = createMemoryStore({ clock: this.clock });
     this.env = {
       clock: this.clock,
       random: this.randomFor("env"),
       log: SILENT_LOG,
-      openKv: () => Promise.resolve(store.open()),
+      openKv: () => Promise.resolve(this.openKv()),
       processUsage: () => ({ residentBytes: 0, cpuSeconds: 0 }),
     };
+  }
+
+  /** A handle of one's own on the store that every server of this world shares. */
+  openKv(): Kv {
+    return this.#store.open();
   }
 
   /** A generator of its own for each name, so that a draw in one place does not move another's. */

@@ -190,7 +190,7 @@ class Http1Exchange {
     this.#sendHead(answer, String(total));
     if (this.#request.method === "HEAD" || total === 0) {
       response.end();
-    } else if (total <= SMALL_BODY_BYTES || chunks.length === 1 && total <= 4 * SMALL_BODY_BYTES) {
+    } else if (total <= SMALL_BODY_BYTES) {
       response.end(joined(chunks));
     } else {
       for (const group of writeGroups(chunks)) {

@@ -17,11 +17,8 @@ export interface TestServer extends AsyncDisposable {
   readonly logged: string[];
 }
 
-let shared: Promise<ServingCertificate> | undefined;
-
 export function testCertificate(): Promise<ServingCertificate> {
-  shared ??= createServingCertificate({ hosts: ["127.0.0.1", "localhost"], commonName: "edge-test", nowMs: Date.now() });
-  return shared;
+  return createServingCertificate({ hosts: ["127.0.0.1", "localhost"], commonName: "edge-test", nowMs: Date.now() });
 }
 
 export async function startServer(handle: Handle, options: Partial<ListenOptions> = {}): Promise<TestServer> {

@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from "commander";
+import { CommandFailure } from "./failure.ts";
+import { serveCommand } from "./serve.ts";
+
+const USAGE_ERROR = 2;
+
+async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command("evenkeel")
+    .description("A Kubernetes-compatible API server that keeps a control plane on an even keel while it is between versions.")
+    .version(VERSION)
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "evenkeel: ")) })
+    .exitOverride()
+    .addCommand(exitOverridden(serveCommand()));
+  try {
+    await program.parseAsync([...argv]);
+  } catch (thrown) {
+    process.exitCode = explain(thrown);
+  }
+}
+
+/** Commands inherit nothing: each must be told not to end the process itself. */
+function exitOverridden(command: Command): Command {
+  return command
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "evenkeel: ")) });
+}
+
+function explain(thrown: unknown): number {
+  // Commander has said what is wrong; asking for help or the version is not.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE_ERROR;
+  if (thrown instanceof CommandFailure) {
+    process.stderr.write(`evenkeel: ${thrown.message}\n`);
+    return thrown.exitCode;
+  }
+  process.stderr.write(`evenkeel: an unexpected error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
+  return 1;
+}
+
+declare const EVENKEEL_VERSION: string | undefined;
+/** Filled in by the build. */
+const VERSION = typeof EVENKEEL_VERSION === "string" ? EVENKEEL_VERSION : "development";
+
+await main(process.argv);

@@ -1,0 +1,183 @@
+/** `evenkeel serve`: one API server. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Command, Option } from "commander";
+import { DEFAULT_RELEASE, RELEASES } from "../catalogue/release.ts";
+import { OptionError, resolveOptions, type ServerConfig, type StorageConfig } from "../server/config.ts";
+import { createNodeEnv, type LogLevel } from "../server/env-node.ts";
+import { startListening, type ListeningServer } from "../server/listening-server.ts";
+import { StorageError } from "../storage/kv.ts";
+import { ensureDirectory, ensureTokenFile, servingCredentials, writeKubeconfig, type Credentials } from "./data-directory.ts";
+import { CommandFailure } from "./failure.ts";
+import { address, count, duration, list, port } from "./flags.ts";
+
+interface ServeFlags {
+  readonly securePort: number;
+  readonly bindAddress: string;
+  readonly dataDir: string;
+  readonly release: string;
+  readonly strictRelease?: boolean;
+  readonly runtimeConfig?: readonly string[];
+  readonly featureGates?: readonly string[];
+  readonly etcdServers?: readonly string[];
+  readonly etcdCafile?: string;
+  readonly etcdCertfile?: string;
+  readonly etcdKeyfile?: string;
+  readonly etcdPrefix: string;
+  readonly etcdCompactionInterval: number;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly tokenAuthFile?: string;
+  readonly eventTtl: number;
+  readonly requestTimeout: number;
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly shutdownDelayDuration: number;
+  readonly startupSendRetryAfterIfNotInitialized?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("Run one API server. Flags are named as kube-apiserver names them where it has them.")
+    .option("--secure-port <port>", "HTTPS port; 0 takes a free one", port, 6443)
+    .option("--bind-address <ip>", "address to listen on", address, "127.0.0.1")
+    .option("--data-dir <directory>", "where objects (without etcd), certificates, tokens and the kubeconfig are kept", ".evenkeel")
+    .option("--release <release>", `Kubernetes release to be: ${RELEASES.join(", ")}`, DEFAULT_RELEASE)
+    .option("--strict-release", "serve exactly the release's own defaults, without the APIs Evenkeel adds")
+    .option("--runtime-config <pairs>", "APIs to switch on or off: api/all, api/beta, group/version, group/version/resource, each =true or =false", list)
+    .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", list)
+    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
+    .option("--etcd-cafile <file>", "CA that signed etcd's certificate")
+    .option("--etcd-certfile <file>", "client certificate for etcd")
+    .option("--etcd-keyfile <file>", "key of the client certificate for etcd")
+    .option("--etcd-prefix <path>", "where everything lies in the store", "/registry")
+    .option("--etcd-compaction-interval <duration>", "how often old history is forgotten; 0 never", duration, 300_000)
+    .option("--tls-cert-file <file>", "serving certificate; without it one is made and kept in the data directory")
+    .option("--tls-private-key-file <file>", "key of the serving certificate")
+    .option("--token-auth-file <file>", "CSV of token,user,uid,\"groups\"; without it an administrator's token is made and kept")
+    .option("--event-ttl <duration>", "how long events are kept", duration, 3_600_000)
+    .option("--request-timeout <duration>", "everything but watches is answered within this time", duration, 60_000)
+    .option("--max-requests-inflight <n>", "reads served at the same time", count, 400)
+    .option("--max-mutating-requests-inflight <n>", "writes served at the same time", count, 200)
+    .option("--shutdown-delay-duration <duration>", "how long to go on serving, unready, before a shutdown", duration, 0)
+    .option("--startup-send-retry-after-if-not-initialized", "honour X-Kubernetes-If-Ready until the server has been ready once")
+    .addOption(new Option("--log-level <level>", "what to log on standard error").choices(["debug", "info", "warn", "error"]).default("warn"))
+    .action((flags: ServeFlags) => serve(flags));
+}
+
+async function serve(flags: ServeFlags): Promise<void> {
+  const directory = resolve(flags.dataDir);
+  asUsable(() => ensureDirectory(directory), `the data directory ${directory} cannot be used`);
+  const tokens = flags.tokenAuthFile === undefined ? ensureTokenFile(directory) : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
+  const config = configOf(flags, { directory, tokenFile: tokens.text });
+  const credentials = await credentialsOf(flags, directory);
+  const env = createNodeEnv({ logLevel: flags.logLevel });
+  const running = await startOrExplain(() => startListening(env, config, { host: flags.bindAddress, port: flags.securePort, cert: credentials.cert, key: credentials.key }), flags);
+  stopOnSignals(running);
+  const url = `https://${flags.bindAddress.includes(":") ? `[${flags.bindAddress}]` : flags.bindAddress}:${running.port}`;
+  const token = tokens.token ?? tokens.text.split(",", 1)[0]!.trim();
+  const kubeconfig = writeKubeconfig(directory, { server: url, ca: credentials.ca, token });
+  announce({ url, kubeconfig, config, directory });
+  await running.server.ready;
+  print("Ready.");
+}
+
+function configOf(flags: ServeFlags, made: { directory: string; tokenFile: string }): ServerConfig {
+  try {
+    return resolveOptions({
+      release: flags.release,
+      strictRelease: flags.strictRelease ?? false,
+      ...(flags.runtimeConfig === undefined ? {} : { runtimeConfig: flags.runtimeConfig }),
+      ...(flags.featureGates === undefined ? {} : { featureGates: flags.featureGates }),
+      storage: storageOf(flags, made.directory),
+      etcdPrefix: flags.etcdPrefix,
+      tokenFile: made.tokenFile,
+      eventTtlSeconds: flags.eventTtl / 1000,
+      requestTimeoutMs: flags.requestTimeout,
+      maxRequestsInflight: flags.maxRequestsInflight,
+      maxMutatingRequestsInflight: flags.maxMutatingRequestsInflight,
+      compactionIntervalMs: flags.etcdCompactionInterval,
+      sendRetryAfterIfNotInitialized: flags.startupSendRetryAfterIfNotInitialized ?? false,
+      shutdownDelayMs: flags.shutdownDelayDuration,
+    });
+  } catch (thrown) {
+    if (thrown instanceof OptionError) throw new CommandFailure(thrown.message, 2);
+    throw thrown;
+  }
+}
+
+function storageOf(flags: ServeFlags, directory: string): StorageConfig {
+  if (flags.etcdServers === undefined || flags.etcdServers.length === 0) return { kind: "embedded", directory };
+  const { etcdCafile, etcdCertfile, etcdKeyfile } = flags;
+  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined)) throw new CommandFailure("--etcd-certfile and --etcd-keyfile must be given together", 2);
+  const tls = {
+    ...(etcdCafile === undefined ? {} : { ca: Buffer.from(readFile(etcdCafile, "etcd CA")) }),
+    ...(etcdCertfile === undefined ? {} : { cert: Buffer.from(readFile(etcdCertfile, "etcd client certificate")) }),
+    ...(etcdKeyfile === undefined ? {} : { key: Buffer.from(readFile(etcdKeyfile, "etcd client key")) }),
+  };
+  return { kind: "etcd", endpoints: flags.etcdServers, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
+}
+
+async function credentialsOf(flags: ServeFlags, directory: string): Promise<Credentials> {
+  const { tlsCertFile, tlsPrivateKeyFile } = flags;
+  if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined)) throw new CommandFailure("--tls-cert-file and --tls-private-key-file must be given together", 2);
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return servingCredentials(directory, flags.bindAddress);
+  const cert = readFile(tlsCertFile, "serving certificate");
+  return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
+}
+
+async function startOrExplain(start: () => Promise<ListeningServer>, flags: ServeFlags): Promise<ListeningServer> {
+  try {
+    return await start();
+  } catch (thrown) {
+    if (thrown instanceof StorageError) throw new CommandFailure(thrown.message, 1);
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE") throw new CommandFailure(`port ${flags.securePort} on ${flags.bindAddress} is already taken: choose another with --secure-port`, 1);
+    if (code === "EACCES") throw new CommandFailure(`port ${flags.securePort} on ${flags.bindAddress} may not be used by this user: choose another with --secure-port`, 1);
+    if (code === "EADDRNOTAVAIL") throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
+    throw thrown;
+  }
+}
+
+/** The first signal drains; the second does not wait. */
+function stopOnSignals(running: ListeningServer): void {
+  let isStopping = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      print("Stopping.");
+      running.stop().then(
+        () => process.exit(0),
+        (thrown: unknown) => {
+          process.stderr.write(`evenkeel: the server did not stop cleanly: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+function announce(what: { url: string; kubeconfig: string; config: ServerConfig; directory: string }): void {
+  const { storage } = what.config;
+  print(`Evenkeel is Kubernetes ${what.config.release} at ${what.url}`);
+  print(`  kubectl:  export KUBECONFIG=${what.kubeconfig}`);
+  print(`  objects:  ${storage.kind === "etcd" ? `in etcd at ${storage.endpoints.join(", ")}` : `in ${what.directory}`}`);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function readFile(file: string, what: string): string {
+  return asUsable(() => readFileSync(file, "utf8"), `the ${what} ${file} cannot be read`);
+}
+
+function asUsable<T>(work: () => T, sentence: string): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw new CommandFailure(`${sentence}: ${thrown instanceof Error ? thrown.message : String(thrown)}`, 1);
+  }
+}

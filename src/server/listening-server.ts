@@ -1,0 +1,53 @@
+/** A server behind a port, and its end told in order (see lifecycle.ts). */
+import type { Env } from "./env.ts";
+import { buildServer, type Server } from "./build-server.ts";
+import type { ServerConfig } from "./config.ts";
+import { listen, type Listener } from "../http/node/listener.ts";
+
+export interface ListenConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ListeningServer {
+  readonly server: Server;
+  readonly host: string;
+  readonly port: number;
+  /** Drains and stops. Open requests have until the deadline. */
+  stop(): Promise<void>;
+}
+
+/** Requests still open when the server must go have this long. */
+const DRAIN_MS = 60_000;
+
+export async function startListening(env: Env, config: ServerConfig, at: ListenConfig): Promise<ListeningServer> {
+  const server = await buildServer(env, config);
+  let listener: Listener;
+  try {
+    listener = await listen({
+      host: at.host,
+      port: at.port,
+      tls: { cert: at.cert, key: at.key },
+      handle: server.handle,
+      log: (message, detail) => env.log.debug(message, { ...detail }),
+    });
+  } catch (thrown) {
+    await server.close();
+    throw thrown;
+  }
+  server.announce(`${listener.host}:${listener.port}`);
+  return {
+    server,
+    host: listener.host,
+    port: listener.port,
+    async stop() {
+      await server.beginShutdown();
+      listener.stopAccepting();
+      server.endWatches();
+      await listener.close(DRAIN_MS);
+      await server.close();
+    },
+  };
+}

@@ -1,0 +1,182 @@
+/** A server in a world of its own: virtual time, no socket, and the store reachable behind the server's back. */
+import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
+import { headerValue, type ResponseHeaders } from "../../src/http/message.ts";
+import { buildServer, type Server } from "../../src/server/build-server.ts";
+import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
+import { World } from "../../src/simulator/world.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+
+/** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly text: string;
+  /** Undefined when the text is not JSON. */
+  readonly body: Json;
+}
+
+export interface CallOptions {
+  readonly headers?: Record<string, string>;
+  /** Calls as whoever the headers say, not as the server itself. */
+  readonly asClient?: boolean;
+}
+
+export interface StartOptions extends Partial<ServerOptions> {
+  readonly seed?: number;
+  readonly world?: World;
+  /** Stands between the server and its store. */
+  readonly wrapKv?: (kv: Kv) => Kv;
+  /** Hands the server out before it is ready. */
+  readonly skipReady?: boolean;
+}
+
+export class TestServer {
+  readonly world: World;
+  readonly server: Server;
+  /** The store, behind the server's back. */
+  readonly kv: Kv;
+
+  constructor(world: World, server: Server) {
+    this.world = world;
+    this.server = server;
+    this.kv = world.openKv();
+  }
+
+  async call(method: string, target: string, body?: InProcessRequest["body"], options: CallOptions = {}): Promise<Answer> {
+    return this.world.run(this.begin(method, target, body, options));
+  }
+
+  /** The request is under way when this returns; time has not moved. */
+  async begin(method: string, target: string, body?: InProcessRequest["body"], options: CallOptions = {}): Promise<Answer> {
+    const response = await this.send({ method, target, ...(body === undefined ? {} : { body }), headers: options.headers ?? {} }, options.asClient ?? false);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: parse(text) };
+  }
+
+  send(request: InProcessRequest, asClient: boolean): Promise<InProcessResponse> {
+    return asClient ? callInProcess(this.server.handle, request) : this.server.call(request);
+  }
+
+  get(target: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.call("GET", target, undefined, { headers });
+  }
+
+  create(target: string, body: Json): Promise<Answer> {
+    return this.call("POST", target, body);
+  }
+
+  put(target: string, body: Json): Promise<Answer> {
+    return this.call("PUT", target, body);
+  }
+
+  mergePatch(target: string, body: Json): Promise<Answer> {
+    return this.call("PATCH", target, JSON.stringify(body), { headers: { "content-type": "application/merge-patch+json" } });
+  }
+
+  jsonPatch(target: string, body: Json): Promise<Answer> {
+    return this.call("PATCH", target, JSON.stringify(body), { headers: { "content-type": "application/json-patch+json" } });
+  }
+
+  delete(target: string, options?: Json): Promise<Answer> {
+    return this.call("DELETE", target, options);
+  }
+
+  async watch(target: string): Promise<TestWatch> {
+    const response = await this.world.run(this.server.call({ method: "GET", target }));
+    const watch = new TestWatch(this.world, response);
+    await this.world.advance(0);
+    return watch;
+  }
+
+  /** The value of one series on /metrics; 0 while it does not exist. */
+  async metric(series: string): Promise<number> {
+    const { text } = await this.get("/metrics");
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
+    return line === undefined ? 0 : Number(line.slice(series.length + 1));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.endWatches();
+    await this.world.run(this.server.close());
+    await this.kv.close();
+  }
+}
+
+/** Everything a watch has said so far. */
+export class TestWatch {
+  readonly status: number;
+  readonly #world: World;
+  readonly #frames: AsyncGenerator<string, void, undefined>;
+  #events: Json[] = [];
+  isEnded = false;
+
+  constructor(world: World, response: InProcessResponse) {
+    this.status = response.status;
+    this.#world = world;
+    this.#frames = response.frames();
+    void this.#collect();
+  }
+
+  /** What came since the last call. */
+  async events(): Promise<Json[]> {
+    await this.#world.advance(0);
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  /** "ADDED name", in order. */
+  async story(): Promise<string[]> {
+    return (await this.events()).map((event) => `${event.type} ${event.object.metadata.name ?? event.object.reason ?? ""}`.trim());
+  }
+
+  async #collect(): Promise<void> {
+    for await (const frame of this.#frames) this.#events.push(JSON.parse(frame));
+    this.isEnded = true;
+  }
+}
+
+export async function startServer(options: StartOptions = {}): Promise<TestServer> {
+  const { seed = 1, world = new World({ seed }), wrapKv = (kv): Kv => kv, skipReady = false, ...serverOptions } = options;
+  const env = { ...world.env, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
+  const server = await buildServer(env, resolveOptions({ storage: { kind: "memory" }, strictRelease: true, ...serverOptions }));
+  if (!skipReady) await world.run(server.ready);
+  return new TestServer(world, server);
+}
+
+export const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+export const PODS = "/api/v1/namespaces/default/pods";
+
+export function configMap(name: string, more: Json = {}): Json {
+  const { metadata, ...rest } = more;
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, ...metadata }, data: { a: "1" }, ...rest };
+}
+
+export function pod(name: string, spec: Json = {}): Json {
+  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "main", image: "main" }], ...spec } };
+}
+
+export function deployment(name: string, replicas = 1): Json {
+  const labels = { app: name };
+  const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: "main" }] } };
+  return { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec: { replicas, selector: { matchLabels: labels }, template } };
+}
+
+export function names(list: Answer): string[] {
+  return list.body.items.map((item: Json) => item.metadata.name);
+}
+
+export function header(answer: Answer, name: string): string | undefined {
+  return headerValue(answer.headers, name);
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
