@@ -1,7 +1,7 @@
 import { StorageError } from "../storage/kv.ts";
 import type { Freshness, ListPage } from "../storage/object-store.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
-import { expired } from "../meta/status-error.ts";
+import { expired, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext } from "./context.ts";
 import { decodeContinueToken, encodeContinueToken } from "./continue-token.ts";
 import type { ServedResource } from "./resource.ts";
@@ -45,9 +45,20 @@ export async function list(context: RegistryContext, served: ServedResource, req
 
 function readState(context: RegistryContext, selection: Selection, request: ListRequest): Promise<ListPage> {
   const { state } = request;
-  if (state.kind === "exact") return context.store.listAt(selection.range, state.revision);
+  if (state.kind === "exact") return readExact(context, selection, state.revision);
   if (state.kind === "continue") return readContinued(context, selection, state.token);
   return context.store.list(selection.range, state);
+}
+
+/** As kubernetes: a list at a revision of the future is not worth retrying, so it says nothing of when. */
+async function readExact(context: RegistryContext, selection: Selection, revision: number): Promise<ListPage> {
+  try {
+    return await context.store.listAt(selection.range, revision);
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") throw thrown;
+    const causes = [{ reason: "ResourceVersionTooLarge" as const, message: "Too large resource version" }];
+    throw new StatusError("Timeout", thrown.message, { details: { causes }, cause: thrown });
+  }
 }
 
 async function readContinued(context: RegistryContext, selection: Selection, text: string): Promise<ListPage> {

@@ -27,23 +27,26 @@ export interface Updated {
 }
 
 export async function update(context: RegistryContext, served: ServedResource, request: UpdateRequest): Promise<Updated> {
+  // A PUT that contradicts its own path is wrong whether or not the object exists.
+  if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   let isCreated = false;
   const { stored } = served;
+  // A PUT brings the whole object: one in the wrong place is wrong whether or not there is anything to replace.
+  if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   const written = await guaranteedUpdate(context, served, {
     key: objectKey(stored, request.namespace, request.name),
     dryRun: request.dryRun,
     decide: async (existing, entry) => {
       const object = await request.next(existing);
-      refuseMisplaced(served, object, request);
+      refuseMisplaced(object, request);
       refuseOutdated(served, { object, entry, existing, request });
       return decideChange(served, object, { existing, request });
     },
     absent: async () => {
       if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main") throw notFound(served.groupResource, request.name);
       isCreated = true;
-      const object = await request.next({});
-      refuseMisplaced(served, object, request);
-      return create(context, served, { namespace: request.namespace, object: withoutRevision(served, object, request), dryRun: request.dryRun });
+      const object = withoutRevision(served, await request.next({}), request);
+      return create(context, served, { namespace: request.namespace, object, dryRun: request.dryRun });
     },
   });
   return { written, isCreated };
@@ -73,12 +76,13 @@ function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
 }
 
-function refuseMisplaced(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
+function refuseMisplaced(object: JsonObject, request: UpdateRequest): void {
   const metadata = objectAt(object, "metadata");
   const name = stringAt(metadata, "name");
+  if (name === "") throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
   if (name !== request.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`);
   const namespace = stringAt(metadata, "namespace");
-  if (served.stored.namespaced && namespace !== "" && namespace !== request.namespace) {
+  if (namespace !== "" && namespace !== request.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
 }

@@ -1,6 +1,7 @@
 /** The composition root: reads top to bottom as the architecture. It only connects; the parts decide. */
 import { allowAuthenticated, authorize } from "../auth/authorize.ts";
 import { authenticate, type Authenticator } from "../auth/authenticate.ts";
+import { impersonate } from "../auth/impersonate.ts";
 import { tokenFileAuthenticator } from "../auth/authenticators/token-file.ts";
 import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
@@ -99,6 +100,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
       measure: measure({ metrics, clock, isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined }),
       deadline: deadline({ clock, requestTimeoutMs: config.requestTimeoutMs }),
       authenticate: authenticate([loopbackAuthenticator(loopback), tokenFileAuthenticator(config.users)]),
+      impersonate: impersonate(),
       inFlight: inFlight({ metrics, readsMax: config.maxRequestsInflight, writesMax: config.maxMutatingRequestsInflight }),
       authorize: authorize(allowAuthenticated),
     },

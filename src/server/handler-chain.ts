@@ -11,6 +11,7 @@ export interface Filters {
   readonly measure: PassingFilter<WithInfo>;
   readonly deadline: PassingFilter<WithInfo>;
   readonly authenticate: Filter<WithInfo, WithUser>;
+  readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithInfo>;
   readonly authorize: PassingFilter<WithUser>;
 }
@@ -23,6 +24,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.measure)
     .through(filters.deadline)
     .through(filters.authenticate)
+    .through(filters.impersonate)
     .through(filters.inFlight)
     .through(filters.authorize)
     .to(route);

@@ -1,8 +1,179 @@
-import { expect, test } from "vitest";
-import { startServer, CONFIG_MAPS, configMap } from "./start.ts";
-for (let i=0;i<5;i++) test("t"+i, async () => {
-  await using api = await startServer();
-  const a = await api.create(CONFIG_MAPS, configMap("one"));
-  expect(a.status).toBe(201);
-  console.log(a.text);
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, deployment, header, PODS, pod, startServer } from "./start.ts";
+
+describe("creation", () => {
+  test("an object is stored with a uid, a creation time and a resource version, and read back as it was answered", async () => {
+    await using api = await startServer();
+    const created = await api.create(CONFIG_MAPS, configMap("one"));
+    expect(created.status).toBe(201);
+    expect(created.body).toEqual({
+      kind: "ConfigMap",
+      apiVersion: "v1",
+      metadata: {
+        name: "one",
+        namespace: "default",
+        uid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+        resourceVersion: expect.stringMatching(/^[0-9]+$/),
+        creationTimestamp: "2030-01-01T00:00:00Z",
+      },
+      data: { a: "1" },
+    });
+    expect((await api.get(`${CONFIG_MAPS}/one`)).text).toBe(created.text);
+  });
+
+  test("a cluster-scoped object has no namespace and is found without one", async () => {
+    await using api = await startServer();
+    const body = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "system:reader" }, rules: [] };
+    const created = await api.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", body);
+    expect(created.status).toBe(201);
+    expect(created.body.metadata.namespace).toBeUndefined();
+    expect((await api.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:reader")).status).toBe(200);
+  });
+
+  test("kind and apiVersion may be left out: the path names them", async () => {
+    await using api = await startServer();
+    const created = await api.create(CONFIG_MAPS, { metadata: { name: "bare" } });
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({ kind: "ConfigMap", apiVersion: "v1" });
+  });
+
+  test("a second object of the same name is refused with 409 AlreadyExists", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("one"));
+    const again = await api.create(CONFIG_MAPS, configMap("one"));
+    expect(again.status).toBe(409);
+    expect(again.body).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: 'configmaps "one" already exists',
+      reason: "AlreadyExists",
+      details: { name: "one", kind: "configmaps" },
+      code: 409,
+    });
+  });
+
+  test("fields that belong to the server are taken from the server", async () => {
+    await using api = await startServer();
+    const metadata = { uid: "mine", creationTimestamp: "2001-01-01T00:00:00Z", selfLink: "/x", deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 5 };
+    const { body } = await api.create(CONFIG_MAPS, configMap("sys", { metadata }));
+    expect(body.metadata.uid).not.toBe("mine");
+    expect(body.metadata.creationTimestamp).toBe("2030-01-01T00:00:00Z");
+    expect(body.metadata).not.toHaveProperty("selfLink");
+    expect(body.metadata).not.toHaveProperty("deletionTimestamp");
+    expect(body.metadata).not.toHaveProperty("deletionGracePeriodSeconds");
+  });
+
+  test("a resource version on a new object is refused", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { resourceVersion: "5" } }));
+    expect(answer.status).toBe(500);
+    expect(answer.body.message).toBe("resourceVersion should not be set on objects to be created");
+  });
+
+  test("a status sent with a new object is dropped, for kinds whose status has its own door", async () => {
+    await using api = await startServer();
+    const { body } = await api.create("/apis/apps/v1/namespaces/default/deployments", { ...deployment("web"), status: { replicas: 7 } });
+    expect(body.status?.replicas).toBeUndefined();
+  });
+
+  test("a new pod is pending", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(PODS, { ...pod("p"), status: { phase: "Running" } });
+    expect(body.status.phase).toBe("Pending");
+  });
+
+  test("the namespace of the object must be the namespace of the path", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { namespace: "other" } }));
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("the namespace of the provided object does not match the namespace sent on the request");
+  });
+
+  test("stringData of a secret becomes data, and a secret without a type is opaque", async () => {
+    await using api = await startServer();
+    const { body } = await api.create("/api/v1/namespaces/default/secrets", { kind: "Secret", apiVersion: "v1", metadata: { name: "s" }, stringData: { p: "hello" } });
+    expect(body.data).toEqual({ p: "aGVsbG8=" });
+    expect(body.type).toBe("Opaque");
+    expect(body).not.toHaveProperty("stringData");
+  });
+});
+
+describe("names", () => {
+  test("an object needs a name or a generateName", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toBe('ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required');
+    expect(answer.body.details.causes).toEqual([{ reason: "FieldValueRequired", message: "Required value: name or generateName is required", field: "metadata.name" }]);
+  });
+
+  test.each(["Bad", "a/b", "a".repeat(254), "-a", "a..b", "a b"])("the name %s is invalid", async (name) => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, configMap(name));
+    expect(answer.status).toBe(422);
+    expect(answer.body.details).toMatchObject({ name, kind: "ConfigMap" });
+    expect(answer.body.details.causes[0].field).toBe("metadata.name");
+  });
+
+  test("labels and annotations must have valid keys, labels valid values", async () => {
+    await using api = await startServer();
+    const causes = async (metadata: object): Promise<string[]> => {
+      const { status, body } = await api.create(CONFIG_MAPS, configMap("ok", { metadata }));
+      expect(status).toBe(422);
+      return body.details.causes.map((cause: { field: string }) => cause.field);
+    };
+    expect(await causes({ labels: { "bad key!": "x" } })).toEqual(["metadata.labels"]);
+    expect(await causes({ labels: { k: "bad value!" } })).toEqual(["metadata.labels"]);
+    expect(await causes({ annotations: { "bad key!": "x" } })).toEqual(["metadata.annotations"]);
+  });
+
+  test("annotations together may hold 256 KiB and not a byte more", async () => {
+    await using api = await startServer();
+    expect((await api.create(CONFIG_MAPS, configMap("fits", { metadata: { annotations: { k: "x".repeat(256 * 1024 - 1) } } }))).status).toBe(201);
+    const tooLong = await api.create(CONFIG_MAPS, configMap("long", { metadata: { annotations: { k: "x".repeat(256 * 1024) } } }));
+    expect(tooLong.status).toBe(422);
+    expect(tooLong.body.details.causes[0].reason).toBe("FieldValueTooLong");
+  });
+
+  test("only one owner may be the controller", async () => {
+    await using api = await startServer();
+    const owner = (kind: string) => ({ apiVersion: "v1", kind, name: "x", uid: kind, controller: true });
+    const answer = await api.create(CONFIG_MAPS, configMap("o", { metadata: { ownerReferences: [owner("A"), owner("B")] } }));
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toContain('Only one reference can have Controller set to true. Found "true" in references for A/x and B/x');
+  });
+
+  test("a generated name is the base and five characters that spell no words", async () => {
+    await using api = await startServer();
+    const { status, body } = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
+    expect(status).toBe(201);
+    expect(body.metadata).toMatchObject({ generateName: "gen-", name: expect.stringMatching(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/) });
+  });
+
+  test("a long base is cut so that the generated name has 63 characters", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, { metadata: { generateName: "a".repeat(80) } });
+    expect(body.metadata.name).toHaveLength(63);
+  });
+
+  test("a name wins over a generateName", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, { metadata: { name: "given", generateName: "gen-" } });
+    expect(body.metadata.name).toBe("given");
+  });
+
+  test("when every generated name is taken the client is told to come back", async () => {
+    let draws = 0;
+    const random = { float: () => ((draws++, 0)), bytes: (length: number) => new Uint8Array(length) };
+    await using api = await startServer({ random });
+    await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
+    draws = 0;
+    const answer = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
+    expect(draws).toBe(8 * 5);
+    expect(answer.status).toBe(409);
+    expect(answer.body).toMatchObject({ reason: "AlreadyExists", details: { name: "gen-bbbbb", retryAfterSeconds: 1 } });
+    expect(header(answer, "retry-after")).toBe("1");
+  });
 });

@@ -1,4 +1,5 @@
 /** A server in a world of its own: virtual time, no socket, and the store reachable behind the server's back. */
+import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/http/message.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
@@ -7,8 +8,7 @@ import { World } from "../../src/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 
 /** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Json = any;
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
 
 export interface Answer {
   readonly status: number;
@@ -27,6 +27,7 @@ export interface CallOptions {
 export interface StartOptions extends Partial<ServerOptions> {
   readonly seed?: number;
   readonly world?: World;
+  readonly random?: Random;
   /** Stands between the server and its store. */
   readonly wrapKv?: (kv: Kv) => Kv;
   /** Hands the server out before it is ready. */
@@ -140,8 +141,8 @@ export class TestWatch {
 }
 
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
-  const { seed = 1, world = new World({ seed }), wrapKv = (kv): Kv => kv, skipReady = false, ...serverOptions } = options;
-  const env = { ...world.env, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
+  const { seed = 1, world = new World({ seed }), random = world.env.random, wrapKv = (kv): Kv => kv, skipReady = false, ...serverOptions } = options;
+  const env = { ...world.env, random, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
   const server = await buildServer(env, resolveOptions({ storage: { kind: "memory" }, strictRelease: true, ...serverOptions }));
   if (!skipReady) await world.run(server.ready);
   return new TestServer(world, server);

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, header, startServer, type Answer, type TestServer } from "./start.ts";
+
+function post(api: TestServer, text: string, contentType = "application/json", target = CONFIG_MAPS): Promise<Answer> {
+  return api.call("POST", target, text, { headers: { "content-type": contentType } });
+}
+
+const UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ";
+
+describe("request bodies", () => {
+  test.each([
+    ["{", "unexpected end of JSON input ({)"],
+    ["", "unexpected end of JSON input (<empty>)"],
+    [
+      "[]",
+      String.raw`json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b5d)`,
+    ],
+  ])("the body %j is refused with 400 and what is wrong with it", async (text, why) => {
+    await using api = await startServer();
+    const answer = await post(api, text);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ reason: "BadRequest", message: UNRECOGNIZED + why });
+  });
+
+  test("an object of another kind is refused", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe('Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion');
+  });
+
+  test("an object of another version is refused", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, configMap("a", { apiVersion: "v2" }));
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toContain('no kind "ConfigMap" is registered for version "v2"');
+  });
+
+  test("a value of the wrong type is refused and named", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, configMap("a", { data: { k: 1 } }));
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe(
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
+    );
+  });
+
+  test("an unknown media type is refused with 415", async () => {
+    await using api = await startServer();
+    const answer = await post(api, "hello", "text/plain");
+    expect(answer.status).toBe(415);
+    expect(answer.body.reason).toBe("UnsupportedMediaType");
+  });
+
+  test("a charset behind the media type does not matter", async () => {
+    await using api = await startServer();
+    expect((await post(api, JSON.stringify(configMap("a")), "application/json; charset=utf-8")).status).toBe(201);
+  });
+
+  test("a body of more than 3 MiB is refused with 413", async () => {
+    await using api = await startServer();
+    const answer = await post(api, " ".repeat(3 * 1024 * 1024 + 1));
+    expect(answer.status).toBe(413);
+    expect(answer.body).toMatchObject({ reason: "RequestEntityTooLarge", message: "Request entity too large: limit is 3145728" });
+  });
+
+  test("a body nested deeper than any object is refused, and the server lives on", async () => {
+    await using api = await startServer();
+    const depth = 1_000_000;
+    const answer = await post(api, `{"data":${"[".repeat(depth)}${"]".repeat(depth)}}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toContain("exceeded max depth");
+    expect((await api.get("/livez")).status).toBe(200);
+  });
+
+  test("a member called __proto__ is an unknown field and nothing else", async () => {
+    await using api = await startServer();
+    const answer = await post(api, '{"metadata":{"name":"a"},"__proto__":{"polluted":"yes"},"data":{"__proto__":"x"}}');
+    expect(answer.status).toBe(201);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+    expect(answer.text).toContain('"data":{"__proto__":"x"}');
+  });
+});
+
+describe("field validation", () => {
+  const unknown = configMap("v", { bogus: 1, metadata: { wrong: 2 } });
+  const twice = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"v"},"data":{"a":"1","a":"2"}}';
+
+  test("without a wish, unknown and duplicate fields are dropped with a warning each", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, unknown);
+    expect(answer.status).toBe(201);
+    expect(answer.headers["warning"]).toEqual([String.raw`299 - "unknown field \"metadata.wrong\""`, String.raw`299 - "unknown field \"bogus\""`]);
+    expect(answer.body).not.toHaveProperty("bogus");
+    const duplicate = await post(api, twice.replace('"v"', '"w"'));
+    expect(duplicate.headers["warning"]).toEqual([String.raw`299 - "duplicate field \"data.a\""`]);
+    expect(duplicate.body.data).toEqual({ a: "2" });
+  });
+
+  test("Warn is what happens without a wish", async () => {
+    await using api = await startServer();
+    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Warn`, unknown);
+    expect(answer.status).toBe(201);
+    expect(answer.headers["warning"]).toHaveLength(2);
+  });
+
+  test("Ignore drops them without a word", async () => {
+    await using api = await startServer();
+    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Ignore`, unknown);
+    expect(answer.status).toBe(201);
+    expect(header(answer, "warning")).toBeUndefined();
+  });
+
+  test("Strict refuses them, unknown ones first, and stores nothing", async () => {
+    await using api = await startServer();
+    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Strict`, unknown);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe(
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "metadata.wrong", unknown field "bogus"',
+    );
+    expect((await post(api, twice, "application/json", `${CONFIG_MAPS}?fieldValidation=Strict`)).body.message).toContain('strict decoding error: duplicate field "data.a"');
+    expect((await api.get(`${CONFIG_MAPS}/v`)).status).toBe(404);
+  });
+
+  test("Strict holds for updates too", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("v"));
+    expect((await api.put(`${CONFIG_MAPS}/v?fieldValidation=Strict`, unknown)).status).toBe(400);
+  });
+
+  test("Strict on a patch is 422 about the patch", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("v"));
+    const answer = await api.mergePatch(`${CONFIG_MAPS}/v?fieldValidation=Strict`, { bogus: 1 });
+    expect(answer.status).toBe(422);
+    expect(answer.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
+  });
+
+  test("any other wish is invalid", async () => {
+    await using api = await startServer();
+    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Bogus`, configMap("v"));
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toBe('CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Bogus": supported values: "", "Ignore", "Strict", "Warn"');
+  });
+
+  test("warnings are bounded, however many unknown fields there are", async () => {
+    await using api = await startServer();
+    const many = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`unknown-${index}`, 1]));
+    const answer = await api.create(CONFIG_MAPS, configMap("v", many));
+    expect(answer.status).toBe(201);
+    expect((answer.headers["warning"] as string[]).join("").length).toBeLessThanOrEqual(4096);
+  });
+
+  test("a fieldManager may have 128 printable bytes", async () => {
+    await using api = await startServer();
+    expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(128)}`, configMap("a"))).status).toBe(201);
+    expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(129)}`, configMap("b"))).status).toBe(422);
+    expect((await api.create(`${CONFIG_MAPS}?fieldManager=a%07b`, configMap("c"))).status).toBe(422);
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
+
+const NAMESPACES = "/api/v1/namespaces";
+const namespace = (name: string, more: object = {}) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name }, ...more });
+
+describe("namespaces", () => {
+  test("the namespaces every cluster has are there once the server is ready", async () => {
+    await using api = await startServer();
+    const { body } = await api.get(NAMESPACES);
+    expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual(["default", "kube-node-lease", "kube-public", "kube-system"]);
+  });
+
+  test("a new one is active, labelled with its name, and kept by the kubernetes finalizer", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(NAMESPACES, namespace("team", { status: { phase: "Terminating" } }));
+    expect(body).toMatchObject({ metadata: { labels: { "kubernetes.io/metadata.name": "team" } }, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } });
+  });
+
+  test("its label and its finalizers cannot be changed through the main door", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    const { body } = await api.put(`${NAMESPACES}/team`, namespace("team", { spec: { finalizers: [] } }));
+    expect(body.metadata.labels).toEqual({ "kubernetes.io/metadata.name": "team" });
+    expect(body.spec.finalizers).toEqual(["kubernetes"]);
+  });
+
+  test("its name must be a DNS label", async () => {
+    await using api = await startServer();
+    expect((await api.create(NAMESPACES, namespace("not.a.label"))).status).toBe(422);
+  });
+
+  test("nothing is created in one that does not exist", async () => {
+    await using api = await startServer();
+    const answer = await api.create(`${NAMESPACES}/nowhere/configmaps`, configMap("a"));
+    expect(answer.status).toBe(404);
+    expect(answer.body).toMatchObject({ message: 'namespaces "nowhere" not found', details: { name: "nowhere", kind: "namespaces" } });
+  });
+
+  test("listing in one that does not exist shows an empty list, reading and deleting say that the object is not there", async () => {
+    await using api = await startServer();
+    expect((await api.get(`${NAMESPACES}/nowhere/configmaps`)).body.items).toEqual([]);
+    expect((await api.delete(`${NAMESPACES}/nowhere/configmaps/a`)).body.message).toBe('configmaps "a" not found');
+  });
+
+  test("deleting one marks it as terminating and answers with it", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    const { status, body } = await api.delete(`${NAMESPACES}/team`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ kind: "Namespace", metadata: { deletionTimestamp: "2030-01-01T00:00:00Z" }, spec: { finalizers: ["kubernetes"] }, status: { phase: "Terminating" } });
+    expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
+  });
+
+  test("nothing new is created in a terminating one", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    await api.delete(`${NAMESPACES}/team`);
+    const answer = await api.create(`${NAMESPACES}/team/configmaps`, configMap("late"));
+    expect(answer.status).toBe(403);
+    expect(answer.body).toMatchObject({
+      message: 'configmaps "late" is forbidden: unable to create new content in namespace team because it is being terminated',
+      details: { name: "late", kind: "configmaps", causes: [{ reason: "NamespaceTerminating", message: "namespace team is being terminated", field: "metadata.namespace" }] },
+    });
+  });
+
+  test("what is in a terminating one may still be changed and deleted", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    await api.create(`${NAMESPACES}/team/configmaps`, configMap("a"));
+    await api.delete(`${NAMESPACES}/team`);
+    expect((await api.mergePatch(`${NAMESPACES}/team/configmaps/a`, { data: { b: "2" } })).status).toBe(200);
+    expect((await api.delete(`${NAMESPACES}/team/configmaps/a`)).status).toBe(200);
+  });
+
+  test("finalizing a terminating one removes it, and watches see it go", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    const { body } = await api.delete(`${NAMESPACES}/team`);
+    const watch = await api.watch(`${NAMESPACES}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
+    const finalized = await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: { finalizers: [] } }));
+    expect(finalized.status).toBe(200);
+    expect(finalized.body.spec).toEqual({});
+    expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
+    expect(await watch.story()).toEqual(["DELETED team"]);
+  });
+
+  test("finalizing a live one only empties its finalizers", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    expect((await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: { finalizers: [] } }))).status).toBe(200);
+    expect((await api.get(`${NAMESPACES}/team`)).body.status.phase).toBe("Active");
+    expect((await api.delete(`${NAMESPACES}/team`)).status).toBe(200);
+    expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
+  });
+
+  test("a finalizer of its own keeps a finalized namespace until it is removed", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, { ...namespace("team"), metadata: { name: "team", finalizers: ["example.com/hold"] } });
+    await api.delete(`${NAMESPACES}/team`);
+    await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: {} }));
+    expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
+    await api.mergePatch(`${NAMESPACES}/team`, { metadata: { finalizers: null } });
+    expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
+  });
+
+  test.each(["default", "kube-system", "kube-public"])("%s may not be deleted", async (name) => {
+    await using api = await startServer();
+    const answer = await api.delete(`${NAMESPACES}/${name}`);
+    expect(answer.status).toBe(403);
+    expect(answer.body.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
+    expect((await api.create(CONFIG_MAPS, configMap("a"))).status).toBe(201);
+  });
+
+  test("the status door may not finish a namespace", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    await api.delete(`${NAMESPACES}/team`);
+    await api.mergePatch(`${NAMESPACES}/team/status`, { spec: { finalizers: [] } });
+    expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
+  });
+});

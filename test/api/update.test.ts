@@ -1,0 +1,263 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, deployment, PODS, pod, startServer, type Json } from "./start.ts";
+
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
+
+function lease(name: string, metadata: Json = {}): Json {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, ...metadata }, spec: { holderIdentity: "me" } };
+}
+
+describe("optimistic locking", () => {
+  test("an update that names the current resource version succeeds and gets a new one", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, configMap("x"));
+    const updated = await api.put(`${CONFIG_MAPS}/x`, { ...body, data: { a: "2" } });
+    expect(updated.status).toBe(200);
+    expect(updated.body.data).toEqual({ a: "2" });
+    expect(Number(updated.body.metadata.resourceVersion)).toBeGreaterThan(Number(body.metadata.resourceVersion));
+    expect(updated.body.metadata.uid).toBe(body.metadata.uid);
+  });
+
+  test("an update that names an older resource version is refused with 409", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, configMap("x"));
+    await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }));
+    const stale = await api.put(`${CONFIG_MAPS}/x`, { ...body, data: { a: "3" } });
+    expect(stale.status).toBe(409);
+    expect(stale.body).toMatchObject({
+      reason: "Conflict",
+      message: 'Operation cannot be fulfilled on configmaps "x": the object has been modified; please apply your changes to the latest version and try again',
+      details: { name: "x", kind: "configmaps" },
+    });
+  });
+
+  test("an update without a resource version overwrites", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).status).toBe(200);
+  });
+
+  test("some kinds demand a resource version on update", async () => {
+    await using api = await startServer();
+    await api.create(LEASES, lease("l"));
+    const answer = await api.put(`${LEASES}/l`, lease("l"));
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toBe('Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update');
+  });
+
+  test("a resource version that is no number is refused", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    const answer = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { resourceVersion: "abc" } }));
+    expect(answer.status).toBe(500);
+    expect(answer.body.message).toBe('strconv.ParseUint: parsing "abc": invalid syntax');
+  });
+
+  test("an update that names another uid is refused with 409", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    const uid = "11111111-2222-3333-4444-555555555555";
+    const answer = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { uid } }));
+    expect(answer.status).toBe(409);
+    expect(answer.body.reason).toBe("Conflict");
+    expect(answer.body.message).toContain(`Precondition failed: UID in precondition: ${uid}, UID in object meta: `);
+  });
+
+  test("of many updates with the same resource version exactly one wins", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, configMap("x"));
+    const attempts = Array.from({ length: 10 }, (_, index) => api.begin("PUT", `${CONFIG_MAPS}/x`, { ...body, data: { winner: String(index) } }));
+    const statuses = (await api.world.run(Promise.all(attempts))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(9);
+  });
+
+  test("patches without a resource version are applied again after a lost race, so none is lost", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    const headers = { "content-type": "application/merge-patch+json" };
+    const attempts = Array.from({ length: 20 }, (_, index) => api.begin("PATCH", `${CONFIG_MAPS}/x`, JSON.stringify({ data: { [`k${index}`]: "1" } }), { headers }));
+    const answers = await api.world.run(Promise.all(attempts));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(Object.keys((await api.get(`${CONFIG_MAPS}/x`)).body.data)).toHaveLength(21);
+  });
+});
+
+describe("updates", () => {
+  test("the name in the object must be the name in the path", async () => {
+    await using api = await startServer();
+    const answer = await api.put(`${CONFIG_MAPS}/y`, configMap("x"));
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("the name of the object (x) does not match the name on the URL (y)");
+  });
+
+  test("an object without a name cannot be put anywhere", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    const answer = await api.put(`${CONFIG_MAPS}/x`, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("the name of the object (x based on URL) was undeterminable: name must be provided");
+  });
+
+  test("the namespace in the object must be the namespace in the path", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { namespace: "other" } }))).status).toBe(400);
+  });
+
+  test("an absent object is 404", async () => {
+    await using api = await startServer();
+    expect((await api.put(`${CONFIG_MAPS}/nosuch`, configMap("nosuch"))).status).toBe(404);
+  });
+
+  test("an absent object of some kinds is created with 201", async () => {
+    await using api = await startServer();
+    const answer = await api.put(`${LEASES}/l`, lease("l"));
+    expect(answer.status).toBe(201);
+    expect(answer.body.metadata.uid).not.toBe("");
+    expect((await api.get(`${LEASES}/l`)).status).toBe(200);
+  });
+
+  test("an update that may create still needs a live namespace", async () => {
+    await using api = await startServer();
+    const answer = await api.put("/apis/coordination.k8s.io/v1/namespaces/nowhere/leases/l", lease("l"));
+    expect(answer.status).toBe(404);
+    expect(answer.body.message).toBe('namespaces "nowhere" not found');
+  });
+
+  test("an update that may create but names a version has lost the object it knew", async () => {
+    await using api = await startServer();
+    const answer = await api.put(`${LEASES}/l`, lease("l", { resourceVersion: "3" }));
+    expect([404, 409]).toContain(answer.status);
+    expect((await api.get(`${LEASES}/l`)).status).toBe(404);
+  });
+
+  test("an update that changes nothing keeps the resource version and nobody is told", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, configMap("x"));
+    const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
+    const same = await api.put(`${CONFIG_MAPS}/x`, body);
+    expect(same.body.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
+    expect(await watch.events()).toEqual([]);
+  });
+
+  test("creation time and uid cannot be changed", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, configMap("x"));
+    await api.world.advance(10_000);
+    const updated = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z" } }));
+    expect(updated.body.metadata.creationTimestamp).toBe(body.metadata.creationTimestamp);
+    expect(updated.body.metadata).not.toHaveProperty("deletionTimestamp");
+    expect(updated.body.metadata.uid).toBe(body.metadata.uid);
+  });
+});
+
+describe("generation", () => {
+  test("it starts at 1 and counts changes of the desired state only", async () => {
+    await using api = await startServer();
+    const created = await api.create(DEPLOYMENTS, { ...deployment("web"), metadata: { name: "web", generation: 7 } });
+    expect(created.body.metadata.generation).toBe(1);
+    expect((await api.mergePatch(`${DEPLOYMENTS}/web`, { metadata: { labels: { a: "b" } } })).body.metadata.generation).toBe(1);
+    expect((await api.mergePatch(`${DEPLOYMENTS}/web`, { spec: { replicas: 3 } })).body.metadata.generation).toBe(2);
+    expect((await api.mergePatch(`${DEPLOYMENTS}/web/status`, { status: { replicas: 3 } })).body.metadata.generation).toBe(2);
+    expect((await api.mergePatch(`${DEPLOYMENTS}/web`, { metadata: { generation: 99 } })).body.metadata.generation).toBe(2);
+  });
+
+  test("the first deletion of an object that stays counts too", async () => {
+    await using api = await startServer();
+    await api.create(DEPLOYMENTS, { ...deployment("web"), metadata: { name: "web", finalizers: ["example.com/hold"] } });
+    expect((await api.delete(`${DEPLOYMENTS}/web`)).body.metadata.generation).toBe(2);
+    expect((await api.delete(`${DEPLOYMENTS}/web`)).body.metadata.generation).toBe(2);
+  });
+
+  test("kinds without a desired state have none", async () => {
+    await using api = await startServer();
+    expect((await api.create(CONFIG_MAPS, configMap("x"))).body.metadata).not.toHaveProperty("generation");
+    expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).body.metadata).not.toHaveProperty("generation");
+  });
+
+  test("an update that sends the status along does not count it as desired state", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(PODS, pod("p"));
+    const updated = await api.put(`${PODS}/p`, { ...body, status: { phase: "Failed" } });
+    expect(updated.body.metadata.generation).toBe(1);
+  });
+});
+
+describe("the status door", () => {
+  test("the main door leaves the status alone", async () => {
+    await using api = await startServer();
+    await api.create(DEPLOYMENTS, deployment("web"));
+    await api.mergePatch(`${DEPLOYMENTS}/web/status`, { status: { replicas: 1 } });
+    const updated = await api.put(`${DEPLOYMENTS}/web`, { ...deployment("web", 2), status: { replicas: 9 } });
+    expect(updated.body.spec.replicas).toBe(2);
+    expect(updated.body.status).toEqual({ replicas: 1 });
+  });
+
+  test("the status door leaves the desired state alone and takes labels", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(DEPLOYMENTS, deployment("web"));
+    const updated = await api.put(`${DEPLOYMENTS}/web/status`, { ...body, metadata: { ...body.metadata, labels: { seen: "yes" } }, spec: { ...body.spec, replicas: 9 }, status: { replicas: 1 } });
+    expect(updated.status).toBe(200);
+    expect(updated.body.spec.replicas).toBe(1);
+    expect(updated.body.status.replicas).toBe(1);
+    expect(updated.body.metadata.labels).toEqual({ seen: "yes" });
+  });
+
+  test("the status door shows the whole object", async () => {
+    await using api = await startServer();
+    const { text } = await api.create(DEPLOYMENTS, deployment("web"));
+    expect((await api.get(`${DEPLOYMENTS}/web/status`)).text).toBe(text);
+  });
+
+  test("a kind without a status has no such door", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    expect((await api.get(`${CONFIG_MAPS}/x/status`)).status).toBe(404);
+  });
+
+  test("the status of an absent object is 404, also where an update may create", async () => {
+    await using api = await startServer();
+    const service = { apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } };
+    expect((await api.put("/api/v1/namespaces/default/services/s/status", service)).status).toBe(404);
+  });
+});
+
+describe("immutable data", () => {
+  test("data of an immutable config map cannot change, nor can it become mutable", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("im", { immutable: true }));
+    const data = await api.put(`${CONFIG_MAPS}/im`, configMap("im", { immutable: true, data: { a: "9" } }));
+    expect(data.status).toBe(422);
+    expect(data.body.message).toBe('ConfigMap "im" is invalid: data: Forbidden: field is immutable when `immutable` is set');
+    const mutable = await api.put(`${CONFIG_MAPS}/im`, configMap("im", { immutable: false }));
+    expect(mutable.status).toBe(422);
+    expect(mutable.body.message).toBe('ConfigMap "im" is invalid: immutable: Forbidden: field is immutable when `immutable` is set');
+  });
+
+  test("its labels can change, and it can be deleted", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("im", { immutable: true }));
+    expect((await api.mergePatch(`${CONFIG_MAPS}/im`, { metadata: { labels: { l: "1" } } })).status).toBe(200);
+    expect((await api.delete(`${CONFIG_MAPS}/im`)).status).toBe(200);
+  });
+
+  test("the same holds for secrets, also through stringData", async () => {
+    await using api = await startServer();
+    const secrets = "/api/v1/namespaces/default/secrets";
+    await api.create(secrets, { metadata: { name: "s" }, immutable: true, data: { p: "aGVsbG8=" } });
+    const answer = await api.put(`${secrets}/s`, { metadata: { name: "s" }, immutable: true, stringData: { p: "other" } });
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toContain("data: Forbidden: field is immutable when `immutable` is set");
+  });
+
+  test("the type of a secret never changes", async () => {
+    await using api = await startServer();
+    const secrets = "/api/v1/namespaces/default/secrets";
+    await api.create(secrets, { metadata: { name: "s" } });
+    const answer = await api.put(`${secrets}/s`, { metadata: { name: "s" }, type: "example.com/other" });
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toContain("field is immutable");
+  });
+});

@@ -1,0 +1,80 @@
+/** Small rules of the style guide that syntax alone can decide. */
+import {
+  isCatchClause,
+  isClassDeclaration,
+  isPropertyDeclaration,
+  SyntaxKind,
+  type ClassDeclaration,
+  type Node,
+} from "typescript/unstable/ast";
+import { violation, walk, type Source, type Violation } from "./sources.ts";
+
+export function checkErrorNames(sources: readonly Source[]): readonly Violation[] {
+  return collect(sources, (source, node) => {
+    if (!isClassDeclaration(node) || !has(node, SyntaxKind.ExportKeyword) || !extendsError(source, node)) return undefined;
+    const named = node.members.some(
+      (member) =>
+        isPropertyDeclaration(member) &&
+        member.name.getText(source.ast) === "name" &&
+        has(member, SyntaxKind.OverrideKeyword) &&
+        has(member, SyntaxKind.ReadonlyKeyword),
+    );
+    const name = node.name?.text ?? "";
+    return named ? undefined : `${name} extends Error: give it "override readonly name = "${name}""`;
+  });
+}
+
+/** A comment in place of a statement is accepted: it says why nothing is to be done. */
+export function checkEmptyCatches(sources: readonly Source[]): readonly Violation[] {
+  return collect(sources, (source, node) => {
+    if (!isCatchClause(node) || node.block.statements.length > 0) return undefined;
+    const explained = source.comments.some(({ start }) => start > node.block.getStart(source.ast) && start < node.block.getEnd());
+    return explained ? undefined : "swallows an error: handle it, or say in the block why it does not matter";
+  });
+}
+
+export function checkAny(sources: readonly Source[]): readonly Violation[] {
+  return collect(sources, (_source, node) =>
+    node.kind === SyntaxKind.AnyKeyword ? "says any: say unknown, and narrow it" : undefined,
+  );
+}
+
+const TAG = /(?<!@)\b(?:TODO|FIXME|XXX|HACK|NOTE)\b(?!\w)|@(?:TODO|todo|note|fixme)\b(?!\([^)]+\))|\bDIFFERS\b(?!:)/;
+
+export function checkTags(sources: readonly Source[]): readonly Violation[] {
+  return sources.flatMap((source) =>
+    source.comments.flatMap(({ start, text }) => {
+      const match = TAG.exec(text);
+      if (match === null) return [];
+      const message = `has the tag ${match[0]}: the four tags are @NOTE, @TODO(issue), DIFFERS: and As kubernetes`;
+      return [violation(source, start + match.index, message)];
+    }),
+  );
+}
+
+function collect(
+  sources: readonly Source[],
+  judge: (source: Source, node: Node) => string | undefined,
+): readonly Violation[] {
+  const violations: Violation[] = [];
+  for (const source of sources) {
+    walk(source.ast, (node) => {
+      const message = judge(source, node);
+      if (message !== undefined) violations.push(violation(source, node, message));
+    });
+  }
+  return violations;
+}
+
+function extendsError(source: Source, node: ClassDeclaration): boolean {
+  return (
+    node.heritageClauses?.some(
+      ({ token, types }) =>
+        token === SyntaxKind.ExtendsKeyword && types.some(({ expression }) => /Error$/.test(expression.getText(source.ast))),
+    ) === true
+  );
+}
+
+function has(node: Node, kind: SyntaxKind): boolean {
+  return "modifiers" in node && (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true;
+}

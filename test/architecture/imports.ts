@@ -1,0 +1,203 @@
+/** Checks on the graph of imports: direction, cycles, closed folders, barrels, default exports, dead files. */
+import {
+  isCallExpression,
+  isExportAssignment,
+  isExportDeclaration,
+  isExportSpecifier,
+  isIdentifier,
+  isImportDeclaration,
+  isImportTypeNode,
+  isLiteralTypeNode,
+  isNewExpression,
+  isStringLiteral,
+  SyntaxKind,
+  type Node,
+} from "typescript/unstable/ast";
+import { ENTRIES, MODULE_TABLE, PUBLIC_ENTRIES, type ModuleRule } from "./module-table.ts";
+import { isTestCode, violation, walk, type Source, type Violation } from "./sources.ts";
+
+export interface Import {
+  readonly from: Source;
+  readonly node: Node;
+  readonly specifier: string;
+  /** The imported file when the specifier is relative. */
+  readonly target: string | undefined;
+  /** Whether nothing of it is left at run time. */
+  readonly typeOnly: boolean;
+}
+
+export function importsOf(source: Source): readonly Import[] {
+  const imports: Import[] = [];
+  walk(source.ast, (node) => {
+    const found = specifierOf(node);
+    if (found === undefined) return;
+    const { specifier, typeOnly } = found;
+    const target = specifier.startsWith(".") ? resolvePath(source.path, specifier) : undefined;
+    imports.push({ from: source, node, specifier, target, typeOnly });
+  });
+  return imports;
+}
+
+export function checkAllowedImports(
+  sources: readonly Source[],
+  table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE,
+): readonly Violation[] {
+  const violations: Violation[] = [];
+  for (const source of sources) {
+    const module = moduleOf(source.path);
+    if (module === undefined || isTestCode(source.path)) continue;
+    const rule = table[module];
+    if (rule === undefined) {
+      violations.push(violation(source, 0, `is in src/${module}/, which has no row in test/architecture/module-table.ts: add one`));
+      continue;
+    }
+    for (const edge of importsOf(source)) {
+      const message = refusal(edge, module, rule);
+      if (message !== undefined) violations.push(violation(source, edge.node, message));
+    }
+  }
+  return violations;
+}
+
+function refusal(edge: Import, module: string, rule: ModuleRule): string | undefined {
+  const { target, typeOnly, specifier } = edge;
+  if (target === undefined) return undefined;
+  if (!target.startsWith("src/")) return `imports "${specifier}" from outside src/: shipped code stands alone`;
+  if (isTestCode(target)) return `imports test code "${specifier}": move what is shared out of it`;
+  const other = moduleOf(target);
+  if (other === module) return undefined;
+  if (other === undefined) return `imports the public entry "${specifier}": import the file that declares it`;
+  const allowed = [...rule.imports, ...(typeOnly ? (rule.types ?? []) : [])];
+  if (allowed.includes(other) || allowed.some((entry) => target === `src/${entry}`)) return undefined;
+  const kind = typeOnly ? "the types of" : "";
+  return `${module}/ may not import ${kind} ${other}/ ("${specifier}"): declare the function type you need and let server/ pass it in`.replace("  ", " ");
+}
+
+export function checkInternalFolders(sources: readonly Source[]): readonly Violation[] {
+  return sources.flatMap((source) =>
+    isTestCode(source.path)
+      ? []
+      : importsOf(source)
+          .filter(({ target }) => target?.includes("/internal/") === true && moduleOf(target) !== moduleOf(source.path))
+          .map(({ node, specifier }) =>
+            violation(source, node, `imports "${specifier}": an internal/ folder is closed to other modules`),
+          ),
+  );
+}
+
+export function checkImportCycles(sources: readonly Source[]): readonly Violation[] {
+  const edges = new Map(
+    sources.map((source) => [source.path, importsOf(source).filter((edge) => !edge.typeOnly && edge.target !== undefined)]),
+  );
+  const violations: Violation[] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (path: string): void => {
+    if (done.has(path)) return;
+    trail.push(path);
+    for (const { from, node, target } of edges.get(path) ?? []) {
+      const start = trail.indexOf(target as string);
+      if (start === -1) visit(target as string);
+      else {
+        const cycle = [...trail.slice(start), target].join(" → ");
+        violations.push(violation(from, node, `closes an import cycle, ${cycle}: turn one import into a parameter or a type`));
+      }
+    }
+    trail.pop();
+    done.add(path);
+  };
+  for (const path of edges.keys()) visit(path);
+  return violations;
+}
+
+/** Files kept alive by nothing. What only tests reach is listed by `onlyReachedByTests`. */
+export function checkDeadFiles(sources: readonly Source[]): readonly Violation[] {
+  const alive = new Set([...reachable(sources, ENTRIES), ...reachable(sources, rootsOutsideSrc(sources))]);
+  return sources
+    .filter(({ path }) => path.startsWith("src/") && !alive.has(path))
+    .map((source) => violation(source, 0, "is reached from no entry and no test: delete it or use it"));
+}
+
+export function onlyReachedByTests(sources: readonly Source[]): readonly string[] {
+  const shipped = reachable(sources, ENTRIES);
+  const others = reachable(sources, rootsOutsideSrc(sources));
+  return [...others].filter((path) => path.startsWith("src/") && !isTestCode(path) && !shipped.has(path)).sort();
+}
+
+function rootsOutsideSrc(sources: readonly Source[]): readonly string[] {
+  return sources.map(({ path }) => path).filter((path) => !path.startsWith("src/") || path.endsWith(".test.ts"));
+}
+
+function reachable(sources: readonly Source[], roots: readonly string[]): ReadonlySet<string> {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const seen = new Set<string>();
+  const waiting = [...roots];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const source = byPath.get(path);
+    if (source === undefined || seen.has(path)) continue;
+    seen.add(path);
+    for (const { target } of importsOf(source)) if (target !== undefined) waiting.push(target);
+  }
+  return seen;
+}
+
+/** Configuration files are the exception: their tools read the default export. */
+export function checkDefaultExports(sources: readonly Source[]): readonly Violation[] {
+  const violations: Violation[] = [];
+  for (const source of sources) {
+    if (source.path.endsWith(".config.ts")) continue;
+    walk(source.ast, (node) => {
+      const renamed = isExportSpecifier(node) && node.name.getText(source.ast) === "default";
+      const isDefault = node.kind === SyntaxKind.DefaultKeyword && node.parent.kind !== SyntaxKind.DefaultClause;
+      if (isExportAssignment(node) || renamed || isDefault) {
+        violations.push(violation(source, node, "exports a default: export it by name"));
+      }
+    });
+  }
+  return violations;
+}
+
+export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
+  return sources
+    .filter(({ path, ast }) => {
+      const reexports = ast.statements.filter((node) => isExportDeclaration(node));
+      const imports = ast.statements.filter((node) => isImportDeclaration(node));
+      return reexports.length > 0 && reexports.length + imports.length === ast.statements.length && !PUBLIC_ENTRIES.includes(path);
+    })
+    .map((source) => violation(source, 0, "only re-exports: delete it and import the files themselves"));
+}
+
+/** Top-level module of a source file: undefined outside src/ and for files directly in it. */
+export function moduleOf(path: string): string | undefined {
+  const parts = path.split("/");
+  return parts[0] === "src" && parts.length > 2 ? parts[1] : undefined;
+}
+
+function specifierOf(node: Node): { readonly specifier: string; readonly typeOnly: boolean } | undefined {
+  if (isImportDeclaration(node) && isStringLiteral(node.moduleSpecifier)) {
+    const typeOnly = node.importClause?.phaseModifier === SyntaxKind.TypeKeyword;
+    return { specifier: node.moduleSpecifier.text, typeOnly };
+  }
+  if (isExportDeclaration(node) && node.moduleSpecifier !== undefined && isStringLiteral(node.moduleSpecifier)) {
+    return { specifier: node.moduleSpecifier.text, typeOnly: node.isTypeOnly };
+  }
+  if (isImportTypeNode(node) && isLiteralTypeNode(node.argument) && isStringLiteral(node.argument.literal)) {
+    return { specifier: node.argument.literal.text, typeOnly: true };
+  }
+  // `import("./x.ts")`, and `new URL("./x.ts", import.meta.url)`, which is how workers are named.
+  const dynamic = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword;
+  const url = isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === "URL";
+  if (!dynamic && !url) return undefined;
+  const first = node.arguments?.[0];
+  if (first === undefined || !isStringLiteral(first) || !/^\..*\.tsx?$/.test(first.text)) return undefined;
+  return { specifier: first.text, typeOnly: false };
+}
+
+function resolvePath(from: string, specifier: string): string {
+  const parts = from.split("/").slice(0, -1);
+  for (const part of specifier.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}

@@ -1,0 +1,48 @@
+/**
+ * Which module of src/ may import which, lowest layer first. What is not listed is forbidden; if two modules
+ * need each other, the consumer declares a function type and server/ passes it in.
+ */
+export interface ModuleRule {
+  /** Modules, or single files of a module such as `http/message.ts`. */
+  readonly imports: readonly string[];
+  /** May be named in `import type` in addition. */
+  readonly types?: readonly string[];
+}
+
+const LAYERS = {
+  base: { imports: [] },
+  meta: { imports: ["base"] },
+  object: { imports: ["base", "meta"] },
+  catalogue: { imports: ["base", "meta", "object"] },
+  storage: { imports: ["base", "meta"] },
+  registry: { imports: ["base", "meta", "object", "storage"] },
+  http: { imports: ["base", "meta"] },
+  // A watch hands on the entries of the watch cache and says how fresh a read must be.
+  endpoints: { imports: ["base", "meta", "object", "registry", "http"], types: ["storage"] },
+  auth: { imports: ["base", "meta", "http"] },
+  audit: { imports: ["base", "meta", "http"] },
+  discovery: { imports: ["base", "meta", "catalogue", "http"] },
+  // Runs in browsers, so it knows the message types of http/ and nothing that serves them.
+  client: { imports: ["base", "meta", "http/message.ts"] },
+  peers: { imports: ["base", "meta", "http", "client", "discovery"] },
+  storageversion: { imports: ["base", "meta", "http", "client"] },
+  controllers: { imports: ["base", "meta", "client"] },
+  crd: { imports: ["base", "meta", "object", "registry", "discovery", "client"] },
+  aggregation: { imports: ["base", "meta", "http", "client", "discovery"] },
+} as const satisfies Record<string, ModuleRule>;
+
+const BELOW_SERVER = Object.keys(LAYERS);
+
+export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
+  ...LAYERS,
+  server: { imports: BELOW_SERVER },
+  simulator: { imports: [...BELOW_SERVER, "server"] },
+  testkit: { imports: ["base", "meta", "server", "client", "simulator"] },
+  cli: { imports: ["base", "meta", "server", "client", "simulator"] },
+};
+
+/** The public entries, which are also the only files that may do nothing but re-export. */
+export const PUBLIC_ENTRIES: readonly string[] = ["src/index.ts", "src/client/index.ts", "src/testkit/index.ts"];
+
+/** Where the shipped program starts: all other source files are reached from these, or are dead. */
+export const ENTRIES: readonly string[] = [...PUBLIC_ENTRIES, "src/cli/main.ts", "src/storage/kv-sqlite/worker.ts"];
