@@ -1,15 +1,93 @@
+/**
+ * The rules of the code base that no compiler and no linter knows. Each failure names a file, a line and what
+ * to do; test/architecture/ holds the rules, and its own test shows that each of them can fail.
+ */
 import { expect, test } from "vitest";
-import * as im from "./architecture/imports.ts";
-import * as de from "./architecture/determinism.ts";
-import * as co from "./architecture/conventions.ts";
-import * as si from "./architecture/sizes.ts";
-import * as doc from "./architecture/documents.ts";
+import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./architecture/conventions.ts";
+import { checkBannedGlobals, checkModuleState } from "./architecture/determinism.ts";
+import { checkBudgets, checkHeadings, checkPrivateText } from "./architecture/documents.ts";
+import {
+  checkAllowedImports,
+  checkBarrels,
+  checkDeadFiles,
+  checkDefaultExports,
+  checkImportCycles,
+  checkInternalFolders,
+} from "./architecture/imports.ts";
+import knownOffenders from "./architecture/known-offenders.json" with { type: "json" };
+import { checkSizes } from "./architecture/sizes.ts";
 import { parseSources, readProject, report } from "./architecture/sources.ts";
+
 const files = readProject();
 const sources = parseSources(files);
-test("x", () => {
-  for (const c of [im.checkAllowedImports, im.checkBarrels, im.checkDeadFiles, im.checkDefaultExports, im.checkImportCycles, im.checkInternalFolders,de.checkBannedGlobals,de.checkModuleState,co.checkErrorNames,co.checkEmptyCatches,co.checkAny,co.checkTags]) console.log(c.name, report(c(sources)));
-  for (const c of [doc.checkHeadings,doc.checkBudgets,doc.checkPrivateText]) console.log(c.name, report(c(files)));
-  console.log(si.currentOffenders(sources));
-  console.log(im.onlyReachedByTests(sources));
+
+test("the checks see the whole project", () => {
+  const paths = new Set(files.map(({ path }) => path));
+  for (const path of ["package.json", "package-lock.json", "src/base/clock.ts", "test/architecture.test.ts"]) {
+    expect(paths).toContain(path);
+  }
+});
+
+test("a module imports only from the modules its row of the table names", () => {
+  expect(report(checkAllowedImports(sources))).toEqual([]);
+});
+
+test("files do not import each other in a circle", () => {
+  expect(report(checkImportCycles(sources))).toEqual([]);
+});
+
+test("an internal/ folder is imported by its own module only", () => {
+  expect(report(checkInternalFolders(sources))).toEqual([]);
+});
+
+test("everything is exported by name", () => {
+  expect(report(checkDefaultExports(sources))).toEqual([]);
+});
+
+test("no file only re-exports, except the public entries", () => {
+  expect(report(checkBarrels(sources))).toEqual([]);
+});
+
+test("every source file is reached from an entry or a test", () => {
+  expect(report(checkDeadFiles(sources))).toEqual([]);
+});
+
+test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {
+  expect(report(checkBannedGlobals(sources))).toEqual([]);
+});
+
+test("no module keeps state", () => {
+  expect(report(checkModuleState(sources))).toEqual([]);
+});
+
+test("files, functions, parameters, interfaces and tests stay within their sizes", () => {
+  expect(report(checkSizes(sources, knownOffenders))).toEqual([]);
+});
+
+test("an exported error class names itself", () => {
+  expect(report(checkErrorNames(sources))).toEqual([]);
+});
+
+test("no catch block is empty", () => {
+  expect(report(checkEmptyCatches(sources))).toEqual([]);
+});
+
+test("nothing is typed any", () => {
+  expect(report(checkAny(sources))).toEqual([]);
+});
+
+test("comments use the four tags only", () => {
+  expect(report(checkTags(sources))).toEqual([]);
+});
+
+test("a document has one heading of the first level", () => {
+  expect(report(checkHeadings(files))).toEqual([]);
+});
+
+test("documents stay within their budgets", () => {
+  expect(report(checkBudgets(files))).toEqual([]);
+});
+
+test("no file names a private path, a neighbouring folder or a package registry", () => {
+  expect(report(checkPrivateText(files))).toEqual([]);
 });

@@ -53,7 +53,14 @@ export function ensureTokenFile(directory: string): { readonly text: string; rea
   const file = join(directory, "tokens.csv");
   if (!existsSync(file)) writePrivate(file, `${randomBytes(24).toString("base64url")},admin,admin,"system:masters"\n`);
   const text = readFileSync(file, "utf8");
-  return { text, token: text.split(",", 1)[0]!.trim() };
+  return { text, token: firstToken(text) };
+}
+
+/** The first user's token, for a kubeconfig; empty when the file names nobody. */
+export function firstToken(text: string): string {
+  const line = text.split(/\r?\n/).find((candidate) => candidate.trim() !== "" && !candidate.startsWith("#")) ?? "";
+  const [, quoted, bare = ""] = /^\s*(?:"((?:[^"]|"")*)"|([^",]*))/.exec(line) ?? [];
+  return quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"');
 }
 
 export interface KubeconfigOptions {

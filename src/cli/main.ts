@@ -13,6 +13,8 @@ async function main(argv: readonly string[]): Promise<void> {
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "evenkeel: ")) })
     .exitOverride()
     .addCommand(exitOverridden(serveCommand()));
+  // Whoever reads the output may leave early (`| head`); the server goes on.
+  process.stdout.on("error", () => {});
   try {
     await program.parseAsync([...argv]);
   } catch (thrown) {

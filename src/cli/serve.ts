@@ -7,7 +7,7 @@ import { OptionError, resolveOptions, type ServerConfig, type StorageConfig } fr
 import { createNodeEnv, type LogLevel } from "../server/env-node.ts";
 import { startListening, type ListeningServer } from "../server/listening-server.ts";
 import { StorageError } from "../storage/kv.ts";
-import { ensureDirectory, ensureTokenFile, servingCredentials, writeKubeconfig, type Credentials } from "./data-directory.ts";
+import { ensureDirectory, ensureTokenFile, firstToken, servingCredentials, writeKubeconfig, type Credentials } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { address, count, duration, list, port } from "./flags.ts";
 
@@ -68,6 +68,10 @@ export function serveCommand(): Command {
 
 async function serve(flags: ServeFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
+  // A command line that is wrong leaves no trace on the disk.
+  configOf(flags, { directory, tokenFile: "" });
+  // Objects include Secrets: whatever this process writes is for its user only.
+  process.umask(0o077);
   asUsable(() => ensureDirectory(directory), `the data directory ${directory} cannot be used`);
   const tokens = flags.tokenAuthFile === undefined ? ensureTokenFile(directory) : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
   const config = configOf(flags, { directory, tokenFile: tokens.text });
@@ -76,7 +80,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   const running = await startOrExplain(() => startListening(env, config, { host: flags.bindAddress, port: flags.securePort, cert: credentials.cert, key: credentials.key }), flags);
   stopOnSignals(running);
   const url = `https://${flags.bindAddress.includes(":") ? `[${flags.bindAddress}]` : flags.bindAddress}:${running.port}`;
-  const token = tokens.token ?? tokens.text.split(",", 1)[0]!.trim();
+  const token = tokens.token ?? firstToken(tokens.text);
   const kubeconfig = writeKubeconfig(directory, { server: url, ca: credentials.ca, token });
   announce({ url, kubeconfig, config, directory });
   await running.server.ready;
@@ -136,6 +140,7 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
     if (code === "EADDRINUSE") throw new CommandFailure(`port ${flags.securePort} on ${flags.bindAddress} is already taken: choose another with --secure-port`, 1);
     if (code === "EACCES") throw new CommandFailure(`port ${flags.securePort} on ${flags.bindAddress} may not be used by this user: choose another with --secure-port`, 1);
     if (code === "EADDRNOTAVAIL") throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
+    if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
     throw thrown;
   }
 }

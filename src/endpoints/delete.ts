@@ -10,7 +10,7 @@ import type { ServedResource } from "../registry/resource.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import { ACCEPTED_BODIES, contentType, parseJsonBody, readBody } from "./decode-body.ts";
 import { listChunks } from "./list.ts";
-import { dryRunErrors, invalidOptions, listOptions, selectorOptions } from "./options.ts";
+import { dryRunErrors, integer, invalidOptions, listOptions, selectorOptions } from "./options.ts";
 import { writtenResponse } from "./written.ts";
 
 export async function deleteEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
@@ -52,9 +52,9 @@ async function deleteOptions(request: WithInfo): Promise<DeleteOptions> {
   const bytes = await readBody(request);
   const body = bytes.length === 0 ? optionsFromQuery(request) : optionsFromBody(request, bytes);
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
-  const policy = body["propagationPolicy"];
+  const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];
-  if (policy !== undefined && body["orphanDependents"] !== undefined) {
+  if (policy !== undefined && (body["orphanDependents"] ?? undefined) !== undefined) {
     errors.push({ field: "propagationPolicy", reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set` });
   }
   if (policy !== undefined && !isPropagationPolicy(policy)) {
@@ -87,13 +87,30 @@ function optionsFromBody(request: WithInfo, bytes: Buffer): JsonObject {
   const body = parseJsonBody(bytes, problem);
   if (!isJsonObject(body)) throw problem("json: cannot unmarshal into Go value of type v1.DeleteOptions");
   if (body["kind"] !== undefined && body["kind"] !== "DeleteOptions") throw badRequest(`decoded object cannot be converted to DeleteOptions`);
+  refuseMistyped(body);
   return body;
+}
+
+/** A precondition that cannot be read must not become a deletion without one. */
+function refuseMistyped(body: JsonObject): void {
+  const { uid, resourceVersion } = objectAt(body, "preconditions");
+  const fields: [string, unknown, (value: unknown) => boolean][] = [
+    ["gracePeriodSeconds", body["gracePeriodSeconds"], Number.isSafeInteger],
+    ["orphanDependents", body["orphanDependents"], (value) => typeof value === "boolean"],
+    ["propagationPolicy", body["propagationPolicy"], (value) => typeof value === "string"],
+    ["dryRun", body["dryRun"], (value) => Array.isArray(value) && value.every((item) => typeof item === "string")],
+    ["preconditions", body["preconditions"], isJsonObject],
+    ["preconditions.uid", uid, (value) => typeof value === "string"],
+    ["preconditions.resourceVersion", resourceVersion, (value) => typeof value === "string"],
+  ];
+  const wrong = fields.find(([, value, isRight]) => value !== undefined && value !== null && !isRight(value));
+  if (wrong !== undefined) throw badRequest(`DeleteOptions cannot be read: the field ${wrong[0]} has a value of the wrong type`);
 }
 
 function optionsFromQuery({ query }: WithInfo): JsonObject {
   const options: JsonObject = {};
-  const grace = query.get("gracePeriodSeconds");
-  if (grace !== undefined && /^-?[0-9]+$/.test(grace)) options["gracePeriodSeconds"] = Number(grace);
+  const grace = integer(query.get("gracePeriodSeconds"));
+  if (grace !== undefined) options["gracePeriodSeconds"] = grace;
   const orphan = query.get("orphanDependents");
   if (orphan !== undefined) options["orphanDependents"] = orphan.toLowerCase() !== "false" && orphan !== "0";
   const policy = query.get("propagationPolicy");

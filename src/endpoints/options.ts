@@ -113,7 +113,8 @@ export function listOptions(query: Query): ListOptions {
   };
 }
 
-function integer(text: string | undefined): number | undefined {
+/** Undefined when absent or empty; anything else must be a number. */
+export function integer(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
   const malformed = parseIntError(text);
   if (malformed !== undefined) throw badRequest(malformed);

@@ -29,7 +29,8 @@ export async function list(context: RegistryContext, served: ServedResource, req
   const selection = select(served, request);
   const page = await readState(context, selection, request);
   const matching = selection.matches === undefined ? page.entries : page.entries.filter(selection.matches);
-  const isCut = request.limit > 0 && matching.length > request.limit;
+  const total = selection.matches === undefined ? page.count : matching.length;
+  const isCut = request.limit > 0 && total > request.limit;
   const entries = isCut ? matching.slice(0, request.limit) : matching;
   for (const entry of entries) refuseCorrupt(entry);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
@@ -39,21 +40,26 @@ export async function list(context: RegistryContext, served: ServedResource, req
     entries,
     revision: page.revision,
     continueToken: encodeContinueToken({ revision: page.revision, start }),
-    remainingItemCount: selection.matches === undefined ? matching.length - entries.length : undefined,
+    remainingItemCount: selection.matches === undefined ? total - entries.length : undefined,
   };
 }
 
 function readState(context: RegistryContext, selection: Selection, request: ListRequest): Promise<ListPage> {
   const { state } = request;
-  if (state.kind === "exact") return readExact(context, selection, state.revision);
-  if (state.kind === "continue") return readContinued(context, selection, state.token);
+  if (state.kind === "exact") return readExact(context, selection, { revision: state.revision, limit: storeLimit(selection, request) });
+  if (state.kind === "continue") return readContinued(context, selection, { token: state.token, limit: storeLimit(selection, request) });
   return context.store.list(selection.range, state);
 }
 
+/** Through a selector a page may need any number of keys; without one, no more than it shows. */
+function storeLimit(selection: Selection, request: ListRequest): number | undefined {
+  return selection.matches === undefined && request.limit > 0 ? request.limit : undefined;
+}
+
 /** As kubernetes: a list at a revision of the future is not worth retrying, so it says nothing of when. */
-async function readExact(context: RegistryContext, selection: Selection, revision: number): Promise<ListPage> {
+async function readExact(context: RegistryContext, selection: Selection, at: { revision: number; limit: number | undefined }): Promise<ListPage> {
   try {
-    return await context.store.listAt(selection.range, revision);
+    return await context.store.listAt(selection.range, at.revision, at.limit);
   } catch (thrown) {
     if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") throw thrown;
     const causes = [{ reason: "ResourceVersionTooLarge" as const, message: "Too large resource version" }];
@@ -61,12 +67,12 @@ async function readExact(context: RegistryContext, selection: Selection, revisio
   }
 }
 
-async function readContinued(context: RegistryContext, selection: Selection, text: string): Promise<ListPage> {
-  const token = decodeContinueToken(text);
+async function readContinued(context: RegistryContext, selection: Selection, at: { token: string; limit: number | undefined }): Promise<ListPage> {
+  const token = decodeContinueToken(at.token);
   const range = { start: selection.range.start + token.start, end: selection.range.end };
   if (token.revision < 0) return context.store.list(range, { kind: "newest" });
   try {
-    return await context.store.listAt(range, token.revision);
+    return await context.store.listAt(range, token.revision, at.limit);
   } catch (thrown) {
     if (!(thrown instanceof StorageError) || thrown.code !== "revision-compacted") throw thrown;
     throw expired(EXPIRED_TOKEN, encodeContinueToken({ revision: -1, start: token.start }));

@@ -31,8 +31,6 @@ export async function update(context: RegistryContext, served: ServedResource, r
   if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   let isCreated = false;
   const { stored } = served;
-  // A PUT brings the whole object: one in the wrong place is wrong whether or not there is anything to replace.
-  if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   const written = await guaranteedUpdate(context, served, {
     key: objectKey(stored, request.namespace, request.name),
     dryRun: request.dryRun,

@@ -5,6 +5,7 @@ import { catalogueGateNames } from "../catalogue/feature-gates.ts";
 import { parseTokenFile } from "../auth/authenticators/token-file.ts";
 import type { User } from "../auth/user.ts";
 import { parseBoolean } from "../http/boolean.ts";
+import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
 
 export interface EtcdTls {
   readonly ca?: Buffer;
@@ -81,7 +82,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     strictRelease: options.strictRelease ?? false,
     runtimeConfig: options.runtimeConfig === undefined ? EMPTY_RUNTIME_CONFIG : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? [])),
     featureGates: featureGates(options.featureGates ?? [], release),
-    storage: options.storage,
+    storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the lifetime of events"),
@@ -92,6 +93,11 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     sendRetryAfterIfNotInitialized: options.sendRetryAfterIfNotInitialized ?? false,
     shutdownDelayMs: options.shutdownDelayMs ?? 0,
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
+}
+
+function storage(config: StorageConfig): StorageConfig {
+  if (config.kind === "etcd") asOption(() => parseEndpoints(config.endpoints));
+  return config;
 }
 
 function storageRoot(prefix: string): string {

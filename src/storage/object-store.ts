@@ -20,6 +20,8 @@ export type WriteResult =
 
 export interface ListPage {
   readonly entries: readonly Entry[];
+  /** Entries in the range, whether or not they are all in `entries`. */
+  readonly count: number;
   /** The list's resourceVersion. */
   readonly revision: number;
 }
@@ -29,8 +31,8 @@ export interface ObjectStore {
   get(key: string, freshness: Freshness): Promise<Entry | undefined>;
   /** All entries of [start, end). */
   list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
-  /** All entries of [start, end) as they were at a revision. */
-  listAt(range: KeyRange, revision: number): Promise<ListPage>;
+  /** The first entries of [start, end) as they were at a revision; without a limit all of them. */
+  listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   create(key: string, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
   replace(current: Entry, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
   remove(current: Entry): Promise<{ readonly committed: true; readonly revision: number } | { readonly committed: false; readonly current: Entry | undefined }>;
@@ -50,15 +52,15 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       return items[0] === undefined ? undefined : createEntry(items[0]);
     },
     async list(range, freshness) {
-      if (await reach(cache, freshness)) return { entries: cache.range(range.start, range.end), revision: cache.revision };
-      const { items, revision } = await kv.range(range);
-      return { entries: items.map(createEntry), revision };
+      if (await reach(cache, freshness)) return cachedPage(cache, range, cache.revision);
+      const { items, count, revision } = await kv.range(range);
+      return { entries: items.map(createEntry), count, revision };
     },
-    async listAt(range, revision) {
+    async listAt(range, revision, limit) {
       if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS))) throw futureRevision(cache, revision);
-      if (cache.isUnchangedSince(range.start, revision)) return { entries: cache.range(range.start, range.end), revision };
-      const { items } = await kv.range({ ...range, revision });
-      return { entries: items.map(createEntry), revision };
+      if (cache.isUnchangedSince(range.start, revision)) return cachedPage(cache, range, revision);
+      const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
+      return { entries: items.map(createEntry), count, revision };
     },
     async create(key, value, lease) {
       const result = await kv.commit({ kind: "put", key, value, expectedRevision: 0, ...(lease === undefined ? {} : { lease }) });
@@ -74,6 +76,11 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       return result.committed ? result : { committed: false, current: toEntry(result.current) };
     },
   };
+}
+
+function cachedPage(cache: WatchCache, range: KeyRange, revision: number): ListPage {
+  const entries = cache.range(range.start, range.end);
+  return { entries, count: entries.length, revision };
 }
 
 /** True when the cache is as fresh as asked for; false when the store must be read instead. */

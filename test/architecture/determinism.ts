@@ -213,9 +213,10 @@ function moduleState(source: Source): readonly State[] {
     if (isVariableStatement(statement)) return variableState(source, statement);
     if (!isClassDeclaration(statement)) return [];
     return statement.members
-      .filter((member) => isPropertyDeclaration(member) && hasModifier(member, SyntaxKind.StaticKeyword) && !hasModifier(member, SyntaxKind.ReadonlyKeyword))
+      .filter((member) => isPropertyDeclaration(member))
+      .filter((member) => hasModifier(member, SyntaxKind.StaticKeyword) && !hasModifier(member, SyntaxKind.ReadonlyKeyword))
       .map((node) => {
-        const name = node.name?.getText(source.ast) ?? "";
+        const name = node.name.getText(source.ast);
         return { node, name, message: `static "${name}" is state of the module: keep it in an object that somebody owns` };
       });
   });

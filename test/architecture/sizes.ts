@@ -17,7 +17,7 @@ import {
   isPropertyAccessExpression,
   isPropertySignatureDeclaration,
   isSetAccessorDeclaration,
-  isStringLiteralLike,
+  isStringLiteral,
   SyntaxKind,
   type Node,
 } from "typescript/unstable/ast";
@@ -158,5 +158,5 @@ function testTitle(source: Source, node: Node): string | undefined {
   const [title, ...rest] = node.arguments;
   const hasBody = rest.some((argument) => isArrowFunction(argument) || isFunctionExpression(argument));
   if (title === undefined || !hasBody) return undefined;
-  return isStringLiteralLike(title) ? JSON.stringify(title.text) : title.getText(source.ast);
+  return isStringLiteral(title) ? JSON.stringify(title.text) : title.getText(source.ast);
 }

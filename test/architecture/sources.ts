@@ -71,7 +71,8 @@ export function parseSources(files: readonly TextFile[]): readonly Source[] {
   virtual[`${root}/package.json`] = '{ "type": "module" }';
   const api = new API({ cwd: root, fs: createVirtualFileSystem(virtual) });
   try {
-    const project = api.updateSnapshot({ openProjects: [`${root}/tsconfig.json`] }).getProjects()[0];
+    using snapshot = api.updateSnapshot({ openProjects: [`${root}/tsconfig.json`] });
+    const project = snapshot.getProjects()[0];
     return typescript.map(({ path, text }) => {
       const ast = project?.program.getSourceFile(`${root}/${path}`);
       if (ast === undefined) throw new Error(`the parser did not return ${path}`);

@@ -151,6 +151,8 @@ export class WatchCache {
   }
 
   #follow(): Promise<void> {
+    // Stopped while it was loading: the signal does not tell a second time.
+    if (this.#stopped.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const stop = (): void => resolve();
       this.#stopped.signal.addEventListener("abort", stop, { once: true });

@@ -1,0 +1,130 @@
+/**
+ * A keep-alive HTTP/1.1 client that does as little as possible: one request at a time per connection,
+ * answers with content-length only, bodies counted and thrown away unless somebody asked for them.
+ */
+import { connect, type TLSSocket } from "node:tls";
+import { requestBytes } from "./request-bytes.ts";
+import type { FetchResult, RequestShape } from "./protocol.ts";
+
+export interface Answered {
+  readonly status: number;
+  readonly bytes: number;
+}
+
+/** One request at a time; several may be made of the same pool. */
+export interface Requester {
+  send(request: RequestShape, number: number): Promise<Answered>;
+  fetch(request: RequestShape, number: number): Promise<FetchResult>;
+  close(): void;
+}
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+
+class Http1Connection implements Requester {
+  readonly #socket: TLSSocket;
+  readonly #token: string;
+  #head: Buffer = Buffer.alloc(0);
+  #status = 0;
+  #headText = "";
+  /** Of the body; negative while the head is being read. */
+  #missing = -1;
+  #bytes = 0;
+  #kept: Buffer[] | undefined;
+  #settle: { resolve: (answered: Answered) => void; reject: (error: Error) => void } | undefined;
+
+  constructor(socket: TLSSocket, token: string) {
+    this.#socket = socket;
+    this.#token = token;
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("error", (error) => this.#fail(error));
+    socket.on("close", () => this.#fail(new Error("the server closed the connection")));
+  }
+
+  send(request: RequestShape, number: number): Promise<Answered> {
+    this.#kept = undefined;
+    return this.#exchange(request, number);
+  }
+
+  async fetch(request: RequestShape, number: number): Promise<FetchResult> {
+    const kept: Buffer[] = [];
+    this.#kept = kept;
+    const { status } = await this.#exchange(request, number);
+    const body = Buffer.concat(kept).toString("latin1");
+    if (status !== request.expectStatus) throw new Error(`${request.method} ${request.path} was answered ${status}: ${body.slice(0, 500)}`);
+    return { headers: headersOf(this.#headText), body };
+  }
+
+  close(): void {
+    this.#settle = undefined;
+    this.#socket.destroy();
+  }
+
+  #exchange(request: RequestShape, number: number): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#missing = -1;
+      this.#bytes = 0;
+      this.#socket.write(requestBytes(request, number, this.#token));
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    let body = chunk;
+    if (this.#missing < 0) {
+      const head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+      const end = head.indexOf(HEAD_END);
+      if (end < 0) {
+        this.#head = head;
+        return;
+      }
+      this.#head = Buffer.alloc(0);
+      this.#readHead(head.latin1Slice(0, end));
+      body = head.subarray(end + HEAD_END.length);
+    }
+    this.#missing -= body.length;
+    this.#kept?.push(body);
+    if (this.#missing > 0) return;
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.resolve({ status: this.#status, bytes: this.#bytes });
+  }
+
+  #readHead(text: string): void {
+    this.#headText = text;
+    this.#status = Number(text.slice(9, 12));
+    const length = /\r\ncontent-length: *([0-9]+)/i.exec(text);
+    if (length === null) return this.#fail(new Error("an answer has no content-length"));
+    this.#missing = Number(length[1]);
+  }
+
+  #fail(error: Error): void {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.reject(error);
+  }
+}
+
+function headersOf(head: string): [string, string][] {
+  return head.split("\r\n").slice(1).map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+}
+
+export async function openHttp1(port: number, token: string): Promise<Requester> {
+  return new Http1Connection(await openSocket(port), token);
+}
+
+export function openSocket(port: number): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    // Whose certificate it is does not matter here; both sides have the same kind.
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
+    socket.setNoDelay(true);
+    socket.once("error", reject);
+    socket.once("secureConnect", () => {
+      socket.off("error", reject);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,16 @@
+/** Requests as HTTP/1.1 text. */
+import { NUMBER_MARK } from "../objects.ts";
+import type { RequestShape } from "./protocol.ts";
+
+export function requestBytes(request: RequestShape, number: number, token: string): string {
+  const path = numbered(request.path, number);
+  const head = `${request.method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\naccept: application/json\r\nuser-agent: evenkeel-bench\r\n`;
+  if (request.body === undefined) return `${head}\r\n`;
+  const body = numbered(request.body, number);
+  return `${head}content-type: ${request.contentType ?? "application/json"}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** The number has as many digits as the mark, so that all requests are of one size. */
+export function numbered(text: string, number: number): string {
+  return text.includes(NUMBER_MARK) ? text.replaceAll(NUMBER_MARK, String(number).padStart(NUMBER_MARK.length, "0")) : text;
+}

@@ -1,0 +1,99 @@
+/** Many watches, one connection each. Events are counted by their last two bytes; only one watcher keeps text. */
+import type { TLSSocket } from "node:tls";
+import { openSocket } from "./http1.ts";
+import { requestBytes } from "./request-bytes.ts";
+
+const EVENT_END = Buffer.from("}\n");
+const HEAD_END = "\r\n\r\n";
+/** Handshakes at the same time while connecting. */
+const CONNECTING_MAX = 50;
+
+export interface WatchTarget {
+  readonly port: number;
+  readonly token: string;
+  readonly path: string;
+  readonly count: number;
+}
+
+export class Watchers {
+  readonly #sockets: TLSSocket[] = [];
+  #awaited = 0;
+  #onAll: ((outcome: Error | undefined) => void) | undefined;
+  #bytes = 0;
+  #lastText = "";
+
+  static async open(target: WatchTarget): Promise<Watchers> {
+    const watchers = new Watchers();
+    for (let opened = 0; opened < target.count; opened += CONNECTING_MAX) {
+      const batch = Math.min(CONNECTING_MAX, target.count - opened);
+      await Promise.all(Array.from({ length: batch }, () => watchers.#add(target)));
+    }
+    return watchers;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The line of the last event, out of its chunk. */
+  get lastEvent(): string {
+    return /\{.*\}\n/.exec(this.#lastText)?.[0] ?? "";
+  }
+
+  /** Resolves when every watcher has had one more event. */
+  nextEvent(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#awaited = this.#sockets.length;
+      this.#lastText = "";
+      this.#onAll = (error) => (error === undefined ? resolve() : reject(error));
+    });
+  }
+
+  close(): void {
+    this.#onAll = undefined;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async #add(target: WatchTarget): Promise<void> {
+    const socket = await openSocket(target.port);
+    const isFirst = this.#sockets.length === 0;
+    this.#sockets.push(socket);
+    await this.#begin(socket, target);
+    let endedInBrace = false;
+    socket.on("data", (chunk: Buffer) => {
+      this.#bytes += chunk.length;
+      if (isFirst) this.#lastText += chunk.latin1Slice();
+      let found = endedInBrace && chunk[0] === EVENT_END[1] ? 1 : 0;
+      for (let at = chunk.indexOf(EVENT_END); at >= 0; at = chunk.indexOf(EVENT_END, at + 2)) found++;
+      endedInBrace = chunk.at(-1) === EVENT_END[0];
+      if (found > 0) this.#count(found);
+    });
+    const failed = (error?: Error): void => this.#onAll?.(error ?? new Error("the server ended a watch"));
+    socket.on("error", failed);
+    socket.on("close", () => failed());
+  }
+
+  #begin(socket: TLSSocket, { path, token }: WatchTarget): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let head = "";
+      const read = (chunk: Buffer): void => {
+        head += chunk.latin1Slice();
+        if (!head.includes(HEAD_END)) return;
+        socket.off("data", read);
+        if (head.startsWith("HTTP/1.1 200")) resolve();
+        else reject(new Error(`a watch was answered ${head.slice(0, 200)}`));
+      };
+      socket.on("data", read);
+      socket.once("error", reject);
+      socket.write(requestBytes({ method: "GET", path, expectStatus: 200 }, 0, token));
+    });
+  }
+
+  #count(found: number): void {
+    this.#awaited -= found;
+    if (this.#awaited > 0) return;
+    const onAll = this.#onAll;
+    this.#onAll = undefined;
+    onAll?.(undefined);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The floor: what Node itself needs to answer the same bytes over TLS. Nothing is looked up, parsed or
+ * decided. Answers come over IPC before the measurements; `/emit` writes the event to all who watch.
+ */
+import { createSecureServer } from "node:http2";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+
+export interface FloorAnswer {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  /** Latin-1, one character per byte. */
+  readonly body: string;
+}
+
+export type FloorMessage =
+  | { readonly kind: "start"; readonly cert: string; readonly key: string; readonly port: number }
+  | { readonly kind: "answer"; readonly path: string; readonly answer: FloorAnswer }
+  | { readonly kind: "event"; readonly event: string };
+
+export interface FloorPorts {
+  readonly http1: number;
+  readonly http2: number;
+}
+
+interface Prepared {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+const KEEP_ALIVE_MS = 600_000;
+const READY: Prepared = { status: 200, headers: { "content-type": "text/plain" }, body: Buffer.from("ok") };
+const answers = new Map<string, Prepared>([
+  ["readyz", READY],
+  ["emit", READY],
+]);
+const watching = new Set<ServerResponse>();
+let event: Buffer = Buffer.alloc(0);
+
+function onRequest(request: IncomingMessage, response: ServerResponse): void {
+  const name = request.url!.split("/", 2)[1]!;
+  if (name === "watch") {
+    response.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" });
+    response.flushHeaders();
+    watching.add(response);
+    response.on("close", () => watching.delete(response));
+    return;
+  }
+  if (request.method === "GET") return answer(name, response);
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    Buffer.concat(chunks);
+    if (name === "emit") for (const watcher of watching) watcher.write(event);
+    answer(name, response);
+  });
+}
+
+function answer(name: string, response: ServerResponse): void {
+  const { status, headers, body } = answers.get(name)!;
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+function start({ cert, key, port }: Extract<FloorMessage, { kind: "start" }>): void {
+  const http1 = createServer({ cert, key, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS }, onRequest);
+  const http2 = createSecureServer({ cert, key });
+  http2.on("stream", (stream, requestHeaders) => {
+    const { status, headers, body } = answers.get(requestHeaders[":path"]!.split("/", 2)[1]!)!;
+    stream.respond({ ":status": status, ...headers });
+    stream.end(body);
+  });
+  http2.listen(0, "127.0.0.1", () => {
+    http1.listen(port, "127.0.0.1", () => {
+      process.send!({ http1: (http1.address() as AddressInfo).port, http2: (http2.address() as AddressInfo).port } satisfies FloorPorts);
+    });
+  });
+}
+
+process.on("message", (message: FloorMessage) => {
+  if (message.kind === "start") return start(message);
+  if (message.kind === "event") event = Buffer.from(message.event, "latin1");
+  else {
+    const { status, headers, body } = message.answer;
+    answers.set(message.path, { status, headers: Object.fromEntries(headers), body: Buffer.from(body, "latin1") });
+  }
+  process.send!("done");
+});
+process.on("disconnect", () => process.exit(0));

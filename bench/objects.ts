@@ -1,0 +1,53 @@
+/** The object everything is measured with: a pod of 3 KB as clients write it. */
+
+/** Stands for the number of the object in paths and bodies; the client puts it in. */
+export const NUMBER_MARK = "@@@@@@@@";
+export const LIST_NAMESPACE = "bench-list";
+export const WRITE_NAMESPACE = "bench-writes";
+export const LIST_COUNT = 5_000;
+
+/** Brings the stored object close to 3,000 bytes. */
+const ANNOTATION_BYTES = 900;
+
+export function podText(namespace: string): string {
+  const container = (name: string): object => ({
+    name,
+    image: `registry.example/team/${name}:v1.42.0`,
+    command: ["/bin/serve", "--listen=:8080", "--log-format=json"],
+    env: [
+      { name: "REGION", value: "eu-central-1" },
+      { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } },
+    ],
+    ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
+    resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "500m", memory: "256Mi" } },
+    livenessProbe: { httpGet: { path: "/healthz", port: 8080, scheme: "HTTP" }, periodSeconds: 10, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3 },
+    volumeMounts: [{ name: "config", mountPath: "/etc/config", readOnly: true }],
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    imagePullPolicy: "IfNotPresent",
+  });
+  return JSON.stringify({
+    kind: "Pod",
+    apiVersion: "v1",
+    metadata: {
+      name: `pod-${NUMBER_MARK}`,
+      namespace,
+      labels: { app: "bench", tier: "backend", "app.kubernetes.io/part-of": "evenkeel" },
+      annotations: { "bench.example/sequence": NUMBER_MARK, "bench.example/payload": "x".repeat(ANNOTATION_BYTES) },
+    },
+    spec: {
+      volumes: [{ name: "config", configMap: { name: "settings", defaultMode: 420 } }],
+      containers: [container("web"), container("sidecar")],
+      restartPolicy: "Always",
+      terminationGracePeriodSeconds: 30,
+      dnsPolicy: "ClusterFirst",
+      securityContext: {},
+      schedulerName: "default-scheduler",
+    },
+  });
+}
+
+/** A merge patch that changes the pod without changing its size. */
+export function touchText(): string {
+  return JSON.stringify({ metadata: { annotations: { "bench.example/sequence": NUMBER_MARK } } });
+}

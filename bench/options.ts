@@ -1,0 +1,76 @@
+/** The command line of the benchmark. */
+import { parseArgs } from "node:util";
+
+export const ROW_NAMES = ["start", "get", "list", "create", "watch", "memory"] as const;
+export type RowName = (typeof ROW_NAMES)[number];
+
+export interface BenchOptions {
+  readonly only: ReadonlySet<RowName>;
+  readonly rounds: number;
+  /** How much work a round is, relative to the full one. */
+  readonly scale: number;
+  readonly compareWith: string | undefined;
+  readonly stores: ReadonlySet<"embedded" | "etcd">;
+}
+
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export const HELP = `npm run bench -- [flags]
+
+Starts the built server as a user would and measures what requests cost it, next to a plain Node TLS server
+that answers the same bytes (the floor). Rounds of both alternate; the figures are medians.
+
+  --only LIST      some of: ${ROW_NAMES.join(", ")}
+  --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed)
+  --rounds N       rounds per row (default 5)
+  --quick          3 short rounds: a first impression, not a measurement
+  --compare FILE   compare with this result instead of the newest in bench-results/
+  --help
+`;
+
+const ROUNDS_MAX = 1_000;
+
+/** Undefined when only help was asked for. */
+export function parseOptions(argv: readonly string[]): BenchOptions | undefined {
+  const { values } = parse(argv);
+  if (values.help === true) return undefined;
+  const quick = values.quick === true;
+  const rounds = values.rounds === undefined ? (quick ? 3 : 5) : Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX) throw new UsageError(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`);
+  return {
+    only: new Set(listed(values.only, ROW_NAMES, "--only")),
+    stores: new Set(listed(values.stores, ["embedded", "etcd"] as const, "--stores")),
+    rounds,
+    scale: quick ? 0.2 : 1,
+    compareWith: values.compare,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        only: { type: "string" },
+        stores: { type: "string" },
+        rounds: { type: "string" },
+        quick: { type: "boolean" },
+        compare: { type: "string" },
+        help: { type: "boolean" },
+      },
+    });
+  } catch (thrown) {
+    throw new UsageError(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+function listed<Name extends string>(text: string | undefined, known: readonly Name[], flag: string): readonly Name[] {
+  if (text === undefined) return known;
+  return text.split(",").map((part) => {
+    const name = known.find((candidate) => candidate === part.trim());
+    if (name === undefined) throw new UsageError(`${flag} knows ${known.join(", ")}, not ${JSON.stringify(part)}`);
+    return name;
+  });
+}

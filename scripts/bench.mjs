@@ -1,0 +1,7 @@
+// npm run bench: install, build, and measure the server. Arguments go to the benchmark; see --help.
+import { join } from "node:path";
+import { buildIfNeeded, install, node, root, run } from "./prepare.mjs";
+
+install();
+buildIfNeeded();
+process.exit(run(node, [join(root, "bench", "main.ts"), ...process.argv.slice(2)]));

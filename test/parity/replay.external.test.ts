@@ -1,0 +1,88 @@
+/**
+ * Replays recorded conversations with a real kube-apiserver where they are present beside the repository, and
+ * holds the differences to the list in known-differences.json: a new one fails, and so does one that is gone.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const RECORDINGS = join(ROOT, "../shared/fidelity");
+const AREAS = ["meta/", "crud/", "list/", "watch/"];
+const REPLAY_MS = 120_000;
+
+interface KnownDifference {
+  readonly reason: string;
+  /** "case#step", steps counted from 1. */
+  readonly steps: readonly string[];
+}
+
+const known = JSON.parse(readFileSync(join(import.meta.dirname, "known-differences.json"), "utf8")) as KnownDifference[];
+const directories: string[] = [];
+
+afterAll(() => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+async function differencesOf(flags: readonly string[]): Promise<string[]> {
+  const directory = mkdtempSync(join(tmpdir(), "evenkeel-parity-"));
+  directories.push(directory);
+  writeFileSync(join(directory, "tokens"), 'parity-token,admin,1,"system:masters"\n');
+  const base = ["serve", "--release", "1.36", "--strict-release", "--secure-port", "0", "--data-dir", join(directory, "data")];
+  const server = spawn(join(ROOT, "bin/evenkeel"), [...base, "--token-auth-file", join(directory, "tokens"), ...flags]);
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      let output = "";
+      server.stdout.on("data", (chunk: Buffer) => {
+        output += chunk.toString();
+        if (/^Ready/m.test(output)) resolve(/https:\/\/\S+/.exec(output)![0]);
+      });
+      server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${output}`)));
+    });
+    return AREAS.flatMap((area) => replay(url, area));
+  } finally {
+    server.removeAllListeners("exit");
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGTERM");
+    await ended;
+  }
+}
+
+function replay(url: string, area: string): string[] {
+  const args = [join(RECORDINGS, "replay.mjs"), "--server", url, "--token", "parity-token", "--only", area, "--verbose"];
+  const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: REPLAY_MS });
+  const differing: string[] = [];
+  let name = "";
+  for (const line of stdout.split("\n")) {
+    const start = /^differs: (\S+)/.exec(line);
+    const step = /^ {2}step (\d+) /.exec(line);
+    if (start !== null) name = start[1]!;
+    else if (step !== null) differing.push(`${name}#${step[1]!}`);
+  }
+  expect(stdout).toMatch(/^all steps \d+\/\d+/m);
+  return differing;
+}
+
+const hasRecordings = existsSync(RECORDINGS);
+if (!hasRecordings) console.log("The recorded conversations are not beside this repository: parity was not checked.");
+
+describe.skipIf(!hasRecordings)("conversations with kube-apiserver 1.36.4 differ only where we know it", () => {
+  const expected = known.flatMap(({ steps }) => steps).sort();
+
+  test("on the embedded store", { timeout: REPLAY_MS }, async () => {
+    expect((await differencesOf([])).sort()).toEqual(expected);
+  });
+
+  test("on etcd", { timeout: REPLAY_MS }, async ({ skip }) => {
+    const etcd = await startEtcd();
+    if (etcd === undefined) return skip("there is no etcd: install Debian's etcd-server to run this");
+    try {
+      expect((await differencesOf(["--etcd-servers", etcd.endpoint])).sort()).toEqual(expected);
+    } finally {
+      await etcd.stop();
+    }
+  });
+});

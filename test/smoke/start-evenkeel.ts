@@ -1,0 +1,183 @@
+/** The built command as a process of its own, reached over real TLS. Whatever is started here is ended by its pid. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Agent } from "node:https";
+import { ask, type Answer, type Target } from "./client.ts";
+import { ensureBuilt, EVENKEEL, ROOT } from "./built.ts";
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process and everything it has said. */
+export interface Command extends AsyncDisposable {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  readonly exited: Promise<Exit>;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves when standard output has matched; rejects when the process ends before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+export interface Evenkeel extends Target, AsyncDisposable {
+  readonly command: Command;
+  readonly pid: number;
+  readonly dataDir: string;
+  readonly kubeconfig: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** SIGTERM; resolves when the process has ended. */
+  stop(): Promise<Exit>;
+  /** SIGKILL, however the server is. */
+  kill9(): Promise<Exit>;
+}
+
+export interface StartOptions {
+  /** Kept when given; otherwise made, and removed with the server. */
+  readonly dataDir?: string;
+  readonly flags?: readonly string[];
+}
+
+export const TOKEN = "smoke-test-token";
+
+export async function startEvenkeel(options: StartOptions = {}): Promise<Evenkeel> {
+  const dataDir = options.dataDir ?? temporaryDirectory();
+  const tokenFile = join(dataDir, "given-tokens.csv");
+  writeFileSync(tokenFile, `${TOKEN},smoke,smoke,"system:masters"\n`, { mode: 0o600 });
+  const command = run("serve", "--secure-port", "0", "--data-dir", dataDir, "--token-auth-file", tokenFile, ...(options.flags ?? []));
+  const removeData = (): void => (options.dataDir === undefined ? rmSync(dataDir, { recursive: true, force: true }) : undefined);
+  try {
+    const [, url] = await command.printed(/ at (https:\/\/\S+)/);
+    await command.printed(/^Ready\.$/m);
+    return running({ command, dataDir, url: url!, removeData });
+  } catch (thrown) {
+    await command[Symbol.asyncDispose]();
+    removeData();
+    throw thrown;
+  }
+}
+
+function running(made: { command: Command; dataDir: string; url: string; removeData: () => void }): Evenkeel {
+  const { command, dataDir, url, removeData } = made;
+  const target: Target = {
+    url,
+    port: Number(new URL(url).port),
+    ca: readFileSync(join(dataDir, "ca.crt"), "utf8"),
+    token: TOKEN,
+    agent: new Agent({ keepAlive: true, maxSockets: 64 }),
+  };
+  const end = async (signal: NodeJS.Signals): Promise<Exit> => {
+    command.child.kill(signal);
+    const exit = await command.exited;
+    target.agent.destroy();
+    return exit;
+  };
+  return {
+    ...target,
+    command,
+    pid: command.pid,
+    dataDir,
+    kubeconfig: join(dataDir, "kubeconfig"),
+    get stdout() {
+      return command.stdout;
+    },
+    get stderr() {
+      return command.stderr;
+    },
+    request: (method, path, body, headers) => ask(target, { method, path, body, ...(headers === undefined ? {} : { headers }) }),
+    stop: () => end("SIGTERM"),
+    kill9: () => end("SIGKILL"),
+    async [Symbol.asyncDispose]() {
+      target.agent.destroy();
+      await command[Symbol.asyncDispose]();
+      removeData();
+    },
+  };
+}
+
+/** Runs the command; disposing of it kills it when it still runs. */
+export function run(...commandLine: string[]): Command {
+  ensureBuilt();
+  const child = spawn(EVENKEEL, commandLine, { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
+  return follow(child);
+}
+
+/** As `run`, for any program. */
+export function runProgram(program: string, commandLine: readonly string[], env: NodeJS.ProcessEnv = process.env): Command {
+  return follow(spawn(program, commandLine, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+function follow(child: ChildProcess): Command {
+  endWithThisProcess(child);
+  const said = { stdout: "", stderr: "" };
+  const waiting = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]!.setEncoding("utf8").on("data", (text: string) => {
+      said[name] += text;
+      for (const wake of waiting) wake();
+    });
+  }
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once("error", reject);
+    // Unlike "exit", "close" comes after the last byte of output.
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  exited.catch(() => {});
+  return {
+    pid: child.pid!,
+    child,
+    exited,
+    get stdout() {
+      return said.stdout;
+    },
+    get stderr() {
+      return said.stderr;
+    },
+    printed: (pattern) =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          const match = pattern.exec(said.stdout);
+          if (match === null) return;
+          waiting.delete(check);
+          resolve(match);
+        };
+        waiting.add(check);
+        exited.then(
+          ({ code, signal }) => reject(new Error(`ended (${code ?? signal}) before it printed ${pattern}: ${said.stdout}${said.stderr}`)),
+          reject,
+        );
+        check();
+      }),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/**
+ * A test that hangs ends with its whole process being killed, where no handler of ours runs. The pipe
+ * to this guard closes all the same.
+ */
+function endWithThisProcess(child: ChildProcess): void {
+  const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+  guard.unref();
+  (guard.stdin as unknown as { unref(): void }).unref();
+  // Without its process the guard must go, lest it end another process that got the same id.
+  child.once("exit", () => guard.kill("SIGKILL"));
+}
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), "evenkeel-smoke-"));
+}
+
+/** A directory that is gone when the block ends. */
+export function disposableDirectory(): { readonly path: string } & Disposable {
+  const path = temporaryDirectory();
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
