@@ -61,6 +61,15 @@ export class MetricsRegistry {
     });
   }
 
+  /** A gauge with labels, all of its series read when somebody asks. */
+  gaugesOf(options: FamilyOptions, read: () => Iterable<{ readonly labelValues: readonly string[]; readonly value: number }>): void {
+    const labels = options.labels ?? [];
+    const render = (lines: string[]): void => {
+      for (const { labelValues, value } of read()) lines.push(`${options.name}${braces(labelText(labels, labelValues))} ${formatNumber(value)}`);
+    };
+    this.#families.push({ ...options, type: "gauge", render });
+  }
+
   render(): string {
     const lines: string[] = [];
     for (const family of [...this.#families].sort((left, right) => (left.name < right.name ? -1 : 1))) {

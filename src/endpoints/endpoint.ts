@@ -10,6 +10,8 @@ export interface ResourceEndpoint {
   readonly verbs: ReadonlySet<string>;
   /** By name: the verbs each allows. */
   readonly subresources: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What users of an API on its way out are warned with on every request. */
+  readonly deprecation: string | undefined;
   /** Undefined for what is answered, not stored: reviews, bindings. */
   readonly served: ServedResource | undefined;
 }

@@ -9,6 +9,7 @@ import { methodNotAllowed, notAcceptable, notFound, StatusError, unknownResource
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { createEndpoint } from "./create.ts";
+import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
 import type { ResourceEndpoint } from "./endpoint.ts";
 import { getEndpoint } from "./get.ts";
@@ -26,10 +27,16 @@ export function resourceHandler(dependencies: WatchDependencies, resolve: Resolv
     if (endpoint === undefined) throw unknownResource();
     refuseMisdirected(endpoint, request);
     if (!acceptsJson(headerValue(request.headers, "accept"))) throw notAcceptable(OFFERED);
-    const { served } = endpoint;
-    if (served === undefined || !isStoredDoor(request.info.subresource)) return notStored(endpoint, request);
-    return translated(() => serve(dependencies, served, request));
+    const { served, deprecation } = endpoint;
+    const isStored = served !== undefined && isStoredDoor(request.info.subresource);
+    const response = isStored ? await translated(() => serve(dependencies, served, request)) : notStored(endpoint, request);
+    return deprecation === undefined ? response : withWarning(response, deprecation);
   };
+}
+
+function withWarning(response: ApiResponse, warning: string): ApiResponse {
+  const lines = [response.headers["warning"] ?? [], warningHeaders([warning])["warning"] ?? []].flat();
+  return { ...response, headers: { ...response.headers, warning: lines } };
 }
 
 /** The paths, methods and verbs that do not exist. */

@@ -63,8 +63,23 @@ function toEndpoint(resource: CatalogueResource, version: CatalogueVersion, from
     namespaced: resource.namespaced,
     verbs: new Set(version.verbs),
     subresources: new Map(version.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
+    deprecation: deprecationOf(resource, version, from.options.catalogue.release.minor),
     served: from.stored === undefined ? undefined : toServed(from.options.catalogue, version, from.stored),
   };
+}
+
+/** As kubernetes words it: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
+function deprecationOf({ group }: CatalogueResource, { version, kind, lifecycle }: CatalogueVersion, minor: string): string | undefined {
+  const deprecated = lifecycle?.deprecated;
+  if (deprecated === undefined || minorOf(deprecated) > Number(minor)) return undefined;
+  const removed = lifecycle?.removed === undefined ? "" : `, unavailable in v${lifecycle.removed}+`;
+  const { replacement } = lifecycle ?? {};
+  const instead = replacement === undefined ? "" : `; use ${formatGroupVersion(replacement)} ${replacement.kind}`;
+  return `${formatGroupVersion({ group, version })} ${kind} is deprecated in v${deprecated}+${removed}${instead}`;
+}
+
+function minorOf(release: string): number {
+  return Number(release.split(".")[1]);
 }
 
 function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: StoredResource): ServedResource {

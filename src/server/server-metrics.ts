@@ -24,7 +24,10 @@ export interface ServerMetricsSources {
 }
 
 export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerMetricsSources): void {
-  const { env, cache, openWatches, release } = sources;
+  const { env, cache, table, openWatches, release } = sources;
+  metrics.gaugesOf({ name: "apiserver_resource_objects", help: "Objects stored, by resource.", labels: ["group", "resource"] }, () =>
+    table.stored.map(({ group, resource, keyPrefix }) => ({ labelValues: [group, resource], value: cache.count(keyPrefix) })),
+  );
   const build = metrics.gauge({ name: "kubernetes_build_info", help: "The release this server is.", labels: ["major", "minor", "git_version"] });
   build.with(release.major, release.minor, release.gitVersion).set(1);
   metrics.gaugeOf({ name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." }, () => cache.revision);

@@ -60,9 +60,9 @@ export class WatchCache {
     return this.#revision;
   }
 
-  /** Number of cached objects under a prefix that is a whole partition. */
+  /** Number of objects under a prefix. */
   count(prefix: string): number {
-    return this.#partitions.get(this.#partitionOf(prefix))?.entries.size ?? 0;
+    return this.#partitions.get(this.#partitionOf(prefix))?.entries.count(prefix, prefixEnd(prefix)) ?? 0;
   }
 
   /** Loads and follows until stopped. Resolves once stopped; retries everything else for ever. */

@@ -36,6 +36,11 @@ export class SortedEntries {
     return this.#sorted.slice(this.#indexOf(start), this.#indexOf(end));
   }
 
+  /** Number of entries in [start, end). */
+  count(start: string, end: string): number {
+    return this.#indexOf(end) - this.#indexOf(start);
+  }
+
   /** Index of the first entry whose key is not before the given one. */
   #indexOf(key: string): number {
     const last = this.#sorted.at(-1);

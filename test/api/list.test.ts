@@ -1,0 +1,361 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, header, names, PODS, pod, startServer, type Json, type TestServer } from "./start.ts";
+
+async function withFive(api: TestServer): Promise<void> {
+  for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {
+    await api.create(CONFIG_MAPS, configMap(name, { metadata: { labels: { odd: String(index % 2), n: name } } }));
+  }
+}
+
+describe("lists", () => {
+  test("a list has its own kind and resource version, and items without kind and apiVersion", async () => {
+    await using api = await startServer();
+    const { body: created } = await api.create(CONFIG_MAPS, configMap("a"));
+    const { body } = await api.get(CONFIG_MAPS);
+    const { kind: _kind, apiVersion: _apiVersion, ...item } = created;
+    expect(body).toEqual({ kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: created.metadata.resourceVersion }, items: [item] });
+  });
+
+  test("all namespaces are listed in the order of namespace and name", async () => {
+    await using api = await startServer();
+    for (const namespace of ["kube-system", "default"]) {
+      for (const name of ["b", "a"]) await api.create(`/api/v1/namespaces/${namespace}/configmaps`, configMap(name));
+    }
+    const { body } = await api.get("/api/v1/configmaps");
+    expect(body.items.map(({ metadata }: Json) => `${metadata.namespace}/${metadata.name}`)).toEqual(["default/a", "default/b", "kube-system/a", "kube-system/b"]);
+  });
+
+  test("a namespace whose name begins like another's is not mistaken for it", async () => {
+    await using api = await startServer();
+    for (const namespace of ["team", "team-a"]) {
+      await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
+      await api.create(`/api/v1/namespaces/${namespace}/configmaps`, configMap(`in-${namespace}`));
+    }
+    expect(names(await api.get("/api/v1/namespaces/team/configmaps"))).toEqual(["in-team"]);
+  });
+
+  test("a list shows every write acknowledged before it, also one of another server", async () => {
+    await using api = await startServer();
+    await using other = await startServer({ world: api.world });
+    await other.create(CONFIG_MAPS, configMap("elsewhere"));
+    expect(names(await api.get(CONFIG_MAPS))).toEqual(["elsewhere"]);
+    expect((await api.get(`${CONFIG_MAPS}/elsewhere`)).status).toBe(200);
+  });
+});
+
+describe("paging", () => {
+  test("pages follow each other at one resource version, and say how much is left", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const first = await api.get(`${CONFIG_MAPS}?limit=2`);
+    expect(names(first)).toEqual(["a", "b"]);
+    expect(first.body.metadata).toMatchObject({ remainingItemCount: 3, continue: expect.any(String) });
+    const second = await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`);
+    expect(names(second)).toEqual(["c", "d"]);
+    expect(second.body.metadata.remainingItemCount).toBe(1);
+    const third = await api.get(`${CONFIG_MAPS}?limit=2&continue=${second.body.metadata.continue}`);
+    expect(names(third)).toEqual(["e"]);
+    expect(third.body.metadata).toEqual({ resourceVersion: first.body.metadata.resourceVersion });
+    expect(second.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
+  });
+
+  test("a page that holds exactly the rest is the last one", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    expect((await api.get(`${CONFIG_MAPS}?limit=5`)).body.metadata).not.toHaveProperty("continue");
+  });
+
+  test("later pages show what was there at the first, whatever has happened since", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const first = await api.get(`${CONFIG_MAPS}?limit=2`);
+    await api.delete(`${CONFIG_MAPS}/c`);
+    await api.mergePatch(`${CONFIG_MAPS}/d`, { data: { a: "changed" } });
+    await api.create(CONFIG_MAPS, configMap("dd"));
+    const rest = await api.get(`${CONFIG_MAPS}?continue=${first.body.metadata.continue}`);
+    expect(names(rest)).toEqual(["c", "d", "e"]);
+    expect(rest.body.items[1].data).toEqual({ a: "1" });
+  });
+
+  test("pages run on through all namespaces", async () => {
+    await using api = await startServer();
+    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("z"));
+    await withFive(api);
+    const seen: string[] = [];
+    for (let token = ""; ; ) {
+      const page = await api.get(`/api/v1/configmaps?limit=1&continue=${token}`);
+      seen.push(...names(page));
+      token = page.body.metadata.continue ?? "";
+      if (token === "") break;
+    }
+    expect(seen).toEqual(["a", "b", "c", "d", "e", "z"]);
+  });
+
+  test("with a selector a page is full as long as there are matches, and does not count the rest", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const first = await api.get(`${CONFIG_MAPS}?limit=2&labelSelector=odd%3D0`);
+    expect(names(first)).toEqual(["a", "c"]);
+    expect(first.body.metadata.continue).toBeDefined();
+    expect(first.body.metadata).not.toHaveProperty("remainingItemCount");
+    const second = await api.get(`${CONFIG_MAPS}?limit=2&labelSelector=odd%3D0&continue=${first.body.metadata.continue}`);
+    expect(names(second)).toEqual(["e"]);
+    expect(second.body.metadata).not.toHaveProperty("continue");
+  });
+
+  test("when the history is gone the token is expired, and the answer has one for the rest as it is now", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const first = await api.get(`${CONFIG_MAPS}?limit=2`);
+    await api.delete(`${CONFIG_MAPS}/c`);
+    await api.kv.compact(await api.kv.currentRevision());
+    const expired = await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`);
+    expect(expired.status).toBe(410);
+    expect(expired.body).toMatchObject({ reason: "Expired", metadata: { continue: expect.any(String) } });
+    const rest = await api.get(`${CONFIG_MAPS}?continue=${expired.body.metadata.continue}`);
+    expect(names(rest)).toEqual(["d", "e"]);
+    expect(rest.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
+  });
+
+  test("history is kept for five minutes and forgotten within a quarter of an hour", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const first = await api.get(`${CONFIG_MAPS}?limit=2`);
+    await api.delete(`${CONFIG_MAPS}/c`);
+    await api.world.advance(4.9 * 60_000);
+    expect((await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`)).status).toBe(200);
+    await api.world.advance(10 * 60_000);
+    expect((await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`)).status).toBe(410);
+  });
+
+  test("an inconsistent token goes on over several pages", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const first = await api.get(`${CONFIG_MAPS}?limit=1`);
+    await api.delete(`${CONFIG_MAPS}/e`);
+    await api.kv.compact(await api.kv.currentRevision());
+    const expired = await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`);
+    const second = await api.get(`${CONFIG_MAPS}?limit=2&continue=${expired.body.metadata.continue}`);
+    expect(names(second)).toEqual(["b", "c"]);
+    expect(names(await api.get(`${CONFIG_MAPS}?limit=2&continue=${second.body.metadata.continue}`))).toEqual(["d"]);
+  });
+
+  const token = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  test.each([
+    ["garbage", "garbage"],
+    ["another version", token({ v: "v9", rv: 1, start: "a" })],
+    ["no revision", token({ v: "meta.k8s.io/v1", rv: 0, start: "a" })],
+    ["no start", token({ v: "meta.k8s.io/v1", rv: 1, start: "" })],
+    ["a start outside the collection", token({ v: "meta.k8s.io/v1", rv: 1, start: "../kube-system/a" })],
+    ["an absolute start", token({ v: "meta.k8s.io/v1", rv: 1, start: "/registry/secrets/" })],
+    ["something that is not an object", token([1])],
+  ])("a token with %s is refused with 400", async (_what, text) => {
+    await using api = await startServer();
+    const answer = await api.get(`${CONFIG_MAPS}?continue=${text}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toMatch(/^invalid continue token: continue key is not valid: /);
+  });
+
+  test("a token of the future is told to wait for, as any future version", async () => {
+    await using api = await startServer();
+    const answer = await api.get(`${CONFIG_MAPS}?continue=${token({ v: "meta.k8s.io/v1", rv: 99999999, start: "a" })}`);
+    expect(answer.status).toBe(504);
+  });
+
+  test("continue and resourceVersion together are refused, unless it is 0", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    const { body } = await api.get(`${CONFIG_MAPS}?limit=2`);
+    const both = await api.get(`${CONFIG_MAPS}?continue=${body.metadata.continue}&resourceVersion=5`);
+    expect(both.status).toBe(400);
+    expect(both.body.message).toBe("specifying resource version is not allowed when using continue");
+    expect((await api.get(`${CONFIG_MAPS}?continue=${body.metadata.continue}&resourceVersion=0`)).status).toBe(200);
+  });
+
+  test("a negative limit is none, and a limit must be a number", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    expect(names(await api.get(`${CONFIG_MAPS}?limit=-1`))).toHaveLength(5);
+    expect((await api.get(`${CONFIG_MAPS}?limit=abc`)).body.message).toBe('strconv.ParseInt: parsing "abc": invalid syntax');
+  });
+});
+
+describe("resourceVersion and resourceVersionMatch", () => {
+  async function withTwo(api: TestServer): Promise<{ first: string; second: string }> {
+    const first = (await api.create(CONFIG_MAPS, configMap("a"))).body.metadata.resourceVersion;
+    const second = (await api.create(CONFIG_MAPS, configMap("b"))).body.metadata.resourceVersion;
+    return { first, second };
+  }
+
+  const cases: [string, (versions: { first: string }) => string, string[]][] = [
+    ["no version shows the newest state", () => "", ["a", "b"]],
+    ["version 0 shows any state", () => "resourceVersion=0", ["a", "b"]],
+    ["version 0 ignores the limit", () => "resourceVersion=0&limit=1", ["a", "b"]],
+    ["a version shows a state not older", ({ first }) => `resourceVersion=${first}`, ["a", "b"]],
+    ["a version with a limit shows exactly that state", ({ first }) => `resourceVersion=${first}&limit=5`, ["a"]],
+    ["Exact shows exactly that state", ({ first }) => `resourceVersion=${first}&resourceVersionMatch=Exact`, ["a"]],
+    ["NotOlderThan shows a state not older", ({ first }) => `resourceVersion=${first}&resourceVersionMatch=NotOlderThan`, ["a", "b"]],
+    ["NotOlderThan with a limit does too", ({ first }) => `resourceVersion=${first}&resourceVersionMatch=NotOlderThan&limit=5`, ["a", "b"]],
+    ["NotOlderThan with version 0 shows any state", () => "resourceVersion=0&resourceVersionMatch=NotOlderThan", ["a", "b"]],
+  ];
+  test.each(cases)("%s", async (_rule, query, expected) => {
+    await using api = await startServer();
+    const versions = await withTwo(api);
+    const answer = await api.get(`${CONFIG_MAPS}?${query(versions)}`);
+    expect(answer.status).toBe(200);
+    expect(names(answer)).toEqual(expected);
+  });
+
+  test("an exact list says the version asked for", async () => {
+    await using api = await startServer();
+    const { first } = await withTwo(api);
+    expect((await api.get(`${CONFIG_MAPS}?resourceVersion=${first}&resourceVersionMatch=Exact`)).body.metadata.resourceVersion).toBe(first);
+  });
+
+  test.each([
+    ["resourceVersionMatch=Exact", "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"],
+    ["resourceVersionMatch=NotOlderThan", "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"],
+    ["resourceVersion=0&resourceVersionMatch=Exact", 'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"'],
+    ["resourceVersion=5&resourceVersionMatch=Bogus", 'resourceVersionMatch: Unsupported value: "Bogus": supported values: "Exact", "NotOlderThan", ""'],
+    ["continue=x&resourceVersion=5&resourceVersionMatch=Exact", "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"],
+    ["sendInitialEvents=true&resourceVersion=5", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"],
+  ])("the combination %s is invalid", async (query, sentence) => {
+    await using api = await startServer();
+    const answer = await api.get(`${CONFIG_MAPS}?${query}`);
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: ${sentence}`);
+  });
+
+  test("a version that is no number is refused", async () => {
+    await using api = await startServer();
+    for (const target of [CONFIG_MAPS, `${CONFIG_MAPS}/a`]) {
+      const answer = await api.get(`${target}?resourceVersion=abc`);
+      expect(answer.status).toBe(400);
+      expect(answer.body.message).toBe('invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax');
+    }
+  });
+
+  test.each([`${CONFIG_MAPS}?resourceVersion=99999999`, `${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`, `${CONFIG_MAPS}/a?resourceVersion=99999999`])(
+    "a version of the future is waited for three seconds, then 504: %s",
+    async (target) => {
+      await using api = await startServer();
+      await withTwo(api);
+      const started = api.world.clock.monotonic();
+      const answer = await api.get(target);
+      expect(api.world.clock.monotonic() - started).toBe(3_000);
+      expect(answer.status).toBe(504);
+      expect(answer.body).toMatchObject({ reason: "Timeout", details: { retryAfterSeconds: 1, causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }] } });
+      expect(answer.body.message).toMatch(/Too large resource version: 99999999, current: [0-9]+/);
+      expect(header(answer, "retry-after")).toBe("1");
+    },
+  );
+
+  test("a version that comes while it is waited for is answered", async () => {
+    await using api = await startServer();
+    const { second } = await withTwo(api);
+    const waiting = api.begin("GET", `${CONFIG_MAPS}?resourceVersion=${Number(second) + 1}`);
+    await api.world.advance(1_000);
+    await api.create(CONFIG_MAPS, configMap("c"));
+    expect(names(await api.world.run(waiting))).toEqual(["a", "b", "c"]);
+  });
+
+  test("an exact version whose history is gone is 410", async () => {
+    await using api = await startServer();
+    const { first } = await withTwo(api);
+    await api.kv.compact(await api.kv.currentRevision());
+    const answer = await api.get(`${CONFIG_MAPS}?resourceVersion=${first}&resourceVersionMatch=Exact`);
+    expect(answer.status).toBe(410);
+    expect(answer.body.reason).toBe("Expired");
+  });
+
+  test("an object read with a version not older than one long gone is served", async () => {
+    await using api = await startServer();
+    const { first } = await withTwo(api);
+    await api.kv.compact(await api.kv.currentRevision());
+    expect((await api.get(`${CONFIG_MAPS}/a?resourceVersion=${first}`)).status).toBe(200);
+    expect((await api.get(`${CONFIG_MAPS}/a?resourceVersion=0`)).status).toBe(200);
+  });
+});
+
+describe("selectors", () => {
+  test.each([
+    ["odd=1", ["b", "d"]],
+    ["odd==1", ["b", "d"]],
+    ["odd!=1", ["a", "c", "e"]],
+    ["missing!=1", ["a", "b", "c", "d", "e"]],
+    ["n in (a,b)", ["a", "b"]],
+    ["n notin (a,b),odd", ["c", "d", "e"]],
+    ["missing notin (x)", ["a", "b", "c", "d", "e"]],
+    ["odd", ["a", "b", "c", "d", "e"]],
+    ["!odd", []],
+    ["n==", []],
+    ["odd>0", ["b", "d"]],
+    ["odd<1,n!=a", ["c", "e"]],
+  ])("the label selector %s chooses %j", async (selector, expected) => {
+    await using api = await startServer();
+    await withFive(api);
+    expect(names(await api.get(`${CONFIG_MAPS}?labelSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
+  });
+
+  test.each([
+    ["n in a", "unable to parse requirement: found 'a' expected: '('"],
+    ["(", "found '(', expected: !, identifier, or 'end of string'"],
+  ])("the label selector %s cannot be understood", async (selector, message) => {
+    await using api = await startServer();
+    const answer = await api.get(`${CONFIG_MAPS}?labelSelector=${encodeURIComponent(selector)}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe(message);
+  });
+
+  test.each([
+    ["metadata.name=a", ["a"]],
+    ["metadata.name!=a", ["b", "c", "d", "e"]],
+    ["metadata.namespace=default", ["a", "b", "c", "d", "e"]],
+    ["metadata.namespace=other", []],
+    ["metadata.name=a,metadata.name=b", []],
+    ["metadata.name=a,metadata.name!=a", []],
+  ])("the field selector %s chooses %j", async (selector, expected) => {
+    await using api = await startServer();
+    await withFive(api);
+    expect(names(await api.get(`${CONFIG_MAPS}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
+  });
+
+  test("over all namespaces a field selector may pin one object", async () => {
+    await using api = await startServer();
+    await withFive(api);
+    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("b"));
+    const { body } = await api.get("/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddefault,metadata.name%3Db");
+    expect(body.items.map(({ metadata }: Json) => `${metadata.namespace}/${metadata.name}`)).toEqual(["default/b"]);
+    expect(names(await api.get("/api/v1/configmaps?fieldSelector=metadata.name%3Db"))).toEqual(["b", "b"]);
+  });
+
+  test.each([
+    [CONFIG_MAPS, "data.a=1", '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+    [CONFIG_MAPS, "garbage", "invalid selector: 'garbage'; can't understand 'garbage'"],
+    [PODS, "spec.bogus=1", "field label not supported: spec.bogus"],
+  ])("%s cannot be selected by %s", async (target, selector, message) => {
+    await using api = await startServer();
+    const answer = await api.get(`${target}?fieldSelector=${encodeURIComponent(selector)}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe(message);
+  });
+
+  test("pods are selected by node and phase, as schedulers and nodes do", async () => {
+    await using api = await startServer();
+    await api.create(PODS, pod("placed", { nodeName: "n1" }));
+    await api.create(PODS, pod("waiting"));
+    await api.mergePatch(`${PODS}/placed/status`, { status: { phase: "Running" } });
+    const select = async (selector: string): Promise<string[]> => names(await api.get(`${PODS}?fieldSelector=${encodeURIComponent(selector)}`));
+    expect(await select("spec.nodeName=n1")).toEqual(["placed"]);
+    expect(await select("spec.nodeName=")).toEqual(["waiting"]);
+    expect(await select("spec.host=n1")).toEqual(["placed"]);
+    expect(await select("status.phase=Running,spec.nodeName=n1")).toEqual(["placed"]);
+    expect(await select("status.phase!=Succeeded,status.phase!=Failed")).toEqual(["placed", "waiting"]);
+    expect(await select("spec.hostNetwork=false")).toEqual(["placed", "waiting"]);
+  });
+
+  test("a selector longer than anyone needs is refused", async () => {
+    await using api = await startServer();
+    expect((await api.get(`${CONFIG_MAPS}?labelSelector=${"a,".repeat(40_000)}a`)).status).toBe(400);
+  });
+});

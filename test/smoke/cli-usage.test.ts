@@ -1,0 +1,130 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { disposableDirectory, run, startEvenkeel, type Exit } from "./start-evenkeel.ts";
+
+interface Ended extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function ended(...commandLine: string[]): Promise<Ended> {
+  await using command = run(...commandLine);
+  const exit = await command.exited;
+  return { ...exit, stdout: command.stdout, stderr: command.stderr };
+}
+
+describe("help and version", () => {
+  test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["help", "serve"]]])("%s prints usage and exits 0", async (commandLine) => {
+    const { code, stdout, stderr } = await ended(...commandLine);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^Usage: evenkeel /);
+  });
+
+  test("--version prints the version alone", async () => {
+    const { code, stdout, stderr } = await ended("--version");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
+  });
+
+  test("no command at all prints usage on standard error and exits 2", async () => {
+    const { code, stdout, stderr } = await ended();
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^Usage: evenkeel /);
+  });
+});
+
+/** Never a stack trace, never a second line. */
+const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
+
+describe("a command line that cannot be used", () => {
+  const cases: readonly (readonly [flags: readonly string[], names: string])[] = [
+    [["nonsense"], "nonsense"],
+    [["serve", "--nonsense"], "--nonsense"],
+    [["serve", "surplus"], "surplus"],
+    [["serve", "--secure-port"], "--secure-port"],
+    [["serve", "--secure-port", "65536"], "65536"],
+    [["serve", "--secure-port", "https"], "https"],
+    [["serve", "--request-timeout", "5x"], "5x"],
+    [["serve", "--request-timeout", "0"], "request timeout"],
+    [["serve", "--event-ttl", "0"], "events"],
+    [["serve", "--etcd-compaction-interval", "-1s"], "-1s"],
+    [["serve", "--max-requests-inflight", "0"], "0"],
+    [["serve", "--bind-address", "localhost"], "localhost"],
+    [["serve", "--release", "1.27"], "1.27"],
+    [["serve", "--release", "v1.36"], "v1.36"],
+    [["serve", "--runtime-config", "a/b/c/d=true"], "a/b/c/d"],
+    [["serve", "--runtime-config", "api/all=maybe"], "maybe"],
+    [["serve", "--feature-gates", "Nameless"], "Nameless"],
+    [["serve", "--feature-gates", "A=perhaps"], "A=perhaps"],
+    [["serve", "--etcd-servers", "etcd-1"], "etcd-1"],
+    [["serve", "--etcd-servers", "http://127.0.0.1:1", "--etcd-certfile", "a.crt"], "--etcd-keyfile"],
+    [["serve", "--etcd-prefix", "registry"], "registry"],
+    [["serve", "--tls-cert-file", "a.crt"], "--tls-private-key-file"],
+    [["serve", "--log-level", "loud"], "loud"],
+  ];
+  test.each(cases)("%j is one sentence that names it, exit 2, and nothing on the disk", async (flags, names) => {
+    using directory = disposableDirectory();
+    const dataDir = join(directory.path, "data");
+    const { code, stdout, stderr } = await ended(...flags, ...(flags[0] === "serve" && flags.length > 2 ? ["--data-dir", dataDir] : []));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(ONE_SENTENCE);
+    expect(stderr).toContain(names);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
+
+describe("what the machine refuses", () => {
+  test.each(["--token-auth-file", "--etcd-cafile", "--etcd-certfile", "--tls-cert-file"])("a missing file for %s is one sentence and exit 1", async (flag) => {
+    using directory = disposableDirectory();
+    const missing = join(directory.path, "missing");
+    const partner = flag.startsWith("--etcd") ? ["--etcd-servers", "https://127.0.0.1:1"] : [];
+    const key = flag.endsWith("certfile") ? ["--etcd-keyfile", missing] : flag === "--tls-cert-file" ? ["--tls-private-key-file", missing] : [];
+    const { code, stdout, stderr } = await ended("serve", "--secure-port", "0", "--data-dir", directory.path, flag, missing, ...partner, ...key);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(ONE_SENTENCE);
+    expect(stderr).toContain(missing);
+  });
+
+  test("files that are no certificate, and a token file that is no CSV, are one sentence each", async () => {
+    using directory = disposableDirectory();
+    const garbage = join(directory.path, "garbage");
+    writeFileSync(garbage, 'neither "a certificate, nor\n');
+    const serve = ["serve", "--secure-port", "0", "--data-dir", directory.path];
+    const certificate = await ended(...serve, "--tls-cert-file", garbage, "--tls-private-key-file", garbage);
+    expect(certificate).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    const tokens = await ended(...serve, "--token-auth-file", garbage);
+    expect(tokens).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+  });
+
+  test("a taken port, an address of another machine, and a data directory that is a file are one sentence and exit 1", async () => {
+    using directory = disposableDirectory();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    try {
+      const { port } = taken.address() as AddressInfo;
+      const onTaken = await ended("serve", "--data-dir", directory.path, "--secure-port", String(port));
+      expect(onTaken).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+      expect(onTaken.stderr).toContain(`port ${port}`);
+    } finally {
+      taken.close();
+    }
+    const elsewhere = await ended("serve", "--data-dir", directory.path, "--secure-port", "0", "--bind-address", "192.0.2.1");
+    expect(elsewhere).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("192.0.2.1") });
+    const file = join(directory.path, "file");
+    writeFileSync(file, "");
+    const onFile = await ended("serve", "--secure-port", "0", "--data-dir", file);
+    expect(onFile).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+  });
+
+  test("a data directory that another server uses is one sentence and exit 1, and does that server no harm", async () => {
+    await using server = await startEvenkeel();
+    const second = await ended("serve", "--secure-port", "0", "--data-dir", server.dataDir);
+    expect(second).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    expect(second.stderr).toContain(server.dataDir);
+    expect((await server.request("GET", "/readyz")).status).toBe(200);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+});
