@@ -25,16 +25,23 @@ export function allowAuthenticated(user: User, info: RequestInfo): ReturnType<Au
 }
 
 function refusal(user: User, info: RequestInfo, reason: string): StatusError {
-  const who = `User ${JSON.stringify(user.name)} cannot ${info.verb}`;
+  const who = sanitize(`User ${JSON.stringify(user.name)} cannot ${info.verb}`);
   const because = reason === "" ? "" : `: ${reason}`;
   if (!info.isResourceRequest) {
     const path = `/${info.segments.join("/")}`;
-    return new StatusError("Forbidden", `forbidden: ${who} path ${JSON.stringify(path)}${because}`, { details: {} });
+    return new StatusError("Forbidden", `forbidden: ${who} path ${sanitize(JSON.stringify(path))}${because}`, { details: {} });
   }
   const subject = formatGroupResource(info);
   const named = info.name === "" ? subject : `${subject} ${JSON.stringify(info.name)}`;
   const resource = info.subresource === "" ? info.resource : `${info.resource}/${info.subresource}`;
-  const scope = info.namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(info.namespace)}`;
+  // As kubernetes: a namespace is said to lie in itself.
+  const namespace = info.resource === "namespaces" ? info.name : info.namespace;
+  const scope = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
   const details = { ...(info.name === "" ? {} : { name: info.name }), ...(info.group === "" ? {} : { group: info.group }), kind: info.resource };
-  return new StatusError("Forbidden", `${named} is forbidden: ${who} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(info.group)} ${scope}${because}`, { details });
+  return new StatusError("Forbidden", `${named} is forbidden: ${who} ${sanitize(`resource ${JSON.stringify(resource)} in API group ${JSON.stringify(info.group)} ${scope}`)}${because}`, { details });
+}
+
+/** An error must never look like HTML; quotes are fine. */
+function sanitize(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

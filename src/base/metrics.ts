@@ -172,5 +172,5 @@ function braces(labels: string): string {
 }
 
 function formatNumber(value: number): string {
-  return Number.isFinite(value) ? String(value) : value > 0 ? "+Inf" : "NaN";
+  return Number.isFinite(value) ? String(value) : Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
 }

@@ -13,7 +13,7 @@ export interface Credentials {
 
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-const CLUSTER_NAMES = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"];
+const CLUSTER_NAMES: readonly string[] = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"];
 
 export function ensureDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

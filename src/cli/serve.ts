@@ -70,6 +70,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
   // A command line that is wrong leaves no trace on the disk.
   configOf(flags, { directory, tokenFile: "" });
+  requireBoth({ "--tls-cert-file": flags.tlsCertFile, "--tls-private-key-file": flags.tlsPrivateKeyFile });
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
   asUsable(() => ensureDirectory(directory), `the data directory ${directory} cannot be used`);
@@ -114,7 +115,7 @@ function configOf(flags: ServeFlags, made: { directory: string; tokenFile: strin
 function storageOf(flags: ServeFlags, directory: string): StorageConfig {
   if (flags.etcdServers === undefined || flags.etcdServers.length === 0) return { kind: "embedded", directory };
   const { etcdCafile, etcdCertfile, etcdKeyfile } = flags;
-  if ((etcdCertfile === undefined) !== (etcdKeyfile === undefined)) throw new CommandFailure("--etcd-certfile and --etcd-keyfile must be given together", 2);
+  requireBoth({ "--etcd-certfile": etcdCertfile, "--etcd-keyfile": etcdKeyfile });
   const tls = {
     ...(etcdCafile === undefined ? {} : { ca: Buffer.from(readFile(etcdCafile, "etcd CA")) }),
     ...(etcdCertfile === undefined ? {} : { cert: Buffer.from(readFile(etcdCertfile, "etcd client certificate")) }),
@@ -123,9 +124,14 @@ function storageOf(flags: ServeFlags, directory: string): StorageConfig {
   return { kind: "etcd", endpoints: flags.etcdServers, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
 }
 
+/** Neither is fine too. */
+function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
+  const given = Object.values(pair).filter((value) => value !== undefined);
+  if (given.length === 1) throw new CommandFailure(`${Object.keys(pair).join(" and ")} must be given together`, 2);
+}
+
 async function credentialsOf(flags: ServeFlags, directory: string): Promise<Credentials> {
   const { tlsCertFile, tlsPrivateKeyFile } = flags;
-  if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined)) throw new CommandFailure("--tls-cert-file and --tls-private-key-file must be given together", 2);
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return servingCredentials(directory, flags.bindAddress);
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };

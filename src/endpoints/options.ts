@@ -126,7 +126,7 @@ function boolean(text: string | undefined): boolean | undefined {
   return text === undefined ? undefined : text.toLowerCase() !== "false" && text !== "0";
 }
 
-const MATCHES = ["Exact", "NotOlderThan", ""];
+const MATCHES: readonly string[] = ["Exact", "NotOlderThan", ""];
 
 /** Combinations of options that mean nothing, for a list or a watch. */
 export function listOptionErrors(options: ListOptions, verb: "list" | "watch"): FieldError[] {

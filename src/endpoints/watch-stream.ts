@@ -6,11 +6,10 @@
 import type { Cancel, Clock } from "../base/clock.ts";
 import type { Counter } from "../base/metrics.ts";
 import type { Frame, StreamSink } from "../http/message.ts";
-import { expired, type StatusError } from "../meta/status-error.ts";
-import { membersIn } from "../registry/representation.ts";
+import { expired, StatusError } from "../meta/status-error.ts";
+import { membersIn, refuseUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
-import { refuseCorrupt } from "../registry/storage-errors.ts";
 import type { Memo } from "../storage/watch-cache/entry.ts";
 import type { Following } from "../storage/watch-cache/history.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
@@ -90,15 +89,18 @@ export class WatchStream {
     this.#following = following;
   }
 
+  /** An object that cannot be shown ends this watch; it must not reach the storage watch that everybody shares. */
   #send(event: SelectedEvent, memo: Memo): boolean {
+    let frame: Frame;
     try {
-      refuseCorrupt(event.entry);
+      refuseUnreadable(event.entry, this.#options.served);
+      frame = this.#frame(event, memo);
     } catch (thrown) {
-      this.#fail(thrown as StatusError);
+      this.#fail(StatusError.from(thrown));
       return false;
     }
     this.#options.deliveries.inc();
-    return this.#sink.write(this.#frame(event, memo));
+    return this.#sink.write(frame);
   }
 
   /** Encoded once for everybody who is told the same in the same version. */

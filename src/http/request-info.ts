@@ -1,8 +1,7 @@
 /** What a request is about, read from its method, path and query alone. */
-import { parseBoolean } from "./boolean.ts";
 import type { Query } from "./query.ts";
 
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection" | "connect" | string;
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection" | "connect" | (string & {});
 
 export interface RequestInfo {
   readonly isResourceRequest: boolean;
@@ -47,7 +46,14 @@ export function parseRequestInfo(method: string, path: string, query: Query): Re
   return { ...parseResource(method, segments.slice(headLength), query), apiPrefix, group, version, segments };
 }
 
-const NOTHING = { isResourceRequest: false, namespace: "", resource: "", subresource: "", name: "", rest: [] as readonly string[] };
+const NOTHING: Omit<RequestInfo, "verb" | "apiPrefix" | "group" | "version" | "segments"> = {
+  isResourceRequest: false,
+  namespace: "",
+  resource: "",
+  subresource: "",
+  name: "",
+  rest: [],
+};
 
 function parseResource(method: string, parts: readonly string[], query: Query): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "segments"> {
   let verb: Verb = METHOD_VERBS.get(method) ?? "";
@@ -67,12 +73,13 @@ function parseResource(method: string, parts: readonly string[], query: Query): 
   return { isResourceRequest: true, verb, namespace: resource === "namespaces" ? "" : namespace, resource, name, subresource, rest };
 }
 
+/** As kubernetes Convert_Slice_string_To_bool: only "0" and "false" deny. */
 function isWatchQuery(query: Query): boolean {
   const watch = query.get("watch");
-  return watch !== undefined && parseBoolean(watch) !== false;
+  return watch !== undefined && watch !== "0" && watch.toLowerCase() !== "false";
 }
 
-/** A trailing slash means nothing. A segment never holds a slash: an encoded one separates like any other. */
+/** Slashes at either end mean nothing. A segment never holds a slash: an encoded one separates like any other. */
 function decodeSegments(path: string): string[] | undefined {
   let decoded = path;
   if (path.includes("%")) {
@@ -82,8 +89,9 @@ function decodeSegments(path: string): string[] | undefined {
       return undefined;
     }
   }
-  const segments = decoded.split("/");
-  if (segments[0] === "") segments.shift();
-  if (segments.at(-1) === "") segments.pop();
-  return segments;
+  let start = 0;
+  let end = decoded.length;
+  while (start < end && decoded[start] === "/") start++;
+  while (end > start && decoded[end - 1] === "/") end--;
+  return start === end ? [] : decoded.slice(start, end).split("/");
 }

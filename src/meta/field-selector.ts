@@ -58,11 +58,11 @@ function unescapeValue(text: string): string {
   for (let at = 0; at < text.length; at++) {
     const character = text[at]!;
     if (character === "\\") {
-      const escaped = text[at + 1];
+      const escaped = [...text.slice(at + 1, at + 3)][0];
       if (escaped !== "\\" && escaped !== "," && escaped !== "=") throw new SelectorError(`invalid field selector: invalid escape sequence: \\${escaped ?? ""}`);
       value += escaped;
       at++;
-    } else if (character === "," || character === "=") throw new SelectorError(`invalid field selector: unescaped character in value: ${character}`);
+    } else if (character === "," || character === "=") throw new SelectorError(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
     else value += character;
   }
   return value;

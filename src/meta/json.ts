@@ -27,9 +27,14 @@ export function jsonEquals(left: unknown, right: unknown): boolean {
     return Array.isArray(right) && left.length === right.length && left.every((item, index) => jsonEquals(item, right[index]));
   }
   if (!isJsonObject(left) || !isJsonObject(right)) return false;
-  for (const key of Object.keys(left)) if (!jsonEquals(left[key], right[key])) return false;
-  for (const key of Object.keys(right)) if (right[key] !== undefined && left[key] === undefined) return false;
+  for (const key of Object.keys(left)) if (!jsonEquals(left[key], ownMember(right, key))) return false;
+  for (const key of Object.keys(right)) if (right[key] !== undefined && ownMember(left, key) === undefined) return false;
   return true;
+}
+
+/** Objects answer to `constructor` and the like without having such a member. */
+function ownMember(parent: JsonObject, key: string): unknown {
+  return Object.hasOwn(parent, key) ? parent[key] : undefined;
 }
 
 /** Writes a member without ever touching a prototype: request bodies may name `__proto__`. */

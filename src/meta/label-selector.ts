@@ -96,7 +96,7 @@ class Parser {
       const key = this.#takeValue();
       if (key.kind !== "identifier") throw new SelectorError(`found '${key.text}', expected: identifier`);
       const keyErrors = qualifiedNameErrors(key.text);
-      if (keyErrors.length > 0) throw new SelectorError(`key: Invalid value: ${JSON.stringify(key.text)}: ${keyErrors.join("; ")}`);
+      if (keyErrors.length > 0) throw new SelectorError(`<nil>: Invalid value: ${JSON.stringify(key.text)}: ${keyErrors.join("; ")}`);
       if (negated) return requirement(key.text, "!", []);
       const follower = this.#peekValue().kind;
       if (follower === "end" || follower === ",") return requirement(key.text, "exists", []);
@@ -129,7 +129,7 @@ class Parser {
     const first = this.#peekValue();
     if (first.kind === ")") {
       this.#take();
-      return [];
+      return [""];
     }
     if (first.kind !== "identifier" && first.kind !== ",") throw new SelectorError(`found '${first.text}', expected: ',', ')' or identifier`);
     const values = this.#identifiers();
@@ -146,18 +146,15 @@ class Parser {
       const next = this.#peekValue();
       if (token.kind === "identifier") {
         values.add(token.text);
-        if (next.kind === ")") return [...values];
+        if (next.kind === ")") return [...values].sort();
         if (next.kind !== ",") throw new SelectorError(`found '${next.text}', expected: ',' or ')'`);
       } else if (token.kind === ",") {
         if (values.size === 0) values.add("");
         if (next.kind === ")") {
           values.add("");
-          return [...values];
+          return [...values].sort();
         }
-        if (next.kind === ",") {
-          this.#take();
-          values.add("");
-        }
+        if (next.kind === ",") values.add("");
       } else throw new SelectorError(`found '${token.text}', expected: ',', or identifier`);
     }
   }
@@ -182,44 +179,47 @@ class Parser {
 }
 
 function requirement(key: string, operator: Operator, values: readonly string[]): LabelSelector {
-  if ((operator === "in" || operator === "notin") && values.length === 0) {
-    throw new SelectorError("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty");
-  }
+  const problems: string[] = [];
   const isNumeric = operator === "gt" || operator === "lt";
-  if (isNumeric && !/^[+-]?[0-9]+$/.test(values[0]!)) {
-    throw new SelectorError(`values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`);
+  if (isNumeric && toInteger(values[0]) === undefined) {
+    problems.push(`values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`);
   }
   values.forEach((value, index) => {
     const errors = labelValueErrors(value);
-    if (errors.length > 0) throw new SelectorError(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${errors.join("; ")}`);
+    if (errors.length > 0) problems.push(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${errors.join("; ")}`);
   });
+  if (problems.length > 0) throw new SelectorError(problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`);
   return matcher(key, operator, values);
 }
 
 function matcher(key: string, operator: Operator, values: readonly string[]): LabelSelector {
   const [value] = values;
   const set = new Set(values);
+  const bound = toInteger(value) ?? 0n;
   switch (operator) {
     case "exists":
-      return (labels) => labels[key] !== undefined;
+      return (labels) => Object.hasOwn(labels, key);
     case "!":
-      return (labels) => labels[key] === undefined;
+      return (labels) => !Object.hasOwn(labels, key);
     case "=":
     case "==":
-      return (labels) => labels[key] === value;
+      return (labels) => Object.hasOwn(labels, key) && labels[key] === value;
     case "!=":
-      return (labels) => labels[key] !== value;
+      return (labels) => !Object.hasOwn(labels, key) || labels[key] !== value;
     case "in":
-      return (labels) => labels[key] !== undefined && set.has(labels[key]);
+      return (labels) => Object.hasOwn(labels, key) && set.has(labels[key]!);
     case "notin":
-      return (labels) => labels[key] === undefined || !set.has(labels[key]);
+      return (labels) => !Object.hasOwn(labels, key) || !set.has(labels[key]!);
     case "gt":
-      return (labels) => isInteger(labels[key]) && Number(labels[key]) > Number(value);
+      return (labels) => (toInteger(labels[key]) ?? bound) > bound;
     case "lt":
-      return (labels) => isInteger(labels[key]) && Number(labels[key]) < Number(value);
+      return (labels) => (toInteger(labels[key]) ?? bound) < bound;
   }
 }
 
-function isInteger(text: string | undefined): boolean {
-  return text !== undefined && /^[+-]?[0-9]+$/.test(text);
+/** As Go reads a 64-bit integer; undefined for anything else. Labels of stored objects need not be strings. */
+function toInteger(text: unknown): bigint | undefined {
+  if (typeof text !== "string" || text.length > 64 || !/^[+-]?[0-9]+$/.test(text)) return undefined;
+  const value = text.startsWith("+") ? BigInt(text.slice(1)) : BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }

@@ -32,6 +32,7 @@ export function dnsSubdomainErrors(name: string): string[] {
 export function dnsLabelErrors(name: string): string[] {
   const errors = lengthErrors(name, LABEL_LENGTH_MAX);
   if (!patternHolds(DNS_LABEL_PATTERN, name)) {
+    if (patternHolds(SUBDOMAIN_PATTERN, name)) return [...errors, "must not contain dots"];
     errors.push(
       `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${DNS_LABEL}')`,
     );
@@ -66,14 +67,15 @@ export function qualifiedNameErrors(value: string): string[] {
     const prefix = parts[0]!;
     name = parts[1]!;
     if (prefix === "") errors.push("prefix part must be non-empty");
-    else errors.push(...dnsSubdomainErrors(prefix).map((sentence) => `prefix part ${sentence}`));
+    // As kubernetes content.IsLabelKey: keys and values are measured in bytes, names in characters.
+    else errors.push(...dnsSubdomainErrors(prefix).map((sentence) => `prefix part ${sentence.replace(/^(must be no more than [0-9]+) characters$/, "$1 bytes")}`));
   } else if (parts.length > 2) {
     return [
-      `a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${QUALIFIED_NAME}') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${QUALIFIED_NAME}') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   if (name === "") errors.push("name part must be non-empty");
-  else if (name.length > LABEL_LENGTH_MAX) errors.push(`name part must be no more than ${LABEL_LENGTH_MAX} characters`);
+  else if (name.length > LABEL_LENGTH_MAX) errors.push(`name part must be no more than ${LABEL_LENGTH_MAX} bytes`);
   if (!patternHolds(QUALIFIED_NAME_PATTERN, name)) {
     errors.push(
       `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${QUALIFIED_NAME}')`,
@@ -83,7 +85,7 @@ export function qualifiedNameErrors(value: string): string[] {
 }
 
 export function labelValueErrors(value: string): string[] {
-  const errors = lengthErrors(value, LABEL_LENGTH_MAX);
+  const errors = value.length > LABEL_LENGTH_MAX ? [`must be no more than ${LABEL_LENGTH_MAX} bytes`] : [];
   if (!patternHolds(LABEL_VALUE_PATTERN, value)) {
     errors.push(
       `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '${LABEL_VALUE}')`,
@@ -101,9 +103,9 @@ export function generateName(base: string, random: Random): string {
 
 const SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
-/** Names reach this code unbounded; the patterns are linear, but nothing is gained by running them on a megabyte. */
+/** Names reach this code unbounded: what is far too long has its sentence already and is not looked at further. */
 function patternHolds(pattern: RegExp, text: string): boolean {
-  return text.length <= 4096 && pattern.test(text);
+  return text.length > 4096 || pattern.test(text);
 }
 
 function lengthErrors(text: string, max: number): string[] {

@@ -120,21 +120,21 @@ export function badRequest(message: string): StatusError {
 }
 
 export function notFound(resource: GroupResource, name: string): StatusError {
-  return new StatusError("NotFound", `${formatGroupResource(resource)} "${name}" not found`, { details: resourceDetails(resource, name) });
+  return new StatusError("NotFound", `${formatGroupResource(resource)} ${JSON.stringify(name)} not found`, { details: resourceDetails(resource, name) });
 }
 
 export function alreadyExists(resource: GroupResource, name: string): StatusError {
-  return new StatusError("AlreadyExists", `${formatGroupResource(resource)} "${name}" already exists`, { details: resourceDetails(resource, name) });
+  return new StatusError("AlreadyExists", `${formatGroupResource(resource)} ${JSON.stringify(name)} already exists`, { details: resourceDetails(resource, name) });
 }
 
 export function conflict(resource: GroupResource, name: string, why: string): StatusError {
-  return new StatusError("Conflict", `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${why}`, {
+  return new StatusError("Conflict", `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${JSON.stringify(name)}: ${why}`, {
     details: resourceDetails(resource, name),
   });
 }
 
 export function forbidden(resource: GroupResource, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
-  const subject = name === "" ? formatGroupResource(resource) : `${formatGroupResource(resource)} "${name}"`;
+  const subject = name === "" ? formatGroupResource(resource) : `${formatGroupResource(resource)} ${JSON.stringify(name)}`;
   return new StatusError("Forbidden", `${subject} is forbidden: ${why}`, {
     details: { ...resourceDetails(resource, name), ...(causes === undefined ? {} : { causes }) },
   });
@@ -187,7 +187,7 @@ export function invalid(kind: { readonly group: string; readonly kind: string },
   const sentences = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
   const text = sentences.length === 1 ? sentences[0]! : `[${sentences.join(", ")}]`;
   const label = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
-  return new StatusError("Invalid", `${label} "${name}" is invalid: ${text}`, {
+  return new StatusError("Invalid", `${label} ${JSON.stringify(name)} is invalid: ${text}`, {
     details: {
       ...(name === "" ? {} : { name }),
       ...(kind.group === "" ? {} : { group: kind.group }),

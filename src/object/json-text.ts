@@ -48,11 +48,35 @@ function endOfString(bytes: Buffer, at: number): number {
   }
 }
 
-/** Paths of members that stand twice in their object, such as `spec.ports[0].name`, in reading order. */
+/** Paths beyond this many, or beyond this much text in all, are not reported: both can be the square of a body. */
+export const REPORTED_PATHS_MAX = 100;
+export const REPORTED_PATHS_LENGTH_MAX = 64 * 1024;
+
+/** Collects distinct paths up to the bounds above; the first is always kept. */
+export class ReportedPaths {
+  readonly #paths = new Set<string>();
+  #length = 0;
+
+  get isFull(): boolean {
+    return this.#paths.size >= REPORTED_PATHS_MAX || this.#length > REPORTED_PATHS_LENGTH_MAX;
+  }
+
+  add(path: string): void {
+    if (this.isFull || this.#paths.has(path)) return;
+    this.#paths.add(path);
+    this.#length += path.length;
+  }
+
+  list(): string[] {
+    return [...this.#paths];
+  }
+}
+
+/** Paths of members that stand twice in their object, such as `spec.ports[0].name`, in reading order. For valid JSON only. */
 export function findDuplicateMembers(text: string): string[] {
-  const duplicates: string[] = [];
+  const duplicates = new ReportedPaths();
   const stack: { keys: Set<string> | undefined; path: string; index: number; key: string }[] = [];
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\],]|[^\s"{}[\],:]+/g;
+  const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g;
   let expectsKey = false;
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
     const [word] = match;
@@ -68,12 +92,13 @@ export function findDuplicateMembers(text: string): string[] {
       expectsKey = top.keys !== undefined;
     } else if (expectsKey && top?.keys !== undefined) {
       top.key = String(JSON.parse(word));
-      if (top.keys.has(top.key)) duplicates.push(memberPath(top));
+      if (top.keys.has(top.key)) duplicates.add(memberPath(top));
+      if (duplicates.isFull) break;
       top.keys.add(top.key);
       expectsKey = false;
     }
   }
-  return duplicates;
+  return duplicates.list();
 }
 
 function memberPath(frame: { keys: Set<string> | undefined; path: string; index: number; key: string } | undefined): string {
@@ -82,15 +107,21 @@ function memberPath(frame: { keys: Set<string> | undefined; path: string; index:
   return frame.path === "" ? frame.key : `${frame.path}.${frame.key}`;
 }
 
-/** Go's sentence for text that JSON.parse refused. */
-export function describeSyntaxError(text: string): string {
-  const scanner = new GoScanner(text);
+/**
+ * Go's sentence for text that JSON.parse refused. Go looks at bytes: give them where they are at hand. A
+ * string is taken as one byte per character as far as its characters are bytes.
+ */
+export function describeSyntaxError(text: string | Buffer): string {
+  const scanner = new GoScanner(typeof text === "string" ? text : text.toString("latin1"));
   return scanner.value() ?? scanner.trailing() ?? "unexpected end of JSON input";
 }
 
 const END_OF_INPUT = "unexpected end of JSON input";
 
-/** Each method returns the first error's sentence, or undefined when the text was fine so far. */
+/**
+ * Each method returns the first error's sentence, or undefined when the text was fine so far. Where the
+ * text ends in the middle of a word, number or escape, Go complains about a space that is not there.
+ */
 class GoScanner {
   readonly #text: string;
   #at = 0;
@@ -164,29 +195,51 @@ class GoScanner {
       if (character === '"') return this.#step();
       if (character < " ") return this.#unexpected("in string literal");
       if (character === "\\") {
-        this.#at++;
-        const escape = this.#text[this.#at];
-        if (escape === undefined) return END_OF_INPUT;
-        if (!'"\\/bfnrtu'.includes(escape)) return this.#unexpected("in string escape code");
+        const error = this.#escape();
+        if (error !== undefined) return error;
       }
     }
     return END_OF_INPUT;
   }
 
-  #number(): string | undefined {
-    const match = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/.exec(this.#text.slice(this.#at, this.#at + 400));
-    if (match !== null) {
-      this.#at += match[0].length;
-      return undefined;
-    }
+  #escape(): string | undefined {
     this.#at++;
-    return this.#at >= this.#text.length ? END_OF_INPUT : this.#unexpected("in numeric literal");
+    const escape = this.#text[this.#at];
+    if (escape === undefined || !'"\\/bfnrtu'.includes(escape)) return this.#unexpected("in string escape code");
+    if (escape !== "u") return undefined;
+    for (let digit = 0; digit < 4; digit++) {
+      this.#at++;
+      if (!/^[0-9A-Fa-f]$/.test(this.#text[this.#at] ?? "")) return this.#unexpected("in \\u hexadecimal character escape");
+    }
+    return undefined;
+  }
+
+  #number(): string | undefined {
+    if (this.#text[this.#at] === "-") this.#at++;
+    if (this.#text[this.#at] === "0") this.#at++;
+    else if (!this.#digits()) return this.#unexpected("in numeric literal");
+    if (this.#text[this.#at] === ".") {
+      this.#at++;
+      if (!this.#digits()) return this.#unexpected("after decimal point in numeric literal");
+    }
+    if (this.#text[this.#at] === "e" || this.#text[this.#at] === "E") {
+      this.#at++;
+      if (this.#text[this.#at] === "+" || this.#text[this.#at] === "-") this.#at++;
+      if (!this.#digits()) return this.#unexpected("in exponent of numeric literal");
+    }
+    return undefined;
+  }
+
+  /** Steps over digits; false when there is none. */
+  #digits(): boolean {
+    const start = this.#at;
+    while (this.#at < this.#text.length && this.#text[this.#at]! >= "0" && this.#text[this.#at]! <= "9") this.#at++;
+    return this.#at > start;
   }
 
   #literal(literal: string): string | undefined {
     for (let index = 1; index < literal.length; index++) {
       this.#at++;
-      if (this.#at >= this.#text.length) return END_OF_INPUT;
       if (this.#text[this.#at] !== literal[index]) return this.#unexpected(`in literal ${literal} (expecting ${quoteCharacter(literal[index]!)})`);
     }
     return this.#step();
@@ -203,19 +256,28 @@ class GoScanner {
   }
 
   #unexpected(where: string): string {
-    const character = this.#text[this.#at];
-    return character === undefined ? END_OF_INPUT : `invalid character ${quoteCharacter(character)} ${where}`;
+    return `invalid character ${quoteCharacter(this.#text[this.#at] ?? " ")} ${where}`;
   }
 }
 
-/** A character as Go's %q of a rune shows it. */
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"],
+  ["\b", "\\b"],
+  ["\f", "\\f"],
+  ["\v", "\\v"],
+  ["\u0007", "\\a"],
+  ["\\", "\\\\"],
+  ["'", "\\'"],
+]);
+
+/** A byte as Go shows it in a message. */
 function quoteCharacter(character: string): string {
-  if (character === "'") return String.raw`'\''`;
-  if (character === '"') return `'"'`;
-  const code = character.charCodeAt(0);
-  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-    const short: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v" };
-    return `'${short[character] ?? (code < 0x80 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`)}'`;
-  }
-  return `'${character}'`;
+  const short = SHORT_ESCAPES.get(character);
+  if (short !== undefined) return `'${short}'`;
+  const code = character.charCodeAt(0) > 0xff ? Buffer.from(character)[0]! : character.charCodeAt(0);
+  if (code < 0x20 || code === 0x7f) return `'\\x${code.toString(16).padStart(2, "0")}'`;
+  if ((code > 0x7f && code <= 0xa0) || code === 0xad) return `'\\u${code.toString(16).padStart(4, "0")}'`;
+  return `'${String.fromCharCode(code)}'`;
 }

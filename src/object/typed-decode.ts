@@ -3,6 +3,8 @@
  * unknown ones are left out and reported by path, null counts as absent.
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
+import { base64Error, quantityError, timeError } from "./go-text.ts";
+import { ReportedPaths } from "./json-text.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
 export interface TypedObject {
@@ -15,13 +17,10 @@ export class TypeMismatchError extends Error {
   override readonly name = "TypeMismatchError";
 }
 
-/** Unknown fields beyond this many are dropped without being named. */
-const UNKNOWN_FIELDS_MAX = 100;
-
 export function decodeTyped(value: JsonObject, schema: StructSchema): TypedObject {
-  const unknownFields: string[] = [];
+  const unknownFields = new ReportedPaths();
   const object = decodeStruct(value, schema, { path: "", struct: schema, goPath: "", unknownFields });
-  return { object, unknownFields };
+  return { object, unknownFields: unknownFields.list() };
 }
 
 interface Place {
@@ -30,7 +29,7 @@ interface Place {
   readonly struct: StructSchema;
   /** As Go's type errors name it: `spec.ports.name`. */
   readonly goPath: string;
-  readonly unknownFields: string[];
+  readonly unknownFields: ReportedPaths;
 }
 
 function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): JsonObject {
@@ -40,7 +39,7 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
     const path = place.path === "" ? key : `${place.path}.${key}`;
     if (field === undefined) {
       if (schema.preserveUnknown) setMember(result, key, value[key]);
-      else if (place.unknownFields.length < UNKNOWN_FIELDS_MAX) place.unknownFields.push(path);
+      else place.unknownFields.add(path);
       continue;
     }
     const member = value[key];
@@ -88,9 +87,11 @@ function decodeMap(value: unknown, schema: FieldSchema, place: Place): unknown {
 
 /** What Go leaves in a list or map where the text says null. */
 function zeroValue(schema: FieldSchema): unknown {
+  if (schema.quantity) return "0";
+  if (schema.intOrString) return 0;
   switch (schema.type) {
     case "string":
-      return "";
+      return schema.format === "byte" ? null : "";
     case "integer":
     case "number":
       return 0;
@@ -120,7 +121,7 @@ function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknow
       if (typeof value === "number") return value;
       break;
     default:
-      if (typeof value === "string") return schema.format === "byte" ? checkedBase64(value) : schema.format === "date-time" ? checkedTime(value) : value;
+      if (typeof value === "string") return decodeString(value, schema);
   }
   throw mismatch(value, schema, place);
 }
@@ -129,50 +130,44 @@ function isInt32(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= -2147483648 && value <= 2147483647;
 }
 
-const QUANTITY = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$/;
-
 function decodeQuantity(value: unknown): string {
-  const text = typeof value === "number" ? String(value) : value;
-  if (typeof text === "string" && text.length <= 100 && QUANTITY.test(text)) return text;
-  throw new TypeMismatchError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : "true";
+  return checked(text, quantityError(text));
 }
 
-function checkedBase64(text: string): string {
-  const bad = /[^A-Za-z0-9+/\r\n]/.exec(text.replace(/={1,2}$/, ""));
-  const at = bad?.index ?? (text.replace(/[\r\n]/g, "").length % 4 === 0 ? -1 : text.length - (text.length % 4));
-  if (at >= 0) throw new TypeMismatchError(`illegal base64 data at input byte ${at}`);
+function decodeString(text: string, schema: FieldSchema): string {
+  if (schema.format === "byte") return checked(text, base64Error(text));
+  return schema.format === "date-time" ? checked(text, timeError(text)) : text;
+}
+
+function checked(text: string, problem: string | undefined): string {
+  if (problem !== undefined) throw new TypeMismatchError(problem);
   return text;
-}
-
-const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$/;
-
-function checkedTime(text: string): string {
-  if (TIME.test(text) && !Number.isNaN(Date.parse(text))) return text;
-  throw new TypeMismatchError(
-    `parsing time ${JSON.stringify(text)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(text)} as "2006"`,
-  );
 }
 
 function mismatch(value: unknown, schema: FieldSchema, place: Place): TypeMismatchError {
   const structName = place.struct.name.slice(place.struct.name.lastIndexOf(".") + 1);
-  return new TypeMismatchError(`json: cannot unmarshal ${goKind(value)} into Go struct field ${structName}.${place.goPath} of type ${goType(schema)}`);
+  return new TypeMismatchError(`json: cannot unmarshal ${goKind(value, schema)} into Go struct field ${structName}.${place.goPath} of type ${goType(schema)}`);
 }
 
-function goKind(value: unknown): string {
+/** A number that does not fit a field for numbers is shown; elsewhere its being a number is the mistake. */
+function goKind(value: unknown, schema: FieldSchema): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
-  if (typeof value === "number") return Number.isInteger(value) ? "number" : `number ${value}`;
+  if (typeof value === "number") return schema.type === "integer" || schema.type === "number" || schema.intOrString ? `number ${value}` : "number";
   return typeof value;
 }
 
 /** The Go type a field most likely has; named string types cannot be known from a schema. */
 function goType(schema: FieldSchema): string {
+  if (schema.intOrString) return "int32";
   switch (schema.type) {
     case "struct":
       return schema.struct === undefined ? "struct" : schema.struct.name.split(".").slice(-2).join(".");
     case "array":
       return `[]${schema.items === undefined ? "interface {}" : goType(schema.items)}`;
     case "map":
+      if (schema.items?.quantity === true) return "v1.ResourceList";
       return `map[string]${schema.items === undefined ? "interface {}" : goType(schema.items)}`;
     case "integer":
       return schema.format ?? "int64";

@@ -4,9 +4,9 @@ import type { Entry } from "../storage/watch-cache/entry.ts";
 import { expired, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext } from "./context.ts";
 import { decodeContinueToken, encodeContinueToken } from "./continue-token.ts";
+import { refuseUnreadable } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { select, type Selection, type SelectionRequest } from "./selection.ts";
-import { refuseCorrupt } from "./storage-errors.ts";
 
 export interface ListRequest extends SelectionRequest {
   /** The state asked for: as fresh as said, exactly at a revision, or where an earlier page ended. */
@@ -32,7 +32,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   const total = selection.matches === undefined ? page.count : matching.length;
   const isCut = request.limit > 0 && total > request.limit;
   const entries = isCut ? matching.slice(0, request.limit) : matching;
-  for (const entry of entries) refuseCorrupt(entry);
+  for (const entry of entries) refuseUnreadable(entry, served);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
   // The next page starts right behind the last key of this one.
   const start = `${entries.at(-1)!.key.slice(selection.range.start.length)}\u0000`;

@@ -4,6 +4,7 @@ import { objectAt, stringAt } from "../meta/json.ts";
 import { forbidden, notFound } from "../meta/status-error.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "./context.ts";
+import { refuseCorrupt } from "./storage-errors.ts";
 
 export const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 
@@ -14,7 +15,8 @@ export async function refuseCreationOutsideLiveNamespace(context: RegistryContex
   const key = context.namespacePrefix + at.namespace;
   // A namespace somebody has just made must count at once, so an absent one is looked up again, freshly.
   const entry = context.store.cache.get(key) ?? (await context.store.get(key, { kind: "newest" }));
-  if (entry === undefined || entry.corrupt !== undefined) throw notFound(NAMESPACES, at.namespace);
+  if (entry === undefined) throw notFound(NAMESPACES, at.namespace);
+  refuseCorrupt(entry);
   if (!isTerminating(entry)) return;
   throw forbidden(resource, at.name, `unable to create new content in namespace ${at.namespace} because it is being terminated`, [
     { reason: "NamespaceTerminating", message: `namespace ${at.namespace} is being terminated`, field: "metadata.namespace" },

@@ -1,10 +1,10 @@
 /** A stored entry as bytes of the version somebody asked for, derived at most once per entry and version. */
 import { parseGroupVersion } from "../meta/group-version.ts";
 import type { JsonObject } from "../meta/json.ts";
-import { convertObject, isSameShape } from "../object/conversion/convert.ts";
+import { convertObject, isConvertible, isSameShape } from "../object/conversion/convert.ts";
 import { encodeItem, parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import type { ServedResource } from "./resource.ts";
-import { refuseCorrupt } from "./storage-errors.ts";
+import { refuseCorrupt, unreadable } from "./storage-errors.ts";
 
 /** The list item: `,{"metadata":…}` without kind and apiVersion. */
 export function itemIn(entry: Entry, served: ServedResource): Buffer {
@@ -24,17 +24,29 @@ export function membersIn(entry: Entry, served: ServedResource): Buffer {
 
 /** The object, parsed: the caller owns it. */
 export function objectIn(entry: Entry, served: ServedResource): JsonObject {
-  refuseCorrupt(entry);
+  refuseUnreadable(entry, served);
   const object = parseEntry(entry);
   if (entry.apiVersion === served.apiVersion) return object;
-  return convertObject(object, parseGroupVersion(entry.apiVersion), served.groupVersion);
+  try {
+    return convertObject(object, parseGroupVersion(entry.apiVersion), served.groupVersion);
+  } catch (thrown) {
+    throw unreadable(entry, `the value does not have the shape of a ${entry.kind} in ${entry.apiVersion}`, thrown);
+  }
+}
+
+/** Throws for an object that cannot be shown here: broken, of another kind, or of a version this release does not know. */
+export function refuseUnreadable(entry: Entry, served: ServedResource): void {
+  refuseCorrupt(entry);
+  if (entry.kind !== served.kind) throw unreadable(entry, `the value is a ${entry.kind}, not a ${served.kind}`);
+  if (entry.apiVersion === served.apiVersion || isConvertible(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion)) return;
+  throw unreadable(entry, `the value is of the version ${entry.apiVersion}, which cannot be shown as ${served.apiVersion}`);
 }
 
 function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
-const METADATA_ORDER = [
+const METADATA_ORDER: readonly string[] = [
   "name",
   "generateName",
   "namespace",

@@ -29,9 +29,13 @@ export function toStatusError(thrown: unknown): unknown {
 
 /** Throws for an object whose stored value cannot be read: an error for it alone. */
 export function refuseCorrupt(entry: Entry): void {
-  if (entry.corrupt === undefined) return;
-  throw new StatusError("InternalError", `Internal error occurred: the object stored at "${entry.key}" cannot be read: ${entry.corrupt}`, {
-    details: { causes: [{ reason: "UnexpectedServerResponse", message: entry.corrupt, field: entry.key }] },
+  if (entry.corrupt !== undefined) throw unreadable(entry, entry.corrupt);
+}
+
+export function unreadable(entry: Entry, why: string, cause?: unknown): StatusError {
+  return new StatusError("InternalError", `Internal error occurred: the object stored at "${entry.key}" cannot be read: ${why}`, {
+    details: { causes: [{ reason: "UnexpectedServerResponse", message: why, field: entry.key }] },
+    cause,
   });
 }
 

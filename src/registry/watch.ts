@@ -54,8 +54,9 @@ export async function startWatch(context: RegistryContext, served: ServedResourc
     initial,
     revision,
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
-    classify: (event) => classify(event, matches),
-    currentRevision: () => cache.revision,
+    // A start in the future: the history hands out everything that comes, also what comes before it.
+    classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
+    currentRevision: () => Math.max(revision, cache.revision),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Work that goes on beside requests: each task has a name, runs until it is told to stop, and is waited for. */
+import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 
 export interface BackgroundTask {
@@ -25,4 +26,18 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
       await Promise.all(running);
     },
   };
+}
+
+/** Conditions of start-up change within milliseconds; asking costs less than telling everybody who might wait. */
+const CONDITION_POLL_MS = 5;
+
+/** Resolves when the condition holds or the signal aborts. */
+export async function waitUntil(clock: Clock, condition: () => boolean, signal: AbortSignal): Promise<void> {
+  while (!condition() && !signal.aborted) await sleep(clock, CONDITION_POLL_MS, signal);
+}
+
+/** Does the work now and then at every interval, until the signal aborts. */
+export async function repeat(clock: Clock, intervalMs: number, work: () => void, signal: AbortSignal): Promise<void> {
+  do work();
+  while (await sleep(clock, intervalMs, signal));
 }

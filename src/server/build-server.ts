@@ -1,8 +1,9 @@
 /** The composition root: reads top to bottom as the architecture. It only connects; the parts decide. */
-import { allowAuthenticated, authorize } from "../auth/authorize.ts";
-import { authenticate, type Authenticator } from "../auth/authenticate.ts";
-import { impersonate } from "../auth/impersonate.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import { loopbackAuthenticator } from "../auth/authenticators/loopback.ts";
 import { tokenFileAuthenticator } from "../auth/authenticators/token-file.ts";
+import { allowAuthenticated, authorize } from "../auth/authorize.ts";
+import { impersonate } from "../auth/impersonate.ts";
 import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
@@ -10,8 +11,8 @@ import { callInProcess, type InProcessRequest, type InProcessResponse } from "..
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { healthHandler, measureHealth, type HealthCheck } from "../endpoints/health.ts";
 import { resourceHandler } from "../endpoints/resources.ts";
-import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import { versionDocument } from "../endpoints/version.ts";
+import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
 import { deadline } from "../http/filters/deadline.ts";
 import { ifReady } from "../http/filters/if-ready.ts";
@@ -22,15 +23,17 @@ import { requestInfo } from "../http/filters/request-info.ts";
 import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { createLeasePool } from "../storage/lease-pool.ts";
+import type { Kv } from "../storage/kv.ts";
 import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
-import { startBackground, type BackgroundTask } from "./background.ts";
+import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
-import { buildHandler } from "./handler-chain.ts";
-import { Lifecycle, type StartupHook } from "./lifecycle.ts";
-import { createResourceTable } from "./resources.ts";
+import { buildHandler, type Filters } from "./handler-chain.ts";
+import { isReady, storageChecks } from "./health-checks.ts";
+import { Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
+import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
 import { systemNamespacesHook } from "./system-namespaces.ts";
@@ -54,78 +57,44 @@ export interface Server {
 }
 
 const HEALTH_MEASURE_MS = 5_000;
-const READINESS_POLL_MS = 10;
+
+/** What the request line needs and the background keeps going. */
+interface Parts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly metrics: MetricsRegistry;
+  readonly healthMetrics: MetricsRegistry;
+  readonly catalogue: Catalogue;
+  readonly table: ResourceTable;
+  readonly kv: Kv;
+  readonly cache: WatchCache;
+  readonly lifecycle: Lifecycle;
+  readonly openWatches: OpenWatches;
+  readonly checks: () => HealthCheck[];
+  readonly address: () => string;
+}
 
 export async function buildServer(env: Env, config: ServerConfig): Promise<Server> {
-  const { clock, random, log } = env;
-  const metrics = new MetricsRegistry();
-  const healthMetrics = new MetricsRegistry();
-  const { release, runtimeConfig, featureGates, strictRelease } = config;
+  const { release, runtimeConfig, featureGates, strictRelease, storageRoot, eventTtlSeconds } = config;
   const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease });
-  const table = createResourceTable({ catalogue, storageRoot: config.storageRoot, eventTtlSeconds: config.eventTtlSeconds });
-
+  const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds });
   const kv = await env.openKv(config.storage);
-  const cache = new WatchCache({ kv, clock, root: config.storageRoot, onStateChange: (state) => log.info("the storage watch changed state", { state }) });
-  const store = createObjectStore(kv, cache);
-  const context: RegistryContext = { store, leases: createLeasePool(kv, clock), clock, random, namespacePrefix: `${config.storageRoot}namespaces/` };
-
-  const openWatches: OpenWatches = new Set();
-  const { encodings, deliveries } = watchCounters(metrics);
-  registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
+  const onStateChange = (state: string): void => env.log.info("the storage watch changed state", { state });
+  const cache = new WatchCache({ kv, clock: env.clock, root: storageRoot, onStateChange });
 
   const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientCertificate: undefined };
   const call = (request: InProcessRequest): Promise<InProcessResponse> => callInProcess(handle, { ...request, connection: loopback });
-  const hooks: StartupHook[] = [
-    { name: "storage-readiness", run: async (signal) => void (await waitUntil(() => cache.state === "following", signal)) },
-    systemNamespacesHook({ call, clock, log }),
-  ];
+  const hooks = startupHooks(env, cache, call);
   const lifecycle = new Lifecycle(hooks);
-  const checks = (): HealthCheck[] => [...basicChecks(cache), ...lifecycle.checks()];
-
+  const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
+  const openWatches: OpenWatches = new Set();
   let address = "localhost";
-  const route = createRouter({
-    resources: resourceHandler({ context, open: openWatches, encodings, deliveries }, table.resolve),
-    discovery: discoveryHandler({ catalogue, serverAddress: () => address }),
-    health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
-    version: versionDocument(catalogue.release),
-    metrics,
-    healthMetrics,
-    isKnownGroup: (group) => table.groups.has(group),
-  });
-  const handle = buildHandler(
-    {
-      recover: recover(log),
-      ifReady: ifReady({ isEnabled: config.sendRetryAfterIfNotInitialized, hasBeenReady: () => lifecycle.hasBeenReady }),
-      requestInfo: requestInfo(),
-      measure: measure({ metrics, clock, isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined }),
-      deadline: deadline({ clock, requestTimeoutMs: config.requestTimeoutMs }),
-      authenticate: authenticate([loopbackAuthenticator(loopback), tokenFileAuthenticator(config.users)]),
-      impersonate: impersonate(),
-      inFlight: inFlight({ metrics, readsMax: config.maxRequestsInflight, writesMax: config.maxMutatingRequestsInflight }),
-      authorize: authorize(allowAuthenticated),
-    },
-    route,
-  );
-
-  async function waitUntil(condition: () => boolean, signal: AbortSignal): Promise<boolean> {
-    while (!condition() && !signal.aborted) await sleep(clock, READINESS_POLL_MS, signal);
-    return !signal.aborted;
-  }
-
-  const tasks: BackgroundTask[] = [
-    { name: "watch-cache", run: (signal) => cache.run(signal) },
-    { name: "start-up", run: (signal) => startUp(hooks, lifecycle, signal) },
-    { name: "readiness", run: async (signal) => lifecycle.observeReadiness(await waitUntil(() => isReady(checks()), signal)) },
-    { name: "health-metrics", run: (signal) => repeat(measureHealth(checks, healthMetrics), signal) },
-    compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
-  ];
-
-  async function repeat(work: () => void, signal: AbortSignal): Promise<void> {
-    do work();
-    while (await sleep(clock, HEALTH_MEASURE_MS, signal));
-  }
-
-  const background = startBackground(tasks, log);
+  const metrics = new MetricsRegistry();
+  const healthMetrics = new MetricsRegistry();
+  const parts: Parts = { env, config, metrics, healthMetrics, catalogue, table, kv, cache, lifecycle, openWatches, checks, address: () => address };
+  registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
+  const handle = buildHandler(createFilters(parts, loopback), createRoutes(parts));
+  const background = startBackground(backgroundTasks(parts, hooks), env.log);
   return {
     catalogue,
     handle,
@@ -136,7 +105,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     },
     async beginShutdown() {
       lifecycle.beginShutdown();
-      if (config.shutdownDelayMs > 0) await sleep(clock, config.shutdownDelayMs);
+      if (config.shutdownDelayMs > 0) await sleep(env.clock, config.shutdownDelayMs);
     },
     endWatches: () => [...openWatches].forEach((watch) => watch.end()),
     async close() {
@@ -146,32 +115,65 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   };
 }
 
-async function startUp(hooks: readonly StartupHook[], lifecycle: Lifecycle, signal: AbortSignal): Promise<void> {
-  for (const hook of hooks) {
-    await hook.run(signal);
-    if (!signal.aborted) lifecycle.hookDone(hook.name);
-  }
-}
-
-function isReady(checks: readonly HealthCheck[]): boolean {
-  return checks.every(({ endpoints, check }) => !endpoints.includes("readyz") || check() === undefined);
-}
-
-/** The store may be out of reach while this process is well: that makes it unready, not dead. */
-function basicChecks(cache: WatchCache): HealthCheck[] {
-  const storage = (): string | undefined => (cache.state === "following" ? undefined : `the storage is ${cache.state}`);
+function startupHooks(env: Env, cache: WatchCache, call: Server["call"]): StartupHook[] {
+  const { clock, log } = env;
   return [
-    { name: "ping", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
-    { name: "log", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
-    { name: "etcd", check: storage, endpoints: ["healthz", "readyz"] },
-    { name: "etcd-readiness", check: storage, endpoints: ["readyz"] },
-    { name: "informer-sync", check: () => (cache.state === "loading" ? "the cache is being filled" : undefined), endpoints: ["readyz"] },
+    { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
+    systemNamespacesHook({ call, clock, log }),
   ];
 }
 
-/** The server's own calls are recognised by the connection object itself, which nothing outside can name. */
-function loopbackAuthenticator(loopback: ConnectionInfo): Authenticator {
-  const self = { name: "system:apiserver", uid: "", groups: ["system:masters"], extra: {} };
-  return (request) => (request.connection === loopback ? self : "none");
+function createFilters({ env, config, metrics, table, lifecycle }: Parts, loopback: ConnectionInfo): Filters {
+  const { clock, log } = env;
+  const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax } = config;
+  return {
+    recover: recover(log),
+    ifReady: ifReady({ isEnabled: config.sendRetryAfterIfNotInitialized, hasBeenReady: () => lifecycle.hasBeenReady }),
+    requestInfo: requestInfo(),
+    measure: measure({ metrics, clock, isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined }),
+    deadline: deadline({ clock, requestTimeoutMs }),
+    authenticate: authenticate([loopbackAuthenticator(loopback), tokenFileAuthenticator(config.users)]),
+    impersonate: impersonate(),
+    inFlight: inFlight({ metrics, readsMax, writesMax }),
+    authorize: authorize(allowAuthenticated),
+  };
 }
 
+function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
+  const { env, config, kv, cache, metrics, healthMetrics, catalogue, table, openWatches, checks } = parts;
+  const { clock, random, log } = env;
+  const context: RegistryContext = {
+    store: createObjectStore(kv, cache),
+    leases: createLeasePool(kv, clock),
+    clock,
+    random,
+    namespacePrefix: `${config.storageRoot}namespaces/`,
+  };
+  return createRouter({
+    resources: resourceHandler({ context, open: openWatches, ...watchCounters(metrics) }, table.resolve),
+    discovery: discoveryHandler({ catalogue, serverAddress: parts.address }),
+    health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
+    version: versionDocument(catalogue.release),
+    metrics,
+    healthMetrics,
+    isKnownGroup: (group) => table.groups.has(group),
+  });
+}
+
+function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): BackgroundTask[] {
+  const { env, config, kv, cache, lifecycle, checks, healthMetrics } = parts;
+  const { clock, log } = env;
+  return [
+    { name: "watch-cache", run: (signal) => cache.run(signal) },
+    { name: "start-up", run: (signal) => runHooks(hooks, lifecycle, signal) },
+    {
+      name: "readiness",
+      async run(signal) {
+        await waitUntil(clock, () => isReady(checks()), signal);
+        lifecycle.observeReadiness(!signal.aborted);
+      },
+    },
+    { name: "health-metrics", run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal) },
+    compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
+  ];
+}

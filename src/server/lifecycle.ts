@@ -67,3 +67,11 @@ export class Lifecycle {
     ];
   }
 }
+
+/** One after the other: a hook may rely on those before it. */
+export async function runHooks(hooks: readonly StartupHook[], lifecycle: Lifecycle, signal: AbortSignal): Promise<void> {
+  for (const hook of hooks) {
+    await hook.run(signal);
+    if (!signal.aborted) lifecycle.hookDone(hook.name);
+  }
+}

@@ -19,8 +19,8 @@ export interface Routes {
   readonly isKnownGroup: (group: string) => boolean;
 }
 
-const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
-const PATHS = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/readyz", "/version"];
+const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" } as const;
+const PATHS: readonly string[] = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/readyz", "/version"];
 
 export function createRouter(routes: Routes): Handler<WithUser> {
   return async (request) => {

@@ -4,7 +4,7 @@ import type { Log } from "../base/log.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { StartupHook } from "./lifecycle.ts";
 
-const SYSTEM_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+const SYSTEM_NAMESPACES: readonly string[] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 const RETRY_MS = 250;
 
 export function systemNamespacesHook(options: { call: (request: InProcessRequest) => Promise<InProcessResponse>; clock: Clock; log: Log }): StartupHook {

@@ -235,7 +235,14 @@ describe("resourceVersion and resourceVersionMatch", () => {
     }
   });
 
-  test.each([`${CONFIG_MAPS}?resourceVersion=99999999`, `${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`, `${CONFIG_MAPS}/a?resourceVersion=99999999`])(
+  test("an exact version of the future is 504 as well", async () => {
+    await using api = await startServer();
+    const answer = await api.get(`${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`);
+    expect(answer.status).toBe(504);
+    expect(answer.body).toMatchObject({ reason: "Timeout", details: { causes: [{ reason: "ResourceVersionTooLarge" }] } });
+  });
+
+  test.each([`${CONFIG_MAPS}?resourceVersion=99999999`, `${CONFIG_MAPS}/a?resourceVersion=99999999`])(
     "a version of the future is waited for three seconds, then 504: %s",
     async (target) => {
       await using api = await startServer();

@@ -323,6 +323,14 @@ describe("watches that cannot start where they want to", () => {
     expect(await watch.story()).toEqual(["ADDED three"]);
   });
 
+  test("a bookmark never says less than the version the watch started after", async () => {
+    await using api = await startServer();
+    const future = Number(await currentVersion(api)) + 100;
+    const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${future}&allowWatchBookmarks=true`);
+    await api.world.advance(61_000);
+    expect((await watch.events()).map(({ object }) => object.metadata.resourceVersion)).toEqual([String(future)]);
+  });
+
   test("a version that is no number and a selector that cannot be understood are refused before the stream", async () => {
     await using api = await startServer();
     const version = await api.get(`${CONFIG_MAPS}?watch=true&resourceVersion=abc`);

@@ -7,11 +7,12 @@ import {
   type ClassDeclaration,
   type Node,
 } from "typescript/unstable/ast";
-import { violation, walk, type Source, type Violation } from "./sources.ts";
+import { lineAt, violation, walk, type Source, type Violation } from "./sources.ts";
 
 export function checkErrorNames(sources: readonly Source[]): readonly Violation[] {
   return collect(sources, (source, node) => {
-    if (!isClassDeclaration(node) || !has(node, SyntaxKind.ExportKeyword) || !extendsError(source, node)) return undefined;
+    if (!isClassDeclaration(node) || !has(node, SyntaxKind.ExportKeyword) || !extendsError(source, node))
+      return undefined;
     const named = node.members.some(
       (member) =>
         isPropertyDeclaration(member) &&
@@ -28,15 +29,23 @@ export function checkErrorNames(sources: readonly Source[]): readonly Violation[
 export function checkEmptyCatches(sources: readonly Source[]): readonly Violation[] {
   return collect(sources, (source, node) => {
     if (!isCatchClause(node) || node.block.statements.length > 0) return undefined;
-    const explained = source.comments.some(({ start }) => start > node.block.getStart(source.ast) && start < node.block.getEnd());
+    const explained = source.comments.some(
+      ({ start }) => start > node.block.getStart(source.ast) && start < node.block.getEnd(),
+    );
     return explained ? undefined : "swallows an error: handle it, or say in the block why it does not matter";
   });
 }
 
+/** The linter's directive, with its reason, on the same line is the only way to say it. */
+const EXCUSED_ANY = /oxlint-disable-line typescript\/no-explicit-any -- \S/;
+
 export function checkAny(sources: readonly Source[]): readonly Violation[] {
-  return collect(sources, (_source, node) =>
-    node.kind === SyntaxKind.AnyKeyword ? "says any: say unknown, and narrow it" : undefined,
-  );
+  return collect(sources, (source, node) => {
+    if (node.kind !== SyntaxKind.AnyKeyword) return undefined;
+    const line = lineAt(source, node.getStart(source.ast));
+    const excused = source.comments.some(({ start, text }) => EXCUSED_ANY.test(text) && lineAt(source, start) === line);
+    return excused ? undefined : "says any: say unknown, and narrow it";
+  });
 }
 
 const TAG = /(?<!@)\b(?:TODO|FIXME|XXX|HACK|NOTE)\b(?!\w)|@(?:TODO|todo|note|fixme)\b(?!\([^)]+\))|\bDIFFERS\b(?!:)/;
@@ -70,11 +79,15 @@ function extendsError(source: Source, node: ClassDeclaration): boolean {
   return (
     node.heritageClauses?.some(
       ({ token, types }) =>
-        token === SyntaxKind.ExtendsKeyword && types.some(({ expression }) => /Error$/.test(expression.getText(source.ast))),
+        token === SyntaxKind.ExtendsKeyword &&
+        types.some(({ expression }) => expression.getText(source.ast).endsWith("Error")),
     ) === true
   );
 }
 
 function has(node: Node, kind: SyntaxKind): boolean {
-  return "modifiers" in node && (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true;
+  return (
+    "modifiers" in node &&
+    (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true
+  );
 }

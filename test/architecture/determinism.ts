@@ -76,7 +76,10 @@ const BANNED_GLOBALS: Readonly<Record<string, string>> = {
 
 /** Names a built-in module may be asked for; anything else of it is refused. */
 const ALLOWED_NAMES: Readonly<Record<string, readonly [names: RegExp, instead: string]>> = {
-  crypto: [/^(?!random|getRandom|webcrypto|subtle|scrypt$|pbkdf2$|hkdf$|generate(Key|KeyPair|Prime)$|checkPrime$)/, ASK_CHANCE],
+  crypto: [
+    /^(?!random|getRandom|webcrypto|subtle|scrypt$|pbkdf2$|hkdf$|generate(Key|KeyPair|Prime)$|checkPrime$)/,
+    ASK_CHANCE,
+  ],
   zlib: [/Sync$|^constants$|^crc32$/, NO_THREAD_POOL],
   fs: [/Sync$|^constants$/, NO_THREAD_POOL],
   "fs/promises": [/^constants$/, NO_THREAD_POOL],
@@ -106,13 +109,18 @@ function bannedIn(source: Source): readonly Violation[] {
     if (isImportDeclaration(node)) return refuseImports(node, refuse);
     if (isPropertyAccessExpression(node)) {
       const owner = globalName(node.expression);
-      const banned = owner === undefined ? undefined : BANNED_MEMBERS[owner]?.find(([members]) => members.test(node.name.text));
+      const banned =
+        owner === undefined ? undefined : BANNED_MEMBERS[owner]?.find(([members]) => members.test(node.name.text));
       if (banned !== undefined) refuse(node, `${owner}.${node.name.text}`, banned[1]);
       const whole = globalName(node);
       const instead = whole === undefined ? undefined : ownValue(BANNED_GLOBALS, whole);
       if (instead !== undefined) refuse(node, node.name.text, instead);
     }
-    if ((isNewExpression(node) || isCallExpression(node)) && globalName(node.expression) === "Date" && !node.arguments?.length) {
+    if (
+      (isNewExpression(node) || isCallExpression(node)) &&
+      globalName(node.expression) === "Date" &&
+      !node.arguments?.length
+    ) {
       refuse(node, "the current date", ASK_THE_CLOCK);
     }
     if (isIdentifier(node) && isReference(node) && !declared.has(node.text)) {
@@ -141,7 +149,8 @@ function refuseImports(node: ImportDeclaration, refuse: (node: Node, what: strin
 /** `x` and `globalThis.x` alike. */
 function globalName(node: Node): string | undefined {
   if (isIdentifier(node)) return node.text;
-  if (isPropertyAccessExpression(node) && isIdentifier(node.expression) && node.expression.text === "globalThis") return node.name.text;
+  if (isPropertyAccessExpression(node) && isIdentifier(node.expression) && node.expression.text === "globalThis")
+    return node.name.text;
   return undefined;
 }
 
@@ -156,7 +165,8 @@ function isReference(node: Node): boolean {
 function declaredNames(source: Source): ReadonlySet<string> {
   const names = new Set<string>();
   walk(source.ast, (node) => {
-    if (isIdentifier(node) && "name" in node.parent && node.parent.name === node && DECLARATIONS.has(node.parent.kind)) names.add(node.text);
+    if (isIdentifier(node) && "name" in node.parent && node.parent.name === node && DECLARATIONS.has(node.parent.kind))
+      names.add(node.text);
   });
   return names;
 }
@@ -197,7 +207,11 @@ export function checkModuleState(
     }
   }
   for (const entry of allowed.filter((candidate) => !used.has(candidate))) {
-    violations.push({ path: entry.path, line: 1, message: `no longer keeps "${entry.name}": remove it from ALLOWED_STATE` });
+    violations.push({
+      path: entry.path,
+      line: 1,
+      message: `no longer keeps "${entry.name}": remove it from ALLOWED_STATE`,
+    });
   }
   return violations;
 }
@@ -214,10 +228,16 @@ function moduleState(source: Source): readonly State[] {
     if (!isClassDeclaration(statement)) return [];
     return statement.members
       .filter((member) => isPropertyDeclaration(member))
-      .filter((member) => hasModifier(member, SyntaxKind.StaticKeyword) && !hasModifier(member, SyntaxKind.ReadonlyKeyword))
+      .filter(
+        (member) => hasModifier(member, SyntaxKind.StaticKeyword) && !hasModifier(member, SyntaxKind.ReadonlyKeyword),
+      )
       .map((node) => {
         const name = node.name.getText(source.ast);
-        return { node, name, message: `static "${name}" is state of the module: keep it in an object that somebody owns` };
+        return {
+          node,
+          name,
+          message: `static "${name}" is state of the module: keep it in an object that somebody owns`,
+        };
       });
   });
 }
@@ -226,7 +246,10 @@ function variableState(source: Source, statement: VariableStatement): readonly S
   const constant = (statement.declarationList.flags & NodeFlags.Const) !== 0;
   return statement.declarationList.declarations.flatMap((node) => {
     const name = node.name.getText(source.ast);
-    if (!constant) return [{ node, name, message: `"${name}" is a variable of the module: keep it in an object that somebody owns` }];
+    if (!constant)
+      return [
+        { node, name, message: `"${name}" is a variable of the module: keep it in an object that somebody owns` },
+      ];
     if (node.initializer === undefined || !isMutable(node.initializer, node.type)) return [];
     const message = `"${name}" could be changed by anyone: type it readonly (ReadonlyMap, ReadonlySet, readonly T[], Readonly<Record>), or write "as const"`;
     return [{ node, name, message }];
@@ -238,7 +261,8 @@ function isMutable(initializer: Expression, type: TypeNode | undefined): boolean
   if (isSatisfiesExpression(initializer)) return isMutable(initializer.expression, undefined);
   if (isAsExpression(initializer)) {
     const { type: asserted } = initializer;
-    const isConst = isTypeReferenceNode(asserted) && isIdentifier(asserted.typeName) && asserted.typeName.text === "const";
+    const isConst =
+      isTypeReferenceNode(asserted) && isIdentifier(asserted.typeName) && asserted.typeName.text === "const";
     return !isConst && isMutable(initializer.expression, asserted);
   }
   return isLiteralOrCollection(initializer);
@@ -246,19 +270,24 @@ function isMutable(initializer: Expression, type: TypeNode | undefined): boolean
 
 function isLiteralOrCollection(node: Node): boolean {
   if (isAsExpression(node) || isSatisfiesExpression(node)) return isLiteralOrCollection(node.expression);
-  if (isNewExpression(node)) return isIdentifier(node.expression) && /^(Weak)?(Map|Set)$|^Array$/.test(node.expression.text);
+  if (isNewExpression(node))
+    return isIdentifier(node.expression) && /^(Weak)?(Map|Set)$|^Array$/.test(node.expression.text);
   return isArrayLiteralExpression(node) || isObjectLiteralExpression(node);
 }
 
 /** A type with a name of our own is taken to be readonly; its interface is the place to say so. */
 function isMutableType(type: TypeNode): boolean {
-  if (isArrayTypeNode(type) || isTypeLiteralNode(type)) return isArrayTypeNode(type) || !type.members.every((member) => hasModifier(member, SyntaxKind.ReadonlyKeyword));
+  if (isArrayTypeNode(type) || isTypeLiteralNode(type))
+    return isArrayTypeNode(type) || !type.members.every((member) => hasModifier(member, SyntaxKind.ReadonlyKeyword));
   if (!isTypeReferenceNode(type) || !isIdentifier(type.typeName)) return false;
   return /^(Weak)?(Map|Set)$|^Array$|^Record$/.test(type.typeName.text);
 }
 
 function hasModifier(node: Node, kind: SyntaxKind): boolean {
-  return "modifiers" in node && (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true;
+  return (
+    "modifiers" in node &&
+    (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true
+  );
 }
 
 function ownValue<Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined {

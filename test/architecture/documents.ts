@@ -26,8 +26,9 @@ function headingLines(text: string): readonly number[] {
   let fence: string | undefined;
   for (const [index, line] of text.split("\n").entries()) {
     const mark = /^\s*(```+|~~~+)/.exec(line)?.[1];
-    if (mark !== undefined) fence = fence === undefined ? mark : line.trim() === fence ? undefined : fence;
-    else if (fence === undefined && /^# /.test(line)) lines.push(index + 1);
+    if (fence === undefined && line.startsWith("# ")) lines.push(index + 1);
+    if (fence === undefined) fence = mark;
+    else if (line.trim() === fence) fence = undefined;
   }
   return lines;
 }
@@ -36,7 +37,9 @@ export function checkBudgets(files: readonly TextFile[]): readonly Violation[] {
   return files.flatMap(({ path, text }) => {
     const budget = BUDGETS.find(([pattern]) => pattern.test(path))?.[1];
     const lines = text.split("\n").length - 1;
-    return budget === undefined || lines <= budget ? [] : [{ path, line: budget + 1, message: `has ${lines} lines, at most ${budget}: shorten it` }];
+    return budget === undefined || lines <= budget
+      ? []
+      : [{ path, line: budget + 1, message: `has ${lines} lines, at most ${budget}: shorten it` }];
   });
 }
 
@@ -54,9 +57,15 @@ export function checkPrivateText(files: readonly TextFile[]): readonly Violation
       if (PRIVATE_PATH.test(line)) violations.push(found("names a path of one machine: make it relative or a setting"));
       for (const [, folder] of line.matchAll(NEIGHBOUR)) {
         const allowed = /^(test|scripts)\//.test(path) && (folder === "facts" || folder === "fidelity");
-        if (!allowed) violations.push(found("names a folder outside the project: only test/ and scripts/ may, and only for facts used when present"));
+        if (!allowed)
+          violations.push(
+            found(
+              "names a folder outside the project: only test/ and scripts/ may, and only for facts used when present",
+            ),
+          );
       }
-      if (REGISTRY_HOST.test(line)) violations.push(found("names a package registry: leave the choice to whoever installs"));
+      if (REGISTRY_HOST.test(line))
+        violations.push(found("names a package registry: leave the choice to whoever installs"));
       if (path === "package-lock.json" && RESOLVED_URL.test(line)) {
         violations.push(found("pins a download address: install with omit-lockfile-registry-resolved"));
       }

@@ -48,7 +48,9 @@ export function checkAllowedImports(
     if (module === undefined || isTestCode(source.path)) continue;
     const rule = table[module];
     if (rule === undefined) {
-      violations.push(violation(source, 0, `is in src/${module}/, which has no row in test/architecture/module-table.ts: add one`));
+      violations.push(
+        violation(source, 0, `is in src/${module}/, which has no row in test/architecture/module-table.ts: add one`),
+      );
       continue;
     }
     for (const edge of importsOf(source)) {
@@ -70,7 +72,10 @@ function refusal(edge: Import, module: string, rule: ModuleRule): string | undef
   const allowed = [...rule.imports, ...(typeOnly ? (rule.types ?? []) : [])];
   if (allowed.includes(other) || allowed.some((entry) => target === `src/${entry}`)) return undefined;
   const kind = typeOnly ? "the types of" : "";
-  return `${module}/ may not import ${kind} ${other}/ ("${specifier}"): declare the function type you need and let server/ pass it in`.replace("  ", " ");
+  return `${module}/ may not import ${kind} ${other}/ ("${specifier}"): declare the function type you need and let server/ pass it in`.replace(
+    "  ",
+    " ",
+  );
 }
 
 export function checkInternalFolders(sources: readonly Source[]): readonly Violation[] {
@@ -87,7 +92,10 @@ export function checkInternalFolders(sources: readonly Source[]): readonly Viola
 
 export function checkImportCycles(sources: readonly Source[]): readonly Violation[] {
   const edges = new Map(
-    sources.map((source) => [source.path, importsOf(source).filter((edge) => !edge.typeOnly && edge.target !== undefined)]),
+    sources.map((source) => [
+      source.path,
+      importsOf(source).filter((edge) => !edge.typeOnly && edge.target !== undefined),
+    ]),
   );
   const violations: Violation[] = [];
   const done = new Set<string>();
@@ -100,7 +108,9 @@ export function checkImportCycles(sources: readonly Source[]): readonly Violatio
       if (start === -1) visit(target as string);
       else {
         const cycle = [...trail.slice(start), target].join(" → ");
-        violations.push(violation(from, node, `closes an import cycle, ${cycle}: turn one import into a parameter or a type`));
+        violations.push(
+          violation(from, node, `closes an import cycle, ${cycle}: turn one import into a parameter or a type`),
+        );
       }
     }
     trail.pop();
@@ -162,7 +172,11 @@ export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
     .filter(({ path, ast }) => {
       const reexports = ast.statements.filter((node) => isExportDeclaration(node));
       const imports = ast.statements.filter((node) => isImportDeclaration(node));
-      return reexports.length > 0 && reexports.length + imports.length === ast.statements.length && !PUBLIC_ENTRIES.includes(path);
+      return (
+        reexports.length > 0 &&
+        reexports.length + imports.length === ast.statements.length &&
+        !PUBLIC_ENTRIES.includes(path)
+      );
     })
     .map((source) => violation(source, 0, "only re-exports: delete it and import the files themselves"));
 }

@@ -38,7 +38,8 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   server: { imports: BELOW_SERVER },
   simulator: { imports: [...BELOW_SERVER, "server"] },
   testkit: { imports: ["base", "meta", "server", "client", "simulator"] },
-  cli: { imports: ["base", "meta", "server", "client", "simulator"] },
+  // The command names releases, explains what the store refused, and makes the certificate of the first start.
+  cli: { imports: ["base", "meta", "server", "client", "simulator", "catalogue", "storage", "http"] },
 };
 
 /** The public entries, which are also the only files that may do nothing but re-export. */

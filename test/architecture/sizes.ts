@@ -49,10 +49,19 @@ export function checkSizes(sources: readonly Source[], known: KnownOffenders): r
   for (const { key, size, violation: offence } of offences) {
     const listed = known[key];
     if (listed === undefined || size > listed) violations.push(offence);
-    else if (size < listed) violations.push({ ...offence, message: `shrank from ${listed} to ${size}: write ${size} for "${key}" in known-offenders.json` });
+    else if (size < listed)
+      violations.push({
+        ...offence,
+        message: `shrank from ${listed} to ${size}: write ${size} for "${key}" in known-offenders.json`,
+      });
   }
   for (const key of Object.keys(known)) {
-    if (!found.has(key)) violations.push({ path: key.split(" ")[1] ?? "", line: 1, message: `is no longer too large: remove "${key}" from known-offenders.json` });
+    if (!found.has(key))
+      violations.push({
+        path: key.split(" ")[1] ?? "",
+        line: 1,
+        message: `is no longer too large: remove "${key}" from known-offenders.json`,
+      });
   }
   return violations;
 }
@@ -69,7 +78,9 @@ function fileOffences(source: Source): readonly Offence[] {
     { key: `${rule} ${source.path}`, size, violation: violation(source, 0, `has ${size} lines: ${advice}`) },
   ];
   if (isTestCode(source.path)) {
-    return size > LIMITS.testFileLines ? offence("test-file-lines", `at most ${LIMITS.testFileLines} in a test file, split it by topic`) : [];
+    return size > LIMITS.testFileLines
+      ? offence("test-file-lines", `at most ${LIMITS.testFileLines} in a test file, split it by topic`)
+      : [];
   }
   if (size > LIMITS.sourceFileLines) return offence("file-lines", `at most ${LIMITS.sourceFileLines}, split it`);
   const explained = source.comments[0]?.start === 0;
@@ -79,7 +90,11 @@ function fileOffences(source: Source): readonly Offence[] {
 
 function nodeOffences(source: Source): readonly Offence[] {
   const offences: Offence[] = [];
-  const add = (rule: string, size: number, at: { readonly node: Node; readonly name: string; readonly advice: string }): void => {
+  const add = (
+    rule: string,
+    size: number,
+    at: { readonly node: Node; readonly name: string; readonly advice: string },
+  ): void => {
     offences.push({ key: `${rule} ${source.path} ${at.name}`, size, violation: violation(source, at.node, at.advice) });
   };
   walk(source.ast, (node) => {
@@ -87,22 +102,39 @@ function nodeOffences(source: Source): readonly Offence[] {
     if (isFunctionLike(node)) {
       const name = nameOf(source, node);
       if (name !== undefined && lines > LIMITS.functionLines) {
-        add("function-lines", lines, { node, name, advice: `${name} has ${lines} lines, at most ${LIMITS.functionLines}: move pure parts out` });
+        add("function-lines", lines, {
+          node,
+          name,
+          advice: `${name} has ${lines} lines, at most ${LIMITS.functionLines}: move pure parts out`,
+        });
       }
     }
     const parameters = positionalParameters(source, node);
     if (parameters > LIMITS.positionalParameters) {
       const name = nameOf(source, node) ?? "anonymous";
-      add("parameters", parameters, { node, name, advice: `${name} has ${parameters} parameters, at most ${LIMITS.positionalParameters}: take an options object` });
+      add("parameters", parameters, {
+        node,
+        name,
+        advice: `${name} has ${parameters} parameters, at most ${LIMITS.positionalParameters}: take an options object`,
+      });
     }
     if (isInterfaceDeclaration(node) && isExported(node)) {
       const methods = node.members.filter(isMethod).length;
       const name = node.name.text;
-      if (methods > LIMITS.interfaceMethods) add("interface-methods", methods, { node, name, advice: `${name} has ${methods} methods, at most ${LIMITS.interfaceMethods}: split it by user` });
+      if (methods > LIMITS.interfaceMethods)
+        add("interface-methods", methods, {
+          node,
+          name,
+          advice: `${name} has ${methods} methods, at most ${LIMITS.interfaceMethods}: split it by user`,
+        });
     }
     const title = testTitle(source, node);
     if (title !== undefined && lines > LIMITS.testBodyLines) {
-      add("test-lines", lines, { node, name: title, advice: `the test ${title} has ${lines} lines, at most ${LIMITS.testBodyLines}: split it by rule` });
+      add("test-lines", lines, {
+        node,
+        name: title,
+        advice: `the test ${title} has ${lines} lines, at most ${LIMITS.testBodyLines}: split it by rule`,
+      });
     }
   });
   return offences;
@@ -146,7 +178,10 @@ function isExported(node: { readonly modifiers?: readonly Node[] }): boolean {
 }
 
 function isMethod(node: Node): boolean {
-  return isMethodSignatureDeclaration(node) || (isPropertySignatureDeclaration(node) && node.type !== undefined && isFunctionTypeNode(node.type));
+  return (
+    isMethodSignatureDeclaration(node) ||
+    (isPropertySignatureDeclaration(node) && node.type !== undefined && isFunctionTypeNode(node.type))
+  );
 }
 
 /** `test("…", body)`, `test.only(…)`, `test.each(table)("…", body)`. */

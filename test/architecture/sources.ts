@@ -43,19 +43,21 @@ const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set([
   "bench-results",
   ".evenkeel",
 ]);
-const TEXT_NAME = /\.(ts|tsx|js|mjs|cjs|json|jsonc|md|txt|ya?ml|sh|html|css|toml)$|^(\.[a-z]+rc|\.gitignore|Dockerfile)$/;
+const TEXT_NAME =
+  /\.(ts|tsx|js|mjs|cjs|json|jsonc|md|txt|ya?ml|sh|html|css|toml)$|^(\.[a-z]+rc|\.gitignore|Dockerfile)$/;
 
 /** Every text file of the project, whether committed yet or not. */
 export function readProject(root: string = PROJECT_ROOT): readonly TextFile[] {
   const files: TextFile[] = [];
-  const walk = (directory: string): void => {
+  const enter = (directory: string): void => {
     for (const entry of readdirSync(join(root, directory), { withFileTypes: true })) {
       const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
-      if (entry.isDirectory() && !SKIPPED_DIRECTORIES.has(entry.name)) walk(path);
-      if (entry.isFile() && TEXT_NAME.test(entry.name)) files.push({ path, text: readFileSync(join(root, path), "utf8") });
+      if (entry.isDirectory() && !SKIPPED_DIRECTORIES.has(entry.name)) enter(path);
+      if (entry.isFile() && TEXT_NAME.test(entry.name))
+        files.push({ path, text: readFileSync(join(root, path), "utf8") });
     }
   };
-  walk("");
+  enter("");
   return files.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 

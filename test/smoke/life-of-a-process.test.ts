@@ -90,7 +90,7 @@ describe("a stop", () => {
     unfinished.destroy();
   });
 
-  test("a server that waits for its etcd is alive, unready, and ends with exit 0", async () => {
+  test("a server that waits for its etcd is alive, unready, and ends with exit 0", { timeout: 20_000 }, async () => {
     using directory = disposableDirectory();
     await using command = run("serve", "--secure-port", "0", "--data-dir", directory.path, "--etcd-servers", "http://127.0.0.1:1");
     const [, url] = await command.printed(/ at (https:\S+)/);

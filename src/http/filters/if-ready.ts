@@ -1,6 +1,6 @@
 import type { PassingFilter } from "../chain.ts";
-import { serviceUnavailable } from "../../meta/status-error.ts";
-import type { ApiRequest } from "../message.ts";
+import { serviceUnavailable, StatusError } from "../../meta/status-error.ts";
+import type { ApiRequest, ApiResponse } from "../message.ts";
 import { errorResponse } from "../respond.ts";
 
 const RETRY_AFTER_SECONDS = 5;
@@ -20,7 +20,17 @@ export function ifReady(options: IfReadyOptions): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
     if (!options.isEnabled || request.headers["x-kubernetes-if-ready"] === undefined) return next(request);
     const isReady = options.hasBeenReady();
-    const response = isReady ? await next(request) : errorResponse(serviceUnavailable(NOT_INITIALIZED, RETRY_AFTER_SECONDS));
+    const response = isReady ? await answered(next(request)) : errorResponse(serviceUnavailable(NOT_INITIALIZED, RETRY_AFTER_SECONDS));
     return { ...response, headers: { ...response.headers, "x-kubernetes-ready": String(isReady) } };
   };
+}
+
+/** Refusals carry the header too. What nobody expected is left to those who log it. */
+async function answered(response: Promise<ApiResponse>): Promise<ApiResponse> {
+  try {
+    return await response;
+  } catch (thrown) {
+    if (thrown instanceof StatusError && thrown.reason !== "InternalError") return errorResponse(thrown);
+    throw thrown;
+  }
 }

@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { PassingFilter } from "../chain.ts";
 import type { RequestInfo } from "../request-info.ts";
 import type { WithInfo } from "./request-info.ts";
 import { StatusError } from "../../meta/status-error.ts";
 
-const LABELS = ["verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"];
-const DURATION_BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const LABELS: readonly string[] = ["verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"];
+const DURATION_BUCKETS: readonly number[] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 export interface MeasureOptions {
   readonly metrics: MetricsRegistry;
@@ -15,7 +15,7 @@ export interface MeasureOptions {
   readonly isKnown: (info: RequestInfo) => boolean;
 }
 
-/** Counts requests and times them under kube-apiserver's names. Series are looked up once per shape of request. */
+/** Counts requests and times them under kube-apiserver's names. */
 export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   const total = options.metrics.counter({
     name: "apiserver_request_total",
@@ -28,8 +28,6 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
     labels: LABELS,
     buckets: DURATION_BUCKETS,
   });
-  const known = new Map<string, Histogram>();
-  const counters = new Map<string, Counter>();
   return (next) => async (request) => {
     const started = options.clock.monotonic();
     let code = 500;
@@ -42,26 +40,27 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
       throw thrown;
     } finally {
       const values = labelValues(request, options.isKnown(request.info));
-      const key = values.join(" ");
-      let histogram = known.get(key);
-      if (histogram === undefined) known.set(key, (histogram = durations.with(...values)));
-      if (request.info.verb !== "watch") histogram.observe((options.clock.monotonic() - started) / 1000);
-      const counterKey = `${key} ${code}`;
-      let counter = counters.get(counterKey);
-      if (counter === undefined) counters.set(counterKey, (counter = total.with(...values, String(code))));
-      counter.inc();
+      if (request.info.verb !== "watch") durations.with(...values).observe((options.clock.monotonic() - started) / 1000);
+      total.with(...values, String(code)).inc();
     }
   };
 }
 
 const VERBS: ReadonlySet<string> = new Set(["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]);
 
+/** Any other name behind a known resource came from the client: there is no end of those. */
+const SUBRESOURCES: ReadonlySet<string> = new Set([
+  ...["", "status", "scale", "finalize", "binding", "bindings", "eviction", "ephemeralcontainers", "resize", "token", "approval"],
+  ...["proxy", "exec", "attach", "portforward", "log"],
+]);
+
 function labelValues({ info, query }: WithInfo, isKnown: boolean): string[] {
   const verb = VERBS.has(info.verb) ? reported(info.verb) : "other";
   if (!info.isResourceRequest || !isKnown) return [verb, "", "", "", "", "", "", "apiserver"];
   const scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
   const dryRun = query.get("dryRun") === "All" ? "All" : "";
-  return [verb, dryRun, info.group, info.version, info.resource, info.subresource, scope, "apiserver"];
+  const subresource = SUBRESOURCES.has(info.subresource) ? info.subresource : "other";
+  return [verb, dryRun, info.group, info.version, info.resource, subresource, scope, "apiserver"];
 }
 
 function reported(verb: string): string {

@@ -1,5 +1,6 @@
 /** RFC 6902 on JSON values. Never modifies its input; shares what it does not change. */
 import { cloneJson, isJsonObject, jsonEquals, setMember, type JsonObject } from "../../meta/json.ts";
+import { JSON_DEPTH_MAX } from "../json-text.ts";
 
 export const JSON_PATCH_OPERATIONS_MAX = 10_000;
 /** What all copy operations of one patch may add together. */
@@ -44,10 +45,10 @@ export function applyJsonPatch(document: JsonObject, operations: readonly JsonPa
   for (const operation of operations) {
     switch (operation.op) {
       case "add":
-        root = addAt(root, pointer(operation.path), operation.value);
+        root = addAt(root, pointer(operation.path), cloneJson(operation.value));
         break;
       case "replace":
-        root = replaceAt(root, pointer(operation.path), operation.value);
+        root = replaceAt(root, pointer(operation.path), cloneJson(operation.value));
         break;
       case "remove":
         root = removeAt(root, pointer(operation.path));
@@ -64,14 +65,27 @@ export function applyJsonPatch(document: JsonObject, operations: readonly JsonPa
         break;
       }
       case "copy": {
-        const copy = cloneJson(valueAt(root, pointer(operation.from)));
+        const source = valueAt(root, pointer(operation.from));
+        if (isDeeperThan(source, JSON_DEPTH_MAX)) throw tooDeep();
+        const copy = cloneJson(source);
         copiedBytes += JSON.stringify(copy ?? null).length;
         if (copiedBytes > COPIED_BYTES_MAX) throw new JsonPatchError("the copy operations of the patch add too much");
         root = addAt(root, pointer(operation.path), copy);
       }
     }
   }
+  if (isDeeperThan(root, JSON_DEPTH_MAX)) throw tooDeep();
   return root;
+}
+
+function tooDeep(): JsonPatchError {
+  return new JsonPatchError("the patch nests values too deeply");
+}
+
+/** Operations can nest what each of them holds: the result may not be deeper than a body may be. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1));
 }
 
 function pointer(path: string): string[] {

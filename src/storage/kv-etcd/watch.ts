@@ -17,7 +17,7 @@ import type { WatchAnswer } from "./watch-messages.ts";
 import { decodeWatch, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
 
 /** A member without a leader ends the stream instead of letting it go stale. */
-const STREAM_HEADERS = { hasleader: "true" };
+const STREAM_HEADERS = { hasleader: "true" } as const;
 
 export interface WatchHubOptions {
   readonly connection: Connection;

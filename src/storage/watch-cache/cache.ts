@@ -142,10 +142,11 @@ export class WatchCache {
     this.#baseRevision = revision;
     for (const item of items) this.#partition(this.#partitionOf(item.key)).entries.set(createEntry(item));
     for (const [name, { history }] of previous) {
-      history.reset(revision);
       const partition = this.#partitions.get(name);
       this.#partitions.set(name, { entries: partition?.entries ?? new SortedEntries(), history, changedAt: revision });
     }
+    // Only now: a follower that is ended may at once follow again.
+    for (const { history } of previous.values()) history.reset(revision);
     this.#advance(revision);
     this.#changeState("following");
   }

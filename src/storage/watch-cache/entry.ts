@@ -42,14 +42,17 @@ export interface StoredValue {
 export function createEntry(stored: StoredValue): Entry {
   const { key, modRevision, createRevision, value } = stored;
   const parsed = parseStored(value);
-  if (typeof parsed === "string") {
-    return { key, modRevision, createRevision, apiVersion: "", kind: "", labels: {}, item: Buffer.alloc(0), corrupt: parsed, memo: new Map() };
-  }
+  if (typeof parsed === "string") return createCorruptEntry(stored, parsed);
   const { apiVersion, kind } = parsed;
   const labels = objectAt(objectAt(parsed, "metadata"), "labels") as Labels;
   const rest = membersAfterMetadataBrace(value, parsed);
+  if (rest === undefined) return createCorruptEntry(stored, "the value nests too deeply");
   const item = spliceRevision(rest, modRevision);
   return { key, modRevision, createRevision, apiVersion: String(apiVersion), kind: String(kind), labels, item, corrupt: undefined, memo: new Map() };
+}
+
+function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, why: string): Entry {
+  return { key, modRevision, createRevision, apiVersion: "", kind: "", labels: {}, item: Buffer.alloc(0), corrupt: why, memo: new Map() };
 }
 
 /** The object as it was, with the revision at which it went: what a DELETED event shows. */
@@ -91,8 +94,11 @@ function parseStored(value: Buffer): JsonObject | string {
   return parsed;
 }
 
-/** Everything behind `"metadata":{`, taken from the stored bytes when they have the canonical beginning. */
-function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer {
+/**
+ * Everything behind `"metadata":{`, taken from the stored bytes when they have the canonical beginning.
+ * Undefined when it cannot be written again: JSON.stringify is recursive, and the value may be anybody's.
+ */
+function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | undefined {
   const head = Buffer.from(`{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`);
   const isCanonical = value.length > head.length && value.compare(head, 0, head.length, 0, head.length) === 0;
   const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
@@ -103,7 +109,14 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer {
   }
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = parsed;
   const { resourceVersion: _resourceVersion, ...meta } = metadata as JsonObject;
-  return Buffer.from(JSON.stringify({ metadata: meta, ...rest }).slice(`{"metadata":{`.length));
+  try {
+    // Written apart: in one object a member named like an index would come before metadata.
+    const members = JSON.stringify(rest);
+    return Buffer.from(JSON.stringify(meta).slice(1) + (members === "{}" ? "}" : `,${members.slice(1)}`));
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return undefined;
+    throw thrown;
+  }
 }
 
 function spliceRevision(rest: Buffer, revision: number): Buffer {

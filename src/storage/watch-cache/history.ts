@@ -37,6 +37,8 @@ const ENCODINGS_KEPT = 256;
 interface Cursor {
   readonly follower: Follower;
   readonly prefix: string;
+  /** Changes up to here are not for this follower, which may have asked for the future. */
+  readonly afterRevision: number;
   /** Sequence number of the next event to look at. */
   next: number;
   isBlocked: boolean;
@@ -80,7 +82,7 @@ export class History {
   /** Follows changes after the revision; undefined when the history does not reach back that far. */
   follow(prefix: string, afterRevision: number, follower: Follower): Following | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
-    const cursor: Cursor = { follower, prefix, next: this.#sequenceAfter(afterRevision), isBlocked: false, isStopped: false };
+    const cursor: Cursor = { follower, prefix, afterRevision, next: this.#sequenceAfter(afterRevision), isBlocked: false, isStopped: false };
     let cursors = this.#cursors.get(prefix);
     if (cursors === undefined) this.#cursors.set(prefix, (cursors = new Set()));
     cursors.add(cursor);
@@ -88,7 +90,8 @@ export class History {
     return {
       resume: () => {
         cursor.isBlocked = false;
-        this.#pump(cursor);
+        if (cursor.next < this.#first) this.#drop(cursor);
+        else this.#pump(cursor);
       },
       stop: () => this.#remove(cursor),
       isCurrent: () => !cursor.isBlocked && !cursor.isStopped,
@@ -109,15 +112,17 @@ export class History {
 
   /**
    * A follower only looks at its own prefix; events of others are skipped without being shown. While it
-   * is being pumped it may stop itself or block.
+   * is being pumped it may stop itself or block. One that was not blocked has seen everything of its own
+   * that is forgotten by now, however long ago that was.
    */
   #pump(cursor: Cursor): void {
     while (!cursor.isBlocked && !cursor.isStopped) {
-      if (cursor.next < this.#first) return this.#drop(cursor);
+      if (cursor.next < this.#first) cursor.next = this.#first;
       const event = this.#events[cursor.next - this.#first + this.#forgotten];
       if (event === undefined) return;
       cursor.next++;
-      if (isUnder(event.entry.key, cursor.prefix) && !cursor.follower.deliver(event)) cursor.isBlocked = true;
+      if (event.revision <= cursor.afterRevision || !isUnder(event.entry.key, cursor.prefix)) continue;
+      if (!cursor.follower.deliver(event)) cursor.isBlocked = true;
     }
   }
 

@@ -1,0 +1,60 @@
+/** What every row needs: the options, the cores, the load generator and the floor. */
+import type { ServingCertificate } from "../src/http/node/serving-certificate.ts";
+import type { FetchResult, RequestShape } from "./client/protocol.ts";
+import type { Cores } from "./cores.ts";
+import type { FloorAnswer } from "./floor-server.ts";
+import type { LoadClient } from "./load-client.ts";
+import { LIST_COUNT, LIST_NAMESPACE, podText, WRITE_NAMESPACE } from "./objects.ts";
+import type { BenchOptions } from "./options.ts";
+import type { Floor, RunningServer } from "./servers.ts";
+import { TOKEN } from "./servers.ts";
+
+export interface BenchContext {
+  readonly options: BenchOptions;
+  readonly cores: Cores | undefined;
+  readonly certificate: ServingCertificate;
+  readonly client: LoadClient;
+  readonly floor: Floor;
+}
+
+/** A server with objects in it, and where it keeps them. */
+export interface Subject {
+  readonly store: "embedded" | "etcd";
+  readonly server: RunningServer;
+  readonly etcdPid: number | undefined;
+}
+
+const FILL_CONNECTIONS = 16;
+
+/** The namespaces, and the objects that get and list are measured with. */
+export async function fill({ client }: BenchContext, { server }: Subject): Promise<void> {
+  const name = "fill";
+  await client.open({ name, protocol: "http/1.1", port: server.port, connections: FILL_CONNECTIONS, token: TOKEN });
+  for (const namespace of [LIST_NAMESPACE, WRITE_NAMESPACE]) {
+    const body = JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    await client.fetch(name, { method: "POST", path: "/api/v1/namespaces", body, expectStatus: 201 });
+  }
+  const request = createRequest(LIST_NAMESPACE);
+  await client.run({ name, request, count: LIST_COUNT, concurrency: FILL_CONNECTIONS, firstNumber: 0, numbers: LIST_COUNT });
+  await client.close(name);
+}
+
+export function createRequest(namespace: string): RequestShape {
+  return { method: "POST", path: `/api/v1/namespaces/${namespace}/pods`, body: podText(namespace), expectStatus: 201 };
+}
+
+/** Gives the floor our own answer to a request, headers included, under a path of its own. */
+export async function teachFloor(context: BenchContext, subject: Subject, what: { request: RequestShape; path: string }): Promise<void> {
+  const { client, floor } = context;
+  await client.open({ name: "teach", protocol: "http/1.1", port: subject.server.port, connections: 1, token: TOKEN });
+  const fetched = await client.fetch("teach", what.request);
+  await client.close("teach");
+  await floor.setAnswer(what.path, toFloorAnswer(fetched, what.request.expectStatus));
+}
+
+/** Node adds these itself, for both. */
+const ADDED_BY_NODE: ReadonlySet<string> = new Set(["date", "connection", "keep-alive"]);
+
+function toFloorAnswer({ headers, body }: FetchResult, status: number): FloorAnswer {
+  return { status, headers: headers.filter(([name]) => !ADDED_BY_NODE.has(name)), body };
+}

@@ -1,0 +1,59 @@
+/** Processes of the benchmark: started by it, ended by it, also when it fails. */
+import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
+import { once } from "node:events";
+
+const STOP_MS = 10_000;
+
+export interface ChildOptions {
+  readonly command: readonly string[];
+  readonly stdio: StdioOptions;
+  readonly cwd?: string;
+}
+
+export class Child {
+  readonly process: ChildProcess;
+  readonly #kill = (): void => void this.process.kill("SIGKILL");
+
+  constructor({ command, stdio, cwd }: ChildOptions) {
+    const [program, ...args] = command;
+    this.process = spawn(program!, args, { stdio, ...(cwd === undefined ? {} : { cwd }) });
+    process.on("exit", this.#kill);
+    this.process.once("exit", () => process.off("exit", this.#kill));
+  }
+
+  get pid(): number {
+    const { pid } = this.process;
+    if (pid === undefined) throw new Error("a process could not be started");
+    return pid;
+  }
+
+  get hasEnded(): boolean {
+    return this.process.exitCode !== null || this.process.signalCode !== null;
+  }
+
+  /** The next message over IPC; fails when the process ends instead. */
+  async ask<Reply>(message: unknown): Promise<Reply> {
+    const ended = new AbortController();
+    const onExit = (): void => ended.abort(new Error("a process of the benchmark ended unexpectedly"));
+    this.process.once("exit", onExit);
+    try {
+      const reply = once(this.process, "message", { signal: ended.signal });
+      this.process.send(message as object);
+      const [value] = (await reply) as [Reply];
+      return value;
+    } catch (thrown) {
+      throw ended.signal.aborted ? ended.signal.reason : thrown;
+    } finally {
+      this.process.off("exit", onExit);
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.hasEnded) return;
+    const exited = once(this.process, "exit");
+    this.process.kill("SIGTERM");
+    const timer = setTimeout(this.#kill, STOP_MS);
+    await exited;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,144 @@
+/** npm run bench: what requests cost the server, next to what they cost a plain Node server. See --help. */
+import { execFileSync } from "node:child_process";
+import { availableParallelism, cpus, hostname, loadavg } from "node:os";
+import { join, relative } from "node:path";
+import { createServingCertificate } from "../src/http/node/serving-certificate.ts";
+import { startEtcd, type EtcdProcess } from "../src/storage/kv-etcd/testing/start-etcd.ts";
+import { fill, type BenchContext, type Subject } from "./bench-context.ts";
+import { chooseCores, pin } from "./cores.ts";
+import { LoadClient } from "./load-client.ts";
+import { HELP, parseOptions, UsageError, type BenchOptions } from "./options.ts";
+import { residentMb } from "./process-usage.ts";
+import { renderComparison, renderResult, type Result } from "./report.ts";
+import { newestResult, readResult, writeResult } from "./results-directory.ts";
+import type { Row } from "./row.ts";
+import { createRows, getRows, listRows } from "./rows-requests.ts";
+import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
+import { watchRows } from "./rows-watch.ts";
+import { ROOT, startFloor, startServer, temporaryDirectory } from "./servers.ts";
+import { figure } from "./statistics.ts";
+
+const RESULTS = join(ROOT, "bench-results");
+const USAGE_ERROR = 2;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const options = parseOptions(argv);
+  if (options === undefined) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const before = options.compareWith === undefined ? newestResult(RESULTS, options.scale) : readResult(options.compareWith);
+  const header = machine(options);
+  const result: Result = { ...header, rows: await measureAll(options) };
+  process.stdout.write(`\n${renderResult(result)}\n`);
+  if (before !== undefined) process.stdout.write(`\n${renderComparison(result, before.result, relative(ROOT, before.file))}\n`);
+  process.stdout.write(`\nWritten to ${relative(ROOT, writeResult(RESULTS, result))}\n`);
+  return 0;
+}
+
+function machine(options: BenchOptions): Omit<Result, "rows"> {
+  return {
+    commit: git(["rev-parse", "HEAD"]) || "unknown",
+    changed: git(["status", "--porcelain", "--", "src", "bin", "scripts", "package-lock.json"]) !== "",
+    node: process.version.slice(1),
+    cpu: cpus()[0]?.model ?? "unknown processor",
+    cores: availableParallelism(),
+    pinned: chooseCores() !== undefined,
+    loadAverage: loadavg(),
+    date: new Date().toISOString(),
+    rounds: options.rounds,
+    scale: options.scale,
+  };
+}
+
+function git(args: readonly string[]): string {
+  try {
+    return execFileSync("git", [...args], { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return "";
+  }
+}
+
+async function measureAll(options: BenchOptions): Promise<Row[]> {
+  await using stack = new AsyncDisposableStack();
+  const cores = chooseCores();
+  const certificate = await createServingCertificate({ hosts: ["localhost", "127.0.0.1"], commonName: hostname(), nowMs: Date.now() });
+  const client = new LoadClient(cores?.others);
+  stack.defer(() => client.stop());
+  const floor = await startFloor(certificate, cores?.server);
+  stack.defer(() => floor.stop());
+  const context: BenchContext = { options, cores, certificate, client, floor };
+  const rows: Row[] = [];
+  if (options.stores.has("embedded")) rows.push(...(await embeddedRows(context)));
+  const etcd = options.stores.has("etcd") ? await startEtcd() : undefined;
+  if (etcd !== undefined) {
+    stack.defer(() => etcd.stop());
+    rows.push(...(await etcdRows(context, etcd)));
+  } else if (options.stores.has("etcd")) say("etcd is not installed: its rows are left out");
+  return rows;
+}
+
+async function embeddedRows(context: BenchContext): Promise<Row[]> {
+  const rows = context.options.only.has("start") ? await step("start, embedded", () => embeddedStartRows(context)) : [];
+  return [...rows, ...(await withSubject(context, undefined))];
+}
+
+async function etcdRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {
+  const rows = context.options.only.has("start") ? await step("start, etcd", () => etcdStartRows(context, etcd.endpoint)) : [];
+  pin(context.cores?.others, etcd.pid);
+  return [...rows, ...(await withSubject(context, etcd))];
+}
+
+/** One server for all rows that send requests, with the objects they need. */
+async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined): Promise<Row[]> {
+  const { only } = context.options;
+  if ([...only].every((name) => name === "start")) return [];
+  const directory = temporaryDirectory();
+  const server = await startServer({ core: context.cores?.server, dataDirectory: directory.path, ...(etcd === undefined ? {} : { etcd: etcd.endpoint }) });
+  try {
+    return await subjectRows(context, { store: etcd === undefined ? "embedded" : "etcd", server, etcdPid: etcd?.pid });
+  } finally {
+    await server.stop();
+    directory.remove();
+  }
+}
+
+async function subjectRows(context: BenchContext, subject: Subject): Promise<Row[]> {
+  const { only } = context.options;
+  const { store } = subject;
+  await step(`5,000 objects into ${store}`, () => fill(context, subject));
+  const memory = [memoryRow(subject, "filled", "with 5,000 objects")];
+  const rows: Row[] = [];
+  if (only.has("get")) rows.push(...(await step(`GET, ${store}`, () => getRows(context, subject))));
+  if (only.has("list")) {
+    rows.push(...(await step(`LIST, ${store}`, () => listRows(context, subject))));
+    memory.push(memoryRow(subject, "listed", "after the lists"));
+  }
+  if (only.has("create")) rows.push(...(await step(`create, ${store}`, () => createRows(context, subject))));
+  if (only.has("watch")) rows.push(...(await step(`watch, ${store}`, () => watchRows(context, subject))));
+  return only.has("memory") ? [...rows, ...memory] : rows;
+}
+
+function memoryRow({ store, server }: Subject, id: string, title: string): Row {
+  return { id: `memory-${id}/${store}`, title: `memory ${title}, ${store}`, unit: "MB resident", ours: figure([residentMb(server.pid)]) };
+}
+
+async function step<Value>(title: string, work: () => Promise<Value>): Promise<Value> {
+  const started = performance.now();
+  const value = await work();
+  say(`${title}: done in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return value;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (thrown) {
+  const isUsage = thrown instanceof UsageError;
+  say(`bench: ${isUsage ? `${thrown.message}; see --help` : thrown instanceof Error ? thrown.stack : String(thrown)}`);
+  process.exitCode = isUsage ? USAGE_ERROR : 1;
+}

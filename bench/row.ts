@@ -1,0 +1,43 @@
+/** One line of the result. */
+import { figure, type Figure } from "./statistics.ts";
+
+export type Verdict = "met" | "missed";
+
+export interface Row {
+  /** Stable: rows of different runs are compared by it. */
+  readonly id: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly floor?: Figure;
+  readonly ours: Figure;
+  /** Of each round's own pair: what disturbs a round disturbs both. */
+  readonly ratio?: Figure;
+  /** The clock's view of the same rounds. */
+  readonly wall?: WallClock;
+  readonly target?: { readonly text: string; readonly verdict: Verdict };
+}
+
+export interface WallClock {
+  readonly unit: string;
+  readonly floor?: Figure;
+  readonly ours: Figure;
+  /** Such as latencies; for the reader only. */
+  readonly note?: string;
+}
+
+export interface Pair {
+  readonly floor: number;
+  readonly ours: number;
+}
+
+export function compared(pairs: readonly Pair[]): { readonly floor: Figure; readonly ours: Figure; readonly ratio: Figure } {
+  return {
+    floor: figure(pairs.map((pair) => pair.floor)),
+    ours: figure(pairs.map((pair) => pair.ours)),
+    ratio: figure(pairs.map((pair) => pair.ours / pair.floor)),
+  };
+}
+
+export function atMost(value: number, limit: number, text: string): NonNullable<Row["target"]> {
+  return { text, verdict: value <= limit ? "met" : "missed" };
+}

@@ -1,0 +1,80 @@
+/** From the start of the process to ready, and the memory of a server that has nothing to do. Nothing is pinned here. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { fill, type BenchContext } from "./bench-context.ts";
+import { cpuMs, residentMb } from "./process-usage.ts";
+import { atMost, compared, type Row } from "./row.ts";
+import { startFloor, startServer, temporaryDirectory, type RunningServer } from "./servers.ts";
+
+const READY_MS_MAX = 500;
+const IDLE_MB_MAX = 100;
+/** Long enough for what a start leaves to be done afterwards. */
+const SETTLE_MS = 1_500;
+
+interface Measured {
+  readonly readyMs: number;
+  readonly cpuMs: number;
+  readonly residentMb: number;
+}
+
+type Start = () => Promise<RunningServer>;
+
+async function measureStart(start: Start): Promise<Measured> {
+  const server = await start();
+  const used = cpuMs(server.pid);
+  await sleep(SETTLE_MS);
+  const resident = residentMb(server.pid);
+  await server.stop();
+  return { readyMs: server.readyMs, cpuMs: used, residentMb: resident };
+}
+
+/** On its own store each: `prepare` says what is in it before the start that counts. */
+async function startRow(context: BenchContext, what: { id: string; title: string; start: Start }): Promise<{ start: Row; idle: Row }> {
+  const measured: { floor: Measured; ours: Measured }[] = [];
+  for (let round = 0; round < context.options.rounds; round++) {
+    const floor = await measureStart(() => startFloor(context.certificate));
+    measured.push({ floor, ours: await measureStart(what.start) });
+  }
+  const pairs = (value: (measured: Measured) => number) => compared(measured.map(({ floor, ours }) => ({ floor: value(floor), ours: value(ours) })));
+  const ready = pairs(({ readyMs }) => readyMs);
+  const resident = pairs((each) => each.residentMb);
+  const wall = { unit: "ms to ready", floor: ready.floor, ours: ready.ours };
+  return {
+    start: { id: `start/${what.id}`, title: `start, ${what.title}`, unit: "CPU ms", ...pairs((each) => each.cpuMs), wall, target: atMost(ready.ours.median, READY_MS_MAX, `ready ≤ ${READY_MS_MAX / 1000} s`) },
+    idle: { id: `idle/${what.id}`, title: `memory idle, ${what.title}`, unit: "MB resident", ...resident, target: atMost(resident.ours.median, IDLE_MB_MAX, `≤ ${IDLE_MB_MAX} MB`) },
+  };
+}
+
+export async function embeddedStartRows(context: BenchContext): Promise<Row[]> {
+  const firstStart: Start = async () => {
+    const directory = temporaryDirectory();
+    const server = await startServer({ core: undefined, dataDirectory: directory.path });
+    return { ...server, stop: () => server.stop().finally(() => directory.remove()) };
+  };
+  const first = await startRow(context, { id: "embedded-first", title: "embedded, first", start: firstStart });
+  const directory = temporaryDirectory();
+  try {
+    const start: Start = () => startServer({ core: undefined, dataDirectory: directory.path });
+    await (await start()).stop();
+    const again = await startRow(context, { id: "embedded", title: "embedded", start });
+    const server = await start();
+    await fill(context, { store: "embedded", server, etcdPid: undefined });
+    await server.stop();
+    const filled = await startRow(context, { id: "embedded-5000", title: "embedded, 5,000 objects", start });
+    const { target: _target, ...filledIdle } = filled.idle;
+    return [first.start, again.start, filled.start, first.idle, again.idle, filledIdle];
+  } finally {
+    directory.remove();
+  }
+}
+
+export async function etcdStartRows(context: BenchContext, endpoint: string): Promise<Row[]> {
+  const directory = temporaryDirectory();
+  try {
+    const start: Start = () => startServer({ core: undefined, dataDirectory: directory.path, etcd: endpoint });
+    await (await start()).stop();
+    const { start: row, idle } = await startRow(context, { id: "etcd", title: "etcd", start });
+    return [row, idle];
+  } finally {
+    directory.remove();
+  }
+}

@@ -1,0 +1,104 @@
+/** One change told to a thousand watchers. */
+import { type BenchContext, type Subject } from "./bench-context.ts";
+import type { FanOutResult, RequestShape } from "./client/protocol.ts";
+import { LIST_NAMESPACE, touchText } from "./objects.ts";
+import { cpuMs } from "./process-usage.ts";
+import { latencies } from "./rounds.ts";
+import { compared, type Row } from "./row.ts";
+import { TOKEN } from "./servers.ts";
+import { figure } from "./statistics.ts";
+
+const WATCHERS = 1_000;
+const EVENTS = 100;
+const TRIGGER = "trigger";
+
+interface Measured {
+  readonly cpuUs: number;
+  readonly encodingsPerEvent: number;
+  readonly result: FanOutResult;
+}
+
+interface Side {
+  readonly pid: number;
+  readonly port: number;
+  readonly watchPath: string;
+  readonly trigger: RequestShape;
+  readonly encodings: () => Promise<number>;
+}
+
+export async function watchRows(context: BenchContext, subject: Subject): Promise<Row[]> {
+  const { floor, options } = context;
+  const sides = { ours: ourSide(context, subject), floor: floorSide(context) };
+  const events = Math.max(5, Math.round(EVENTS * options.scale));
+  let sequence = 1;
+  const run = async (side: Side, count: number): Promise<Measured> => {
+    const measured = await measureSide(context, side, { events: count, firstNumber: sequence });
+    sequence += count;
+    return measured;
+  };
+  // The floor writes the bytes that a watcher of ours has seen.
+  const sample = await run(sides.ours, Math.min(events, 10));
+  await floor.setEvent(sample.result.event);
+  await run(sides.floor, Math.min(events, 10));
+  const measured: { floor: Measured; ours: Measured }[] = [];
+  for (let round = 0; round < options.rounds; round++) measured.push({ floor: await run(sides.floor, events), ours: await run(sides.ours, events) });
+  return rows(measured, subject.store);
+}
+
+function rows(measured: readonly { floor: Measured; ours: Measured }[], store: string): Row[] {
+  const perEvent = ({ result }: Measured): number => result.p50Ms;
+  const encodings = figure(measured.map(({ ours }) => ours.encodingsPerEvent));
+  return [
+    {
+      id: `watch/${store}`,
+      title: `watch, 1 event to ${WATCHERS.toLocaleString("en")}, ${store}`,
+      unit: "CPU µs/delivery",
+      ...compared(measured.map(({ floor, ours }) => ({ floor: floor.cpuUs, ours: ours.cpuUs }))),
+      wall: {
+        unit: "ms to the last watcher",
+        floor: figure(measured.map(({ floor }) => perEvent(floor))),
+        ours: figure(measured.map(({ ours }) => perEvent(ours))),
+        note: latencies(measured.map(({ ours }) => ours.result)),
+      },
+    },
+    {
+      id: `watch-encodings/${store}`,
+      title: "  encodings per event",
+      unit: "encodings",
+      ours: encodings,
+      target: { text: "exactly 1", verdict: encodings.low === 1 && encodings.high === 1 ? "met" : "missed" },
+    },
+  ];
+}
+
+function ourSide({ client }: BenchContext, { server }: Subject): Side {
+  const name = "pod-00000000";
+  return {
+    pid: server.pid,
+    port: server.port,
+    // Every watcher has seen what is there before the first event, which is why only one object is watched.
+    watchPath: `/api/v1/namespaces/${LIST_NAMESPACE}/pods?watch=1&fieldSelector=metadata.name%3D${name}&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=`,
+    trigger: { method: "PATCH", path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods/${name}`, body: touchText(), contentType: "application/merge-patch+json", expectStatus: 200 },
+    async encodings() {
+      const { body } = await client.fetch(TRIGGER, { method: "GET", path: "/metrics", expectStatus: 200 });
+      return Number(/^evenkeel_watch_encodings_total ([0-9]+)$/m.exec(body)?.[1] ?? "0");
+    },
+  };
+}
+
+function floorSide({ floor }: BenchContext): Side {
+  const trigger: RequestShape = { method: "PATCH", path: "/emit", body: touchText(), contentType: "application/merge-patch+json", expectStatus: 200 };
+  return { pid: floor.pid, port: floor.port, watchPath: "/watch", trigger, encodings: () => Promise.resolve(0) };
+}
+
+async function measureSide({ client }: BenchContext, side: Side, work: { events: number; firstNumber: number }): Promise<Measured> {
+  await client.open({ name: TRIGGER, protocol: "http/1.1", port: side.port, connections: 1, token: TOKEN });
+  await client.watch({ name: "watchers", port: side.port, token: TOKEN, path: side.watchPath, count: WATCHERS });
+  const before = { cpu: cpuMs(side.pid), encodings: await side.encodings() };
+  const result = await client.fanOut({ watchers: "watchers", trigger: TRIGGER, request: side.trigger, ...work });
+  const cpu = cpuMs(side.pid) - before.cpu;
+  const encodings = (await side.encodings()) - before.encodings;
+  await client.close("watchers");
+  await client.close(TRIGGER);
+  return { cpuUs: (cpu * 1000) / (work.events * WATCHERS), encodingsPerEvent: encodings / work.events, result };
+}

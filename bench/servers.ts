@@ -1,0 +1,80 @@
+/** The two servers that are compared: ours, started as a user starts it, and the floor. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ServingCertificate } from "../src/http/node/serving-certificate.ts";
+import { Child } from "./child.ts";
+import { pinned } from "./cores.ts";
+import type { FloorAnswer, FloorMessage, FloorPorts } from "./floor-server.ts";
+import { untilReady } from "./until-ready.ts";
+
+export const ROOT = fileURLToPath(new URL("..", import.meta.url));
+export const TOKEN = "evenkeel-bench-token";
+
+export interface RunningServer {
+  readonly pid: number;
+  readonly port: number;
+  /** From the start of the process to the first 200 of /readyz. */
+  readonly readyMs: number;
+  stop(): Promise<void>;
+}
+
+export interface ServerStart {
+  readonly core: number | undefined;
+  readonly dataDirectory: string;
+  readonly etcd?: string;
+}
+
+export function temporaryDirectory(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "evenkeel-bench-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export async function startServer({ core, dataDirectory, etcd }: ServerStart): Promise<RunningServer> {
+  const port = await freePort();
+  const tokens = join(dataDirectory, "bench-tokens.csv");
+  writeFileSync(tokens, `${TOKEN},bench,bench,"system:masters"\n`);
+  const flags = ["--secure-port", String(port), "--data-dir", dataDirectory, "--token-auth-file", tokens, ...(etcd === undefined ? [] : ["--etcd-servers", etcd])];
+  const started = performance.now();
+  const child = new Child({ command: pinned(core, [join(ROOT, "bin", "evenkeel"), "serve", ...flags]), stdio: ["ignore", "ignore", "inherit"], cwd: ROOT });
+  await untilReady(port, child);
+  return { pid: child.pid, port, readyMs: performance.now() - started, stop: () => child.stop() };
+}
+
+export interface Floor extends RunningServer {
+  readonly http2Port: number;
+  setAnswer(path: string, answer: FloorAnswer): Promise<void>;
+  setEvent(event: string): Promise<void>;
+}
+
+export async function startFloor(certificate: ServingCertificate, core?: number): Promise<Floor> {
+  const port = await freePort();
+  const file = fileURLToPath(new URL("floor-server.ts", import.meta.url));
+  const started = performance.now();
+  const child = new Child({ command: pinned(core, [process.execPath, file]), stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const tell = <Reply>(message: FloorMessage): Promise<Reply> => child.ask(message);
+  const ports = await tell<FloorPorts>({ kind: "start", cert: certificate.certPem, key: certificate.keyPem, port });
+  await untilReady(port, child);
+  return {
+    pid: child.pid,
+    port,
+    http2Port: ports.http2,
+    readyMs: performance.now() - started,
+    setAnswer: (path, answer) => tell({ kind: "answer", path, answer }),
+    setEvent: (event) => tell({ kind: "event", event }),
+    stop: () => child.stop(),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("there is no free port");
+  return address.port;
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, names, startServer, type TestServer } from "./start.ts";
+
+const KEY = "/registry/configmaps/default/bad";
+const BAD = `${CONFIG_MAPS}/bad`;
+
+async function store(api: TestServer, value: string | Buffer, key = KEY): Promise<void> {
+  const { items } = await api.kv.range({ start: key });
+  await api.kv.commit({ kind: "put", key, value: Buffer.from(value as string), expectedRevision: items[0]?.modRevision ?? 0 });
+  await api.world.advance(0);
+}
+
+const VALUES: [string, string][] = [
+  ["bytes that are no JSON", "\u0000\u0001\u0002"],
+  ["half an object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"na'],
+  ["nothing at all", ""],
+  ["JSON that is no object", "[1,2,3]"],
+  ["an object without kind", '{"metadata":{"name":"bad"}}'],
+  ["an object without metadata", '{"kind":"ConfigMap","apiVersion":"v1"}'],
+  ["metadata that is no object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":"none"}'],
+  ["protobuf nobody can read", "k8s\u0000\u0001\u0002"],
+  ["an object of a version nobody knows", '{"kind":"ConfigMap","apiVersion":"v99","metadata":{"name":"bad","namespace":"default"}}'],
+  ["an object of another kind", '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"bad","namespace":"default"}}'],
+];
+
+describe("a stored value that cannot be read", () => {
+  test.each(VALUES)("%s is an error for that object alone", async (_what, value) => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("good"));
+    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
+    await store(api, value);
+    const read = await api.get(BAD);
+    expect(read.status).toBe(500);
+    expect(read.body).toMatchObject({ kind: "Status", reason: "InternalError" });
+    expect(read.body.message).toContain(KEY);
+    const list = await api.get(CONFIG_MAPS);
+    expect(list.status).toBe(500);
+    expect(list.body.message).toContain(KEY);
+    expect((await api.get(`${CONFIG_MAPS}/good`)).status).toBe(200);
+    expect(names(await api.get("/api/v1/namespaces/kube-system/configmaps"))).toEqual(["elsewhere"]);
+    expect((await api.get("/api/v1/namespaces")).status).toBe(200);
+    expect((await api.get("/livez")).status).toBe(200);
+    expect((await api.get("/readyz")).status).toBe(200);
+  });
+
+  test.each(VALUES)("%s is not overwritten or deleted by accident", async (_what, value) => {
+    await using api = await startServer();
+    await store(api, value);
+    const revision = await api.kv.currentRevision();
+    expect((await api.put(BAD, configMap("bad"))).status).toBe(500);
+    expect((await api.mergePatch(BAD, { data: { a: "1" } })).status).toBe(500);
+    expect((await api.delete(BAD)).status).toBe(500);
+    expect((await api.delete(CONFIG_MAPS)).status).toBe(500);
+    expect((await api.create(CONFIG_MAPS, configMap("bad"))).status).toBe(409);
+    expect(await api.kv.currentRevision()).toBe(revision);
+  });
+
+  test.each(VALUES)("%s ends a watch that would have to show it, and no other", async (_what, value) => {
+    await using api = await startServer();
+    const concerned = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    const other = await api.watch("/api/v1/namespaces/kube-system/configmaps?watch=true");
+    await store(api, value);
+    const events = await concerned.events();
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({ type: "ERROR", object: { kind: "Status", code: 500 } });
+    expect(concerned.isEnded).toBe(true);
+    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
+    expect(await other.story()).toEqual(["ADDED elsewhere"]);
+  });
+
+  test.each(VALUES)("%s does not keep a server from starting", async (_what, value) => {
+    await using first = await startServer();
+    await store(first, value);
+    await using second = await startServer({ world: first.world });
+    expect((await second.get("/readyz")).status).toBe(200);
+    expect((await second.get(BAD)).status).toBe(500);
+  });
+
+  test("values deeper than any object do not end the server", async () => {
+    await using api = await startServer();
+    const depth = 200_000;
+    await store(api, `{"kind":"ConfigMap","apiVersion":"v1","data":${"[".repeat(depth)}${"]".repeat(depth)},"metadata":{"name":"bad"}}`);
+    expect([200, 500]).toContain((await api.get(BAD)).status);
+    await api.put(BAD, configMap("bad"));
+    expect((await api.get("/livez")).status).toBe(200);
+    expect((await api.create(CONFIG_MAPS, configMap("good"))).status).toBe(201);
+  });
+
+  test("labels that are no labels do not break selectors", async () => {
+    await using api = await startServer();
+    await store(api, '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"bad","namespace":"default","labels":["x"]}}');
+    expect((await api.get(`${CONFIG_MAPS}?labelSelector=a`)).status).toBe(200);
+  });
+
+  test("it can be repaired behind the server's back", async () => {
+    await using api = await startServer();
+    await store(api, "junk");
+    await store(api, JSON.stringify({ ...configMap("bad"), metadata: { name: "bad", namespace: "default", uid: "u" } }));
+    expect((await api.get(BAD)).status).toBe(200);
+    expect(names(await api.get(CONFIG_MAPS))).toEqual(["bad"]);
+  });
+
+  test("a namespace that cannot be read is not mistaken for one that is not there", async () => {
+    await using api = await startServer();
+    await store(api, "junk", "/registry/namespaces/broken");
+    const answer = await api.create("/api/v1/namespaces/broken/configmaps", configMap("a"));
+    expect(answer.status).toBe(500);
+    expect(answer.body.message).toContain("/registry/namespaces/broken");
+  });
+
+  test("a lower version of a list reads the store's own history, where it may be corrupt too", async () => {
+    await using api = await startServer();
+    await store(api, "junk");
+    const revision = await api.kv.currentRevision();
+    await store(api, JSON.stringify({ ...configMap("bad"), metadata: { name: "bad", namespace: "default" } }));
+    expect((await api.get(`${CONFIG_MAPS}?resourceVersion=${revision}&resourceVersionMatch=Exact`)).status).toBe(500);
+    expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
+
+const TARGET = `${CONFIG_MAPS}/p`;
+const TWO = configMap("p", { data: { a: "1", b: "2" } });
+
+describe("JSON patch", () => {
+  test("its operations are applied in order", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const answer = await api.jsonPatch(TARGET, [
+      { op: "test", path: "/data/a", value: "1" },
+      { op: "replace", path: "/data/a", value: "9" },
+      { op: "add", path: "/data/c", value: "3" },
+      { op: "remove", path: "/data/b" },
+      { op: "copy", from: "/data/c", path: "/data/d" },
+      { op: "move", from: "/data/c", path: "/data/e" },
+    ]);
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual({ a: "9", d: "3", e: "3" });
+  });
+
+  test.each([
+    ["a failed test", [{ op: "test", path: "/data/a", value: "nope" }]],
+    ["a path that is not there", [{ op: "remove", path: "/data/zzz" }]],
+    ["an operation nobody knows", [{ op: "bogus", path: "/data/a" }]],
+    ["an operation without a path", [{ op: "remove" }]],
+    ["a path without a slash", [{ op: "remove", path: "data" }]],
+    ["a later failure", [{ op: "add", path: "/data/c", value: "3" }, { op: "test", path: "/data/a", value: "nope" }]],
+    ["the removal of everything", [{ op: "remove", path: "" }]],
+    ["an operation that is no object", [7]],
+  ])("%s is 422 and changes nothing", async (_what, operations) => {
+    await using api = await startServer();
+    const { text } = await api.create(CONFIG_MAPS, TWO);
+    const answer = await api.jsonPatch(TARGET, operations);
+    expect([400, 422]).toContain(answer.status);
+    expect((await api.get(TARGET)).text).toBe(text);
+  });
+
+  test("a failed test says that the request was rejected", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const { body } = await api.jsonPatch(TARGET, [{ op: "test", path: "/data/a", value: "nope" }]);
+    expect(body).toMatchObject({ code: 422, reason: "Invalid", message: "the server rejected our request due to an error in our request", details: {} });
+  });
+
+  test("what is no list of operations is 400", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const answer = await api.jsonPatch(TARGET, { not: "a list" });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
+  });
+
+  test("more than 10,000 operations are refused with 413", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const answer = await api.jsonPatch(TARGET, Array.from({ length: 10_001 }, () => ({ op: "test", path: "/data/a", value: "1" })));
+    expect(answer.status).toBe(413);
+  });
+
+  test("copies may not make an object grow without bound", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("p", { data: { a: "x".repeat(1_000) } }));
+    const doubling = Array.from({ length: 30 }, (_, index) => ({ op: "copy", from: "/data", path: `/data/c${index}` }));
+    const answer = await api.jsonPatch(TARGET, doubling);
+    expect([400, 413, 422]).toContain(answer.status);
+    expect((await api.get("/livez")).status).toBe(200);
+  });
+
+  test("a patch of an absent object is 404", async () => {
+    await using api = await startServer();
+    expect((await api.jsonPatch(`${CONFIG_MAPS}/nosuch`, [])).status).toBe(404);
+  });
+});
+
+describe("merge patch", () => {
+  test("null removes, everything else replaces", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    expect((await api.mergePatch(TARGET, { data: { a: null, c: "3" } })).body.data).toEqual({ b: "2", c: "3" });
+  });
+
+  test("the name cannot be patched away", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const answer = await api.mergePatch(TARGET, { metadata: { name: "other" } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("the name of the object (other) does not match the name on the URL (p)");
+  });
+
+  test("a resource version in a patch is a condition", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, TWO);
+    expect((await api.mergePatch(TARGET, { metadata: { resourceVersion: "1" } })).status).toBe(409);
+    expect((await api.mergePatch(TARGET, { metadata: { resourceVersion: body.metadata.resourceVersion }, data: { z: "1" } })).status).toBe(200);
+  });
+
+  test("a uid in a patch is a condition", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, TWO);
+    expect((await api.mergePatch(TARGET, { metadata: { uid: "other" } })).status).toBe(409);
+    expect((await api.mergePatch(TARGET, { metadata: { uid: body.metadata.uid }, data: { z: "1" } })).status).toBe(200);
+  });
+
+  test("the kind cannot be patched", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const answer = await api.mergePatch(TARGET, { kind: "Secret" });
+    expect(answer.status).toBe(422);
+    expect(answer.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
+  });
+
+  test("a patch that makes a value of the wrong type is 422", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    expect((await api.mergePatch(TARGET, { data: { a: 1 } })).status).toBe(422);
+  });
+
+  test("an empty patch changes nothing, not even the resource version", async () => {
+    await using api = await startServer();
+    const { body } = await api.create(CONFIG_MAPS, TWO);
+    expect((await api.mergePatch(TARGET, {})).body).toEqual(body);
+  });
+
+  test("a patch that is no JSON or no object is 400", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    const headers = { "content-type": "application/merge-patch+json" };
+    const broken = await api.call("PATCH", TARGET, "{", { headers });
+    expect(broken.status).toBe(400);
+    expect(broken.body.message).toBe("error decoding patch: unexpected end of JSON input");
+    expect((await api.call("PATCH", TARGET, "[]", { headers })).status).toBe(400);
+    expect((await api.call("PATCH", TARGET, "null", { headers })).status).toBe(400);
+  });
+
+  test("a charset behind the patch type does not matter", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    expect((await api.call("PATCH", TARGET, "{}", { headers: { "content-type": "application/merge-patch+json; charset=utf-8" } })).status).toBe(200);
+  });
+});
+
+test.each(["application/json", "application/bogus", "application/apply-patch+cbor", ""])("a patch of the type %j is 415", async (type) => {
+  await using api = await startServer();
+  await api.create(CONFIG_MAPS, TWO);
+  expect((await api.call("PATCH", TARGET, "{}", { headers: { "content-type": type } })).status).toBe(415);
+});

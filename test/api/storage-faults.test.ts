@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { FaultyKv } from "./faulty-kv.ts";
+import { CONFIG_MAPS, configMap, header, names, startServer, type Answer, type StartOptions, type TestServer } from "./start.ts";
+
+const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
+
+async function startWithFaults(options: StartOptions = {}): Promise<{ api: TestServer; store: FaultyKv } & AsyncDisposable> {
+  let store: FaultyKv | undefined;
+  const api = await startServer({ ...options, wrapKv: (kv) => (store = new FaultyKv(kv)) });
+  return { api, store: store!, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+}
+
+describe("while the store is out of reach", () => {
+  const verbs: [string, (api: TestServer) => Promise<Answer>][] = [
+    ["a read", (api) => api.get(`${CONFIG_MAPS}/x`)],
+    ["a list", (api) => api.get(CONFIG_MAPS)],
+    ["a watch from now", (api) => api.get(`${CONFIG_MAPS}?watch=true`)],
+    ["a creation", (api) => api.create(CONFIG_MAPS, configMap("y"))],
+    ["a creation by update", (api) => api.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l", { metadata: { name: "l" } })],
+    ["an update", (api) => api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))],
+    ["a patch", (api) => api.call("PATCH", `${CONFIG_MAPS}/x`, '{"data":{"a":"2"}}', MERGE)],
+    ["a dry run", (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All`)],
+    ["a deletion", (api) => api.delete(`${CONFIG_MAPS}/x`)],
+    ["a deletion of a collection", (api) => api.delete(CONFIG_MAPS)],
+    ["an event, which needs a lease", (api) => api.create("/api/v1/namespaces/default/events", { metadata: { name: "e" }, involvedObject: { namespace: "default" } })],
+  ];
+
+  test.each(verbs)("%s is 503 with Retry-After, never 404, and works again afterwards", async (_verb, act) => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await api.create(CONFIG_MAPS, configMap("x"));
+    store.setDown(true);
+    const answer = await act(api);
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject({ kind: "Status", reason: "ServiceUnavailable", details: { retryAfterSeconds: expect.any(Number) } });
+    expect(Number(header(answer, "retry-after"))).toBeGreaterThan(0);
+    store.setDown(false);
+    if (!_verb.includes("watch")) expect([200, 201]).toContain((await act(api)).status);
+  });
+
+  test("reads that may be old are answered", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await api.create(CONFIG_MAPS, configMap("x"));
+    store.setDown(true);
+    expect((await api.get(`${CONFIG_MAPS}/x?resourceVersion=0`)).status).toBe(200);
+    expect(names(await api.get(`${CONFIG_MAPS}?resourceVersion=0`))).toEqual(["x"]);
+  });
+
+  test("discovery and version are answered", async () => {
+    await using world = await startWithFaults();
+    world.store.setDown(true);
+    for (const path of ["/api", "/apis", "/api/v1", "/version", "/metrics"]) expect((await world.api.get(path)).status).toBe(200);
+  });
+
+  test("the server is not ready, but alive, until the store is back", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    store.setDown(true);
+    const ready = await api.get("/readyz");
+    expect(ready.status).toBe(500);
+    expect(ready.text).toContain("[-]etcd failed: reason withheld");
+    expect((await api.get("/livez")).status).toBe(200);
+    store.setDown(false);
+    expect((await api.get("/readyz")).status).toBe(200);
+  });
+
+  test("open watches stay open and are told afterwards what they missed, once", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await using other = await startServer({ world: api.world });
+    const watch = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    store.setDown(true);
+    await other.create(CONFIG_MAPS, configMap("meanwhile"));
+    expect(await watch.events()).toEqual([]);
+    store.setDown(false);
+    expect(await watch.story()).toEqual(["ADDED meanwhile"]);
+    expect(watch.isEnded).toBe(false);
+  });
+
+  test("a server that starts then answers 503, and becomes ready when the store is back", async () => {
+    let store: FaultyKv | undefined;
+    const wrapKv: StartOptions["wrapKv"] = (kv) => {
+      store = new FaultyKv(kv);
+      store.setDown(true);
+      return store;
+    };
+    await using api = await startServer({ wrapKv, skipReady: true });
+    await api.world.advance(5_000);
+    expect((await api.get(CONFIG_MAPS)).status).toBe(503);
+    expect((await api.get(`${CONFIG_MAPS}?resourceVersion=0`)).status).toBe(503);
+    expect((await api.get("/readyz")).status).toBe(500);
+    store!.setDown(false);
+    await api.world.run(api.server.ready);
+    expect((await api.get("/readyz")).status).toBe(200);
+    expect((await api.create(CONFIG_MAPS, configMap("x"))).status).toBe(201);
+  });
+});
+
+describe("limits on requests", () => {
+  test("a request that takes too long is answered with 504", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    store.stall();
+    const started = api.world.clock.monotonic();
+    const answer = await api.get(CONFIG_MAPS);
+    expect(api.world.clock.monotonic() - started).toBe(60_000);
+    expect(answer.status).toBe(504);
+    expect(answer.body.reason).toBe("Timeout");
+    store.resume();
+    expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  });
+
+  test("the client may ask for less time, not for more", async () => {
+    await using world = await startWithFaults({ requestTimeoutMs: 5_000 });
+    const { api, store } = world;
+    store.stall();
+    const timed = async (timeout: string): Promise<number> => {
+      const started = api.world.clock.monotonic();
+      expect((await api.get(`${CONFIG_MAPS}?timeout=${timeout}`)).status).toBe(504);
+      return api.world.clock.monotonic() - started;
+    };
+    expect(await timed("1500ms")).toBe(1_500);
+    expect(await timed("1m30s")).toBe(5_000);
+    store.resume();
+  });
+
+  test("a timeout that cannot be read is refused with 400", async () => {
+    await using api = await startServer();
+    expect((await api.get(`${CONFIG_MAPS}?timeout=soon`)).status).toBe(400);
+  });
+
+  test("more reads at once than allowed are 429 with Retry-After, and writes are counted apart", async () => {
+    await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1 });
+    const { api, store } = world;
+    store.stall();
+    const held = [api.begin("GET", CONFIG_MAPS), api.begin("GET", CONFIG_MAPS), api.begin("POST", CONFIG_MAPS, configMap("x"))];
+    await api.world.advance(0);
+    const refused = await api.get(CONFIG_MAPS);
+    expect(refused.status).toBe(429);
+    expect(refused.body.reason).toBe("TooManyRequests");
+    expect(header(refused, "retry-after")).toBe("1");
+    expect((await api.create(CONFIG_MAPS, configMap("y"))).status).toBe(429);
+    store.resume();
+    expect((await api.world.run(Promise.all(held))).map(({ status }) => status)).toEqual([200, 200, 201]);
+    expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  });
+
+  test("watches are not counted", async () => {
+    await using api = await startServer({ maxRequestsInflight: 1 });
+    for (let index = 0; index < 5; index++) expect((await api.watch(`${CONFIG_MAPS}?watch=true`)).status).toBe(200);
+    expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  });
+});

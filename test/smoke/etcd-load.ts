@@ -1,0 +1,165 @@
+/** Clients that write, read and watch through an outage of the store and write down everything they were told. */
+import { setTimeout as delay } from "node:timers/promises";
+import { ask, configMap, Tally, Watch, type Answer, type Target, type WatchEvent } from "./client.ts";
+
+/** Paces the load; conditions are awaited. */
+const BETWEEN_WRITES_MS = 4;
+const BETWEEN_READS_MS = 20;
+const BETWEEN_PROBES_MS = 250;
+
+export const LOAD_PATH = "/api/v1/namespaces/default/configmaps";
+
+/** A change a writer asked for. */
+interface Write {
+  readonly name: string;
+  readonly step: string;
+}
+
+/** What writers know. Keys are "name step", steps are the values written one after another: "1", "2", "3". */
+export class History {
+  /** Acknowledged changes with their resourceVersion. */
+  readonly acknowledged = new Map<string, number>();
+  /** Answered 503: may have happened or not. */
+  readonly unknown = new Set<string>();
+  /** Answers that must not happen. */
+  readonly unexpected: string[] = [];
+  readonly writes = new Tally();
+  readonly reads = new Tally();
+  /** Consistent reads that were older than what had been acknowledged before they were asked. */
+  staleReads = 0;
+  /** Newest acknowledged version of each object. */
+  readonly newest = new Map<string, number>();
+  isStopped = false;
+
+  keyOf({ name, step }: Write): string {
+    return `${name} ${step}`;
+  }
+}
+
+/** Creates an object and updates it twice, then takes the next one; gives an object up when its fate is unknown. */
+export async function writeForLong(target: Target, history: History, writer: number): Promise<void> {
+  for (let index = 0; !history.isStopped; index++) {
+    const name = `w${writer}-${index}`;
+    let version: string | undefined;
+    for (const step of ["1", "2", "3"]) {
+      const object = configMap(name, { step });
+      if (version !== undefined) object.metadata.resourceVersion = version;
+      const answer = await answerOf(history, () =>
+        version === undefined
+          ? ask(target, { method: "POST", path: LOAD_PATH, body: object })
+          : ask(target, { method: "PUT", path: `${LOAD_PATH}/${name}`, body: object }),
+      );
+      version = await noteWrite(history, { name, step }, answer);
+      if (version === undefined) break;
+      await delay(BETWEEN_WRITES_MS);
+    }
+  }
+}
+
+async function noteWrite(history: History, write: Write, answer: Answer | undefined): Promise<string | undefined> {
+  history.writes.add(answer?.status ?? "no answer");
+  const key = history.keyOf(write);
+  if (answer?.status === 200 || answer?.status === 201) {
+    const version: string = answer.body.metadata.resourceVersion;
+    history.acknowledged.set(key, Number(version));
+    history.newest.set(write.name, Number(version));
+    return version;
+  }
+  history.unknown.add(key);
+  await heedRefusal(history, answer);
+  return undefined;
+}
+
+/** Alternates one object, a list, and a read that may be old. */
+export async function readForLong(target: Target, history: History): Promise<void> {
+  for (let turn = 0; !history.isStopped; turn++) {
+    const [name, version] = [...history.newest].at(-1) ?? [];
+    const path = [`${LOAD_PATH}/${name}`, `${LOAD_PATH}?limit=50`, `${LOAD_PATH}/${name}?resourceVersion=0`][turn % 3]!;
+    if (name !== undefined) {
+      const answer = await answerOf(history, () => ask(target, { method: "GET", path }));
+      history.reads.add(answer?.status ?? "no answer");
+      if (answer?.status !== 200) await heedRefusal(history, answer);
+      else if (turn % 3 === 0 && Number(answer.body.metadata.resourceVersion) < version!) history.staleReads++;
+    }
+    await delay(BETWEEN_READS_MS);
+  }
+}
+
+async function answerOf(history: History, send: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await send();
+  } catch (thrown) {
+    history.unexpected.push(String(thrown));
+    return undefined;
+  }
+}
+
+/** The only refusal an outage may cause, and what a client then does. */
+async function heedRefusal(history: History, answer: Answer | undefined): Promise<void> {
+  if (answer === undefined) return;
+  const retryAfter = Number(answer.headers["retry-after"]);
+  if (answer.status !== 503 || !(retryAfter > 0)) history.unexpected.push(`${answer.status} ${answer.text.slice(0, 300)}`);
+  else await delay(retryAfter * 1000);
+}
+
+/** A client that resumes from what it has seen whenever its watch ends as a whole body. */
+export class ResumingWatcher {
+  readonly events: WatchEvent[] = [];
+  readonly ends: string[] = [];
+  readonly #target: Target;
+  #watch: Watch | undefined;
+  #version: string;
+  #isStopped = false;
+
+  constructor(target: Target, version: string) {
+    this.#target = target;
+    this.#version = version;
+  }
+
+  async run(): Promise<void> {
+    while (!this.#isStopped) {
+      const watch = new Watch(this.#target, `${LOAD_PATH}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#version}`);
+      this.#watch = watch;
+      const end = await watch.ended;
+      const told = watch.events.filter((event) => event.type !== "BOOKMARK");
+      this.events.push(...told);
+      this.#version = String(watch.events.at(-1)?.rv ?? this.#version);
+      if (this.#isStopped) return;
+      this.ends.push(end);
+      if (end !== "complete") return;
+    }
+  }
+
+  get opened(): Promise<number> {
+    return this.#watch!.opened;
+  }
+
+  /** Resolves when the watch has told of this version or a later one. */
+  until(version: number): Promise<void> {
+    return this.#watch!.until((events) => (events.at(-1)?.rv ?? 0) >= version);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#watch?.close();
+  }
+}
+
+/** Asks for a health endpoint until the status comes, counting every answer. */
+export async function untilHealth(target: Target, tally: Tally, expected: { readonly path: string; readonly status: number }): Promise<void> {
+  for (;;) {
+    const { status } = await ask(target, { method: "GET", path: expected.path });
+    tally.add(`${expected.path} ${status}`);
+    if (status === expected.status) return;
+    await delay(BETWEEN_PROBES_MS);
+  }
+}
+
+/** Probes liveness and readiness for the rest of an outage. */
+export async function probeFor(target: Target, tally: Tally, milliseconds: number): Promise<void> {
+  const endsAt = performance.now() + milliseconds;
+  while (performance.now() < endsAt) {
+    for (const path of ["/livez", "/readyz"]) tally.add(`${path} ${(await ask(target, { method: "GET", path })).status}`);
+    await delay(BETWEEN_PROBES_MS);
+  }
+}

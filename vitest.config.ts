@@ -1,0 +1,30 @@
+import { defineConfig } from "vitest/config";
+
+/** Tests that start other programs or processes of their own; everything else runs inside the test process. */
+const EXTERNAL = [
+  "**/*.external.test.ts",
+  "src/storage/kv-etcd/etcd*.test.ts",
+  "src/storage/kv-sqlite/crash.test.ts",
+  "test/smoke/**/*.test.ts",
+];
+
+const shared = { pool: "threads", testTimeout: 60_000, hookTimeout: 60_000 } as const;
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: "unit",
+          include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+          exclude: EXTERNAL,
+          // Modules keep no state (test/architecture.test.ts holds them to it), so files may share a worker.
+          isolate: false,
+        },
+      },
+      // Isolated: these keep processes and signal handlers, which must end with their file.
+      { test: { ...shared, name: "external", include: EXTERNAL, exclude: ["**/node_modules/**", "dist/**"] } },
+    ],
+  },
+});
