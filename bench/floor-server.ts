@@ -31,7 +31,7 @@ interface Prepared {
 }
 
 const KEEP_ALIVE_MS = 600_000;
-const READY: Prepared = { status: 200, headers: { "content-type": "text/plain" }, body: Buffer.from("ok") };
+const READY: Prepared = { status: 200, headers: { "content-type": "text/plain", "content-length": "2" }, body: Buffer.from("ok") };
 const answers = new Map<string, Prepared>([
   ["readyz", READY],
   ["emit", READY],

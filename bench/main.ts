@@ -21,11 +21,11 @@ import { figure } from "./statistics.ts";
 const RESULTS = join(ROOT, "bench-results");
 const USAGE_ERROR = 2;
 
-async function main(argv: readonly string[]): Promise<number> {
+async function main(argv: readonly string[]): Promise<void> {
   const options = parseOptions(argv);
   if (options === undefined) {
     process.stdout.write(HELP);
-    return 0;
+    return;
   }
   const before = options.compareWith === undefined ? newestResult(RESULTS, options.scale) : readResult(options.compareWith);
   const header = machine(options);
@@ -33,7 +33,6 @@ async function main(argv: readonly string[]): Promise<number> {
   process.stdout.write(`\n${renderResult(result)}\n`);
   if (before !== undefined) process.stdout.write(`\n${renderComparison(result, before.result, relative(ROOT, before.file))}\n`);
   process.stdout.write(`\nWritten to ${relative(ROOT, writeResult(RESULTS, result))}\n`);
-  return 0;
 }
 
 function machine(options: BenchOptions): Omit<Result, "rows"> {
@@ -136,9 +135,10 @@ function say(line: string): void {
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  await main(process.argv.slice(2));
 } catch (thrown) {
   const isUsage = thrown instanceof UsageError;
   say(`bench: ${isUsage ? `${thrown.message}; see --help` : thrown instanceof Error ? thrown.stack : String(thrown)}`);
-  process.exitCode = isUsage ? USAGE_ERROR : 1;
+  // Ends what was started, too: see child.ts.
+  process.exit(isUsage ? USAGE_ERROR : 1);
 }

@@ -10,7 +10,6 @@ import { figure } from "./statistics.ts";
 
 const WATCHERS = 1_000;
 const EVENTS = 100;
-const TRIGGER = "trigger";
 
 interface Measured {
   readonly cpuUs: number;
@@ -19,6 +18,7 @@ interface Measured {
 }
 
 interface Side {
+  readonly name: string;
   readonly pid: number;
   readonly port: number;
   readonly watchPath: string;
@@ -36,12 +36,14 @@ export async function watchRows(context: BenchContext, subject: Subject): Promis
     sequence += count;
     return measured;
   };
+  for (const side of Object.values(sides)) await open(context, side);
   // The floor writes the bytes that a watcher of ours has seen.
   const sample = await run(sides.ours, Math.min(events, 10));
   await floor.setEvent(sample.result.event);
   await run(sides.floor, Math.min(events, 10));
   const measured: { floor: Measured; ours: Measured }[] = [];
   for (let round = 0; round < options.rounds; round++) measured.push({ floor: await run(sides.floor, events), ours: await run(sides.ours, events) });
+  for (const { name } of Object.values(sides)) await Promise.all([context.client.close(`${name} watchers`), context.client.close(`${name} trigger`)]);
   return rows(measured, subject.store);
 }
 
@@ -74,13 +76,14 @@ function rows(measured: readonly { floor: Measured; ours: Measured }[], store: s
 function ourSide({ client }: BenchContext, { server }: Subject): Side {
   const name = "pod-00000000";
   return {
+    name: "ours",
     pid: server.pid,
     port: server.port,
     // Every watcher has seen what is there before the first event, which is why only one object is watched.
     watchPath: `/api/v1/namespaces/${LIST_NAMESPACE}/pods?watch=1&fieldSelector=metadata.name%3D${name}&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=`,
     trigger: { method: "PATCH", path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods/${name}`, body: touchText(), contentType: "application/merge-patch+json", expectStatus: 200 },
     async encodings() {
-      const { body } = await client.fetch(TRIGGER, { method: "GET", path: "/metrics", expectStatus: 200 });
+      const { body } = await client.fetch("ours trigger", { method: "GET", path: "/metrics", expectStatus: 200 });
       return Number(/^evenkeel_watch_encodings_total ([0-9]+)$/m.exec(body)?.[1] ?? "0");
     },
   };
@@ -88,17 +91,19 @@ function ourSide({ client }: BenchContext, { server }: Subject): Side {
 
 function floorSide({ floor }: BenchContext): Side {
   const trigger: RequestShape = { method: "PATCH", path: "/emit", body: touchText(), contentType: "application/merge-patch+json", expectStatus: 200 };
-  return { pid: floor.pid, port: floor.port, watchPath: "/watch", trigger, encodings: () => Promise.resolve(0) };
+  return { name: "floor", pid: floor.pid, port: floor.port, watchPath: "/watch", trigger, encodings: () => Promise.resolve(0) };
+}
+
+/** The watches of both sides stay open through all rounds: connecting takes longer than measuring. */
+async function open({ client }: BenchContext, { name, port, watchPath }: Side): Promise<void> {
+  await client.open({ name: `${name} trigger`, protocol: "http/1.1", port, connections: 1, token: TOKEN });
+  await client.watch({ name: `${name} watchers`, port, token: TOKEN, path: watchPath, count: WATCHERS });
 }
 
 async function measureSide({ client }: BenchContext, side: Side, work: { events: number; firstNumber: number }): Promise<Measured> {
-  await client.open({ name: TRIGGER, protocol: "http/1.1", port: side.port, connections: 1, token: TOKEN });
-  await client.watch({ name: "watchers", port: side.port, token: TOKEN, path: side.watchPath, count: WATCHERS });
   const before = { cpu: cpuMs(side.pid), encodings: await side.encodings() };
-  const result = await client.fanOut({ watchers: "watchers", trigger: TRIGGER, request: side.trigger, ...work });
+  const result = await client.fanOut({ watchers: `${side.name} watchers`, trigger: `${side.name} trigger`, request: side.trigger, ...work });
   const cpu = cpuMs(side.pid) - before.cpu;
   const encodings = (await side.encodings()) - before.encodings;
-  await client.close("watchers");
-  await client.close(TRIGGER);
   return { cpuUs: (cpu * 1000) / (work.events * WATCHERS), encodingsPerEvent: encodings / work.events, result };
 }

@@ -37,7 +37,7 @@ export async function startServer({ core, dataDirectory, etcd }: ServerStart): P
   const port = await freePort();
   const tokens = join(dataDirectory, "bench-tokens.csv");
   writeFileSync(tokens, `${TOKEN},bench,bench,"system:masters"\n`);
-  const flags = ["--secure-port", String(port), "--data-dir", dataDirectory, "--token-auth-file", tokens, ...(etcd === undefined ? [] : ["--etcd-servers", etcd])];
+  const flags = ["--secure-port", String(port), "--data-dir", dataDirectory, "--token-auth-file", tokens, "--log-level", "error", ...(etcd === undefined ? [] : ["--etcd-servers", etcd])];
   const started = performance.now();
   const child = new Child({ command: pinned(core, [join(ROOT, "bin", "evenkeel"), "serve", ...flags]), stdio: ["ignore", "ignore", "inherit"], cwd: ROOT });
   await untilReady(port, child);

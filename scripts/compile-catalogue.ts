@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { brotliCompressSync, constants, gunzipSync } from "node:zlib";
 
 import { ALL_VERBS } from "../src/catalogue/catalogue.ts";
+import type { StoredProtobuf, StoredProtobufMessage } from "../src/catalogue/protobuf-tables.ts";
 import { RELEASES } from "../src/catalogue/release.ts";
 import type { ChangePoints, ReleaseName } from "../src/catalogue/release.ts";
 import type {
@@ -30,6 +31,7 @@ import type {
   StoredType,
   StoredVersion,
 } from "../src/catalogue/stored-format.ts";
+import type { FieldShape, MessageForm } from "../src/object/protobuf/tables.ts";
 
 type ByRelease<Value> = Partial<Record<ReleaseName, Value>>;
 type Range = { since: string; until: string | null };
@@ -123,12 +125,48 @@ interface FactSchemas {
   types: Record<string, [ReleaseName, FactType | null][]>;
 }
 
+/** One line of the protobuf facts. */
+interface FactProtobufField {
+  protoPackage: string;
+  message: string;
+  number: string;
+  label: "optional" | "repeated" | "map";
+  protoType: string;
+  jsonName: string;
+  kind: "scalar" | "ptr-scalar" | "msg" | "ptr-msg" | "bytes" | "list" | "map" | "special";
+  omitempty: string;
+  inline: string;
+}
+
 const FIRST = RELEASES[0] as ReleaseName;
 const LAST = RELEASES.at(-1) as ReleaseName;
 const ERROR_STYLES: Readonly<Record<string, FieldSelectorErrorStyle>> = {
   "field label not supported: %s": "label",
   "field label not supported for %s: %s": "kind-label",
   "field label %q not supported for Job": "quoted-label",
+};
+
+/** By name: what JSON makes of the messages that do not become objects. */
+const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
+  Time: "time",
+  MicroTime: "micro-time",
+  Quantity: "quantity",
+  IntOrString: "int-or-string",
+  RawExtension: "raw-json",
+  FieldsV1: "raw-json",
+  JSON: "raw-json",
+  Verbs: "string-list",
+  ExtraValue: "string-list",
+  JSONSchemaPropsOrArray: "schema-or-array",
+  JSONSchemaPropsOrBool: "schema-or-bool",
+  JSONSchemaPropsOrStringArray: "schema-or-strings",
+};
+/** By the last part but one of a package's name, where that is not how its group's name begins. */
+const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
+  core: "",
+  extensions: "extensions",
+  apiserverinternal: "internal.apiserver.k8s.io",
+  meta: "meta.k8s.io",
 };
 
 const factsDirectory = process.argv[2];
@@ -148,6 +186,8 @@ function compile(directory: string): void {
   writeData("resources.json", formatLines(compileResources({ resources, decodable, selectors, registered: shared })));
   writeData("tables.json", formatLines(compileTables(tables, resources)));
   writeData("schemas.json.br", compress(JSON.stringify(compileSchemas(schemas))));
+  const fields = readTable<FactProtobufField>(readFileSync(join(directory, "protobuf-fields.tsv"), "utf8"));
+  writeData("protobuf.json.br", compress(JSON.stringify(compileProtobuf(fields, Object.keys(resources.groups)))));
 }
 
 function writeData(file: string, content: string | Buffer): void {
@@ -437,6 +477,62 @@ function sharedGroupVersions({ shared }: FactSchemas): Record<string, [ReleaseNa
       range === "all" ? [FIRST, LAST] : range,
     ]),
   );
+}
+
+/** Tab-separated values under a line of names. */
+function readTable<Row>(text: string): Row[] {
+  const [names = [], ...lines] = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t"));
+  return lines.map((cells) => Object.fromEntries(names.map((name, column) => [name, cells[column]])) as Row);
+}
+
+function compileProtobuf(facts: readonly FactProtobufField[], groups: readonly string[]): StoredProtobuf {
+  const messages: Record<string, Record<string, { form?: MessageForm; fields: StoredProtobufMessage["fields"] }>> = {};
+  const packages: Record<string, string> = {};
+  for (const fact of facts) {
+    const [version = "", group = ""] = fact.protoPackage.split(".").toReversed();
+    if (/^v[0-9]/.test(version)) packages[apiVersionOf(group, version, groups)] = fact.protoPackage;
+    const known = ((messages[fact.protoPackage] ??= {})[fact.message] ??= compileProtobufForm(fact));
+    const type = fact.protoType.replace(/^string>/, "").replace(/^\./, "");
+    const shape = compileProtobufShape(fact);
+    const name = shape === "inline" ? "" : fact.jsonName;
+    known.fields = [...known.fields, [Number(fact.number), name, type, shape, fact.omitempty === "1" ? 1 : 0]];
+  }
+  addMessagesWithoutFields(messages);
+  return { packages, messages };
+}
+
+function apiVersionOf(packageGroup: string, version: string, groups: readonly string[]): string {
+  const known = GROUPS_OF_PACKAGES[packageGroup] ?? groups.find((name) => name.split(".")[0] === packageGroup);
+  const group = known ?? `${packageGroup}.k8s.io`;
+  return group === "" ? version : `${group}/${version}`;
+}
+
+function compileProtobufForm({ message }: FactProtobufField): { form?: MessageForm; fields: [] } {
+  const form = MESSAGE_FORMS[message];
+  return form === undefined ? { fields: [] } : { form, fields: [] };
+}
+
+function compileProtobufShape({ label, kind, message, inline, protoType }: FactProtobufField): FieldShape {
+  if (inline === "1") return "inline";
+  if (label !== "optional") return label === "map" ? "map" : "list";
+  // A schema's alternatives are pointers, which facts about messages with a form of their own do not say.
+  if (message.startsWith("JSONSchemaPropsOr") && protoType === "JSONSchemaProps") return "pointer";
+  return kind.startsWith("ptr-") ? "pointer" : "value";
+}
+
+/** The facts are about fields, and so do not name the messages that have none. */
+function addMessagesWithoutFields(messages: Record<string, Record<string, StoredProtobufMessage>>): void {
+  const scalars = new Set(["string", "bytes", "bool", "int32", "int64", "double"]);
+  for (const [packageName, own] of Object.entries(messages)) {
+    for (const type of Object.values(own).flatMap(({ fields }) => fields.map(([, , name]) => name))) {
+      if (scalars.has(type)) continue;
+      const dot = type.lastIndexOf(".");
+      (messages[dot < 0 ? packageName : type.slice(0, dot)] ??= {})[type.slice(dot + 1)] ??= { fields: [] };
+    }
+  }
 }
 
 function createInterner<Value>(): { readonly values: Value[]; intern(value: Value): number } {

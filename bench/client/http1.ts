@@ -79,7 +79,7 @@ class Http1Connection implements Requester {
         return;
       }
       this.#head = Buffer.alloc(0);
-      this.#readHead(head.latin1Slice(0, end));
+      this.#readHead(head.toString("latin1", 0, end));
       body = head.subarray(end + HEAD_END.length);
     }
     this.#missing -= body.length;

@@ -62,7 +62,7 @@ export class Watchers {
     let endedInBrace = false;
     socket.on("data", (chunk: Buffer) => {
       this.#bytes += chunk.length;
-      if (isFirst) this.#lastText += chunk.latin1Slice();
+      if (isFirst) this.#lastText += chunk.toString("latin1");
       let found = endedInBrace && chunk[0] === EVENT_END[1] ? 1 : 0;
       for (let at = chunk.indexOf(EVENT_END); at >= 0; at = chunk.indexOf(EVENT_END, at + 2)) found++;
       endedInBrace = chunk.at(-1) === EVENT_END[0];
@@ -77,7 +77,7 @@ export class Watchers {
     return new Promise((resolve, reject) => {
       let head = "";
       const read = (chunk: Buffer): void => {
-        head += chunk.latin1Slice();
+        head += chunk.toString("latin1");
         if (!head.includes(HEAD_END)) return;
         socket.off("data", read);
         if (head.startsWith("HTTP/1.1 200")) resolve();

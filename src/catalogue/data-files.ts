@@ -8,6 +8,7 @@
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
 
+import type { StoredProtobuf } from "./protobuf-tables.ts";
 import type { StoredResources, StoredSchemas, StoredTables } from "./stored-format.ts";
 
 const decoded = new Map<string, unknown>();
@@ -32,6 +33,14 @@ export function storedSchemas(): StoredSchemas {
   return decodedOnce(
     "schemas",
     () => JSON.parse(brotliDecompressSync(readData("schemas.json.br")).toString()) as StoredSchemas,
+  );
+}
+
+/** Not frozen, as with the schemas. */
+export function storedProtobuf(): StoredProtobuf {
+  return decodedOnce(
+    "protobuf",
+    () => JSON.parse(brotliDecompressSync(readData("protobuf.json.br")).toString()) as StoredProtobuf,
   );
 }
 

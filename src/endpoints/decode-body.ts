@@ -9,6 +9,7 @@ import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
 import type { FieldValidation } from "./options.ts";
+import { withUniqueOwners } from "./owner-references.ts";
 
 export const ACCEPTED_BODIES: readonly string[] = ["application/json"];
 
@@ -74,7 +75,8 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
     const { object, unknownFields } = decodeTyped(value, served.schema);
     const problems = context.validation === "Ignore" ? [] : [...unknownFields.map(unknown), ...duplicates(context.bytes, value).map(duplicate)];
     if (context.validation === "Strict" && problems.length > 0) throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
-    return { object: { ...object, kind, apiVersion }, warnings: problems };
+    const owned = withUniqueOwners(object);
+    return { object: { ...owned.object, kind, apiVersion }, warnings: [...problems, ...owned.warnings] };
   } catch (thrown) {
     if (thrown instanceof TypeMismatchError) throw context.problem(kind, version, thrown.message);
     throw thrown;

@@ -40,7 +40,7 @@ function withWarning(response: ApiResponse, warning: string): ApiResponse {
 }
 
 /** The paths, methods and verbs that do not exist. */
-function refuseMisdirected(endpoint: ResourceEndpoint, { info }: WithInfo): void {
+function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
   if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
   if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
   const isWholeCluster = endpoint.namespaced && info.namespace === "";
@@ -49,6 +49,8 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info }: WithInfo): void
   if (verbs === undefined) throw unknownResource();
   const needsName = info.verb === "update" || info.verb === "patch";
   if (info.verb === "" || !verbs.has(info.verb)) throw methodNotAllowed();
+  // The old /watch/ paths mean a watch whatever the method says.
+  if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
   if (needsName && info.name === "") throw methodNotAllowed();
   if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
   if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();

@@ -5,15 +5,15 @@ export interface VersionSource {
   readonly gitVersion: string;
 }
 
+/** The first release whose /version tells what it emulates. */
+const EMULATION_MINOR = 33;
+
 export function versionDocument(release: VersionSource): Record<string, string> {
   const { major, minor } = release;
   return {
     major,
     minor,
-    emulationMajor: major,
-    emulationMinor: minor,
-    minCompatibilityMajor: major,
-    minCompatibilityMinor: String(Number(minor) - 1),
+    ...(Number(minor) < EMULATION_MINOR ? {} : emulated(major, minor)),
     gitVersion: `${release.gitVersion}+evenkeel`,
     gitCommit: "",
     gitTreeState: "",
@@ -22,4 +22,8 @@ export function versionDocument(release: VersionSource): Record<string, string> 
     compiler: "node",
     platform: "",
   };
+}
+
+function emulated(major: string, minor: string): Record<string, string> {
+  return { emulationMajor: major, emulationMinor: minor, minCompatibilityMajor: major, minCompatibilityMinor: String(Number(minor) - 1) };
 }

@@ -11,7 +11,7 @@ import { membersIn, refuseUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Memo } from "../storage/watch-cache/entry.ts";
-import type { Following } from "../storage/watch-cache/history.ts";
+import type { CacheEvent, Following } from "../storage/watch-cache/history.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
 
 export interface WatchStreamOptions {
@@ -69,7 +69,7 @@ export class WatchStream {
     const { initial } = this.#options.start;
     while (this.#initialAt < initial.length) {
       const entry = initial[this.#initialAt++]!;
-      if (!this.#send({ type: "ADDED", entry }, entry.memo) || this.#isEnded) return;
+      if (!this.#guarded(() => this.#send({ type: "ADDED", entry }, entry.memo)) || this.#isEnded) return;
     }
     this.#follow();
   }
@@ -78,10 +78,7 @@ export class WatchStream {
     const { start, bookmarks, marksInitialEnd } = this.#options;
     if (bookmarks && marksInitialEnd) this.#sink.write(this.#bookmark(start.revision, INITIAL_EVENTS_END));
     const following = start.follow({
-      deliver: (event) => {
-        const selected = start.classify(event);
-        return selected === undefined || this.#send(selected, event.memo);
-      },
+      deliver: (event) => this.#deliver(event),
       fellBehind: () => this.#fail(expired("the watch fell too far behind: the changes it has not seen are no longer known")),
     });
     if (this.#isEnded) return following?.stop();
@@ -89,16 +86,26 @@ export class WatchStream {
     this.#following = following;
   }
 
-  /** An object that cannot be shown ends this watch; it must not reach the storage watch that everybody shares. */
-  #send(event: SelectedEvent, memo: Memo): boolean {
-    let frame: Frame;
+  #deliver(event: CacheEvent): boolean {
+    return this.#guarded(() => {
+      const selected = this.#options.start.classify(event);
+      return selected === undefined || this.#send(selected, event.memo);
+    });
+  }
+
+  /** What cannot be shown ends this watch; it must not reach the storage watch that everybody shares. */
+  #guarded(work: () => boolean): boolean {
     try {
-      refuseUnreadable(event.entry, this.#options.served);
-      frame = this.#frame(event, memo);
+      return work();
     } catch (thrown) {
       this.#fail(StatusError.from(thrown));
       return false;
     }
+  }
+
+  #send(event: SelectedEvent, memo: Memo): boolean {
+    refuseUnreadable(event.entry, this.#options.served);
+    const frame = this.#frame(event, memo);
     this.#options.deliveries.inc();
     return this.#sink.write(frame);
   }

@@ -38,7 +38,7 @@ export function parseRequestInfo(method: string, path: string, query: Query): Re
   const [apiPrefix = ""] = segments;
   const headLength = apiPrefix === "api" ? 2 : apiPrefix === "apis" ? 3 : Infinity;
   if (segments.length <= headLength || segments[headLength] === "") {
-    const [, group = "", version = ""] = apiPrefix === "apis" ? segments : [apiPrefix, "", segments[1]];
+    const [, group = "", version = ""] = apiPrefix === "apis" ? segments : apiPrefix === "api" ? ["", "", segments[1]] : [];
     return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, segments };
   }
   const group = apiPrefix === "apis" ? segments[1]! : "";

@@ -54,7 +54,7 @@ export async function deleteObject(context: RegistryContext, served: ServedResou
 function decideDeletion(context: RegistryContext, served: ServedResource, to: { existing: JsonObject; options: DeleteOptions }): Change {
   const { existing, options } = to;
   const { life } = served.stored.strategy;
-  if (life === "namespace") return decideNamespaceDeletion(context, existing);
+  if (life === "namespace") return decideNamespaceDeletion(context, served, to);
   const metadata = objectAt(existing, "metadata");
   const finalizers = finalizersAfter(served, stringsAt(metadata, "finalizers"), options);
   const grace = life === "pod" ? podGraceSeconds(existing, options) : 0;
@@ -64,15 +64,22 @@ function decideDeletion(context: RegistryContext, served: ServedResource, to: { 
 }
 
 /** A namespace stays, terminating, until its controller has emptied it and taken its finalizers away. */
-function decideNamespaceDeletion(context: RegistryContext, namespace: JsonObject): Change {
-  const metadata = objectAt(namespace, "metadata");
-  const hasFinalizers = stringsAt(objectAt(namespace, "spec"), "finalizers").length > 0 || stringsAt(metadata, "finalizers").length > 0;
+function decideNamespaceDeletion(context: RegistryContext, served: ServedResource, to: { existing: JsonObject; options: DeleteOptions }): Change {
+  const { existing: namespace, options } = to;
+  const { finalizers: _old, ...metadata } = objectAt(namespace, "metadata");
+  const before = stringsAt(objectAt(namespace, "metadata"), "finalizers");
+  const finalizers = metadata["deletionTimestamp"] === undefined ? finalizersAfter(served, before, options) : before;
   const object: JsonObject = {
     ...namespace,
-    metadata: { ...metadata, deletionTimestamp: metadata["deletionTimestamp"] ?? timestamp(context.clock) },
+    metadata: {
+      ...metadata,
+      deletionTimestamp: metadata["deletionTimestamp"] ?? timestamp(context.clock),
+      ...(finalizers.length === 0 ? {} : { finalizers }),
+    },
     status: { ...objectAt(namespace, "status"), phase: "Terminating" },
   };
-  return hasFinalizers ? { kind: "store", object } : { kind: "remove", object };
+  const isHeld = stringsAt(objectAt(namespace, "spec"), "finalizers").length > 0 || finalizers.length > 0;
+  return isHeld ? { kind: "store", object } : { kind: "remove", object };
 }
 
 function finalizersAfter(served: ServedResource, existing: readonly string[], options: DeleteOptions): string[] {
@@ -97,10 +104,11 @@ function dependentsPolicy(existing: readonly string[], options: DeleteOptions): 
 function podGraceSeconds(pod: JsonObject, options: DeleteOptions): number {
   const spec = objectAt(pod, "spec");
   const phase = stringAt(objectAt(pod, "status"), "phase");
-  const asked = options.gracePeriodSeconds ?? (typeof spec["terminationGracePeriodSeconds"] === "number" ? spec["terminationGracePeriodSeconds"] : 30);
   if (stringAt(spec, "nodeName") === "" || phase === "Succeeded" || phase === "Failed") return 0;
-  const grace = asked < 0 ? 1 : asked;
   const running = objectAt(pod, "metadata")["deletionGracePeriodSeconds"];
+  const own = typeof spec["terminationGracePeriodSeconds"] === "number" ? spec["terminationGracePeriodSeconds"] : 30;
+  const asked = options.gracePeriodSeconds ?? (typeof running === "number" ? running : own);
+  const grace = asked < 0 ? 1 : asked;
   return typeof running === "number" ? Math.min(running, grace) : grace;
 }
 
@@ -109,7 +117,9 @@ function markDeleted(context: RegistryContext, existing: JsonObject, how: { fina
   const isFirst = metadata["deletionTimestamp"] === undefined;
   const running = metadata["deletionGracePeriodSeconds"];
   if (isFirst || (how.isGraceful && typeof running === "number" && how.grace < running)) {
-    metadata["deletionTimestamp"] = timestamp(context.clock, how.grace * 1000);
+    // A shortened time counts from the first deletion, as the longer one did.
+    const elapsedMs = isFirst ? 0 : context.clock.now() - Date.parse(stringAt(metadata, "deletionTimestamp")) + Number(running) * 1000;
+    metadata["deletionTimestamp"] = timestamp(context.clock, how.grace * 1000 - elapsedMs);
     metadata["deletionGracePeriodSeconds"] = how.grace;
   }
   if (isFirst && typeof metadata["generation"] === "number" && metadata["generation"] > 0) metadata["generation"] = metadata["generation"] + 1;

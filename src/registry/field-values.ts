@@ -37,7 +37,8 @@ function pathValue(path: string): FieldValue {
 }
 
 function podIp(pod: JsonObject): string {
-  const [first] = (objectAt(pod, "status")["podIPs"] as unknown[] | undefined) ?? [];
+  const addresses = objectAt(pod, "status")["podIPs"];
+  const first: unknown = Array.isArray(addresses) ? addresses[0] : undefined;
   return isJsonObject(first) ? stringAt(first, "ip") : stringAt(objectAt(pod, "status"), "podIP");
 }
 

@@ -20,23 +20,52 @@ const CORE_RULES: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
   [
     "ConfigMap",
     {
-      onCreate: (object) => keyErrors(object, ["data", "binaryData"]),
-      onUpdate: (object, existing) => [...immutabilityErrors(object, existing, ["data", "binaryData"]), ...keyErrors(object, ["data", "binaryData"])],
+      onCreate: configMapErrors,
+      onUpdate: (object, existing) => [...immutabilityErrors(object, existing, ["data", "binaryData"]), ...configMapErrors(object)],
     },
   ],
   [
     "Secret",
     {
-      onCreate: (object) => [...keyErrors(object, ["data"]), ...secretTypeErrors(object)],
+      onCreate: (object) => [...secretDataErrors(object), ...secretTypeErrors(object)],
       onUpdate: (object, existing) => [
         ...(object["type"] === existing["type"] ? [] : [invalidValue("type", object["type"], "field is immutable")]),
         ...immutabilityErrors(object, existing, ["data"]),
-        ...keyErrors(object, ["data"]),
+        ...secretDataErrors(object),
         ...secretTypeErrors(object),
       ],
     },
   ],
 ]);
+
+/** What the values of a config map or a secret may hold together. */
+const DATA_BYTES_MAX = 1024 * 1024;
+
+function configMapErrors(object: JsonObject): FieldError[] {
+  const data = objectAt(object, "data");
+  const binaryData = objectAt(object, "binaryData");
+  const twice = Object.keys(data).filter((key) => Object.hasOwn(binaryData, key));
+  const bytes = Object.values(data).reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), decodedBytes(binaryData));
+  return [
+    ...keyErrors(object, ["data", "binaryData"]),
+    ...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")),
+    // As kubernetes: the whole object is too long, and a field without a name is written like this.
+    ...sizeErrors("[]", bytes),
+  ];
+}
+
+function secretDataErrors(object: JsonObject): FieldError[] {
+  return [...keyErrors(object, ["data"]), ...sizeErrors("data", decodedBytes(objectAt(object, "data")))];
+}
+
+function decodedBytes(values: JsonObject): number {
+  return Object.values(values).reduce((sum: number, value) => sum + Buffer.byteLength(String(value), "base64"), 0);
+}
+
+function sizeErrors(field: string, bytes: number): FieldError[] {
+  if (bytes <= DATA_BYTES_MAX) return [];
+  return [{ field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${DATA_BYTES_MAX} bytes` }];
+}
 
 function immutabilityErrors(object: JsonObject, existing: JsonObject, fields: readonly string[]): FieldError[] {
   if (existing["immutable"] !== true) return [];

@@ -9,6 +9,7 @@ import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
+import { openApiHandler } from "../discovery/openapi/handlers.ts";
 import { healthHandler, measureHealth, type HealthCheck } from "../endpoints/health.ts";
 import { resourceHandler } from "../endpoints/resources.ts";
 import { versionDocument } from "../endpoints/version.ts";
@@ -152,6 +153,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   return createRouter({
     resources: resourceHandler({ context, open: openWatches, ...watchCounters(metrics) }, table.resolve),
     discovery: discoveryHandler({ catalogue, serverAddress: parts.address }),
+    openApi: openApiHandler({ catalogue, now: () => clock.now() }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),
     metrics,

@@ -12,6 +12,7 @@ export interface Routes {
   readonly resources: Handler<WithInfo>;
   /** Undefined for paths that are not discovery's. */
   readonly discovery: (request: WithInfo) => ApiResponse | undefined;
+  readonly openApi: (request: WithInfo) => ApiResponse;
   readonly health: (request: WithInfo) => ApiResponse;
   readonly version: object;
   readonly metrics: MetricsRegistry;
@@ -20,7 +21,7 @@ export interface Routes {
 }
 
 const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" } as const;
-const PATHS: readonly string[] = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/readyz", "/version"];
+const PATHS: readonly string[] = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
 
 export function createRouter(routes: Routes): Handler<WithUser> {
   return async (request) => {
@@ -30,6 +31,7 @@ export function createRouter(routes: Routes): Handler<WithUser> {
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;
     if (isHealthPath(first)) return routes.health(request);
+    if (first === "openapi") return routes.openApi(request);
     if (first === undefined) return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {
       if (info.verb !== "get" && info.verb !== "head") throw methodNotAllowed();

@@ -18,7 +18,7 @@ const OBJECTS_PER_LEASE_MAX = 1_000;
 export function createLeasePool(kv: Kv, clock: Clock): LeasePool {
   const open = new Map<number, { lease: Promise<LeaseId>; until: number; objects: number }>();
   return {
-    leaseFor(ttlSeconds) {
+    async leaseFor(ttlSeconds) {
       if (!(ttlSeconds > 0)) throw new StorageError("unavailable", "a lease needs a positive lifetime");
       const current = open.get(ttlSeconds);
       if (current !== undefined && current.until > clock.monotonic() && current.objects < OBJECTS_PER_LEASE_MAX) {
@@ -28,7 +28,9 @@ export function createLeasePool(kv: Kv, clock: Clock): LeasePool {
       const reuseMs = Math.min(REUSE_MS_MAX, ttlSeconds * 1000 * REUSE_FRACTION);
       const lease = kv.leaseGrant(Math.ceil(ttlSeconds + reuseMs / 1000));
       open.set(ttlSeconds, { lease, until: clock.monotonic() + reuseMs, objects: 1 });
-      lease.catch(() => open.delete(ttlSeconds));
+      lease.catch(() => {
+        if (open.get(ttlSeconds)?.lease === lease) open.delete(ttlSeconds);
+      });
       return lease;
     },
   };

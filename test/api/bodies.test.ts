@@ -5,7 +5,8 @@ function post(api: TestServer, text: string, contentType = "application/json", t
   return api.call("POST", target, text, { headers: { "content-type": contentType } });
 }
 
-const UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ";
+const UNRECOGNIZED =
+  "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ";
 
 describe("request bodies", () => {
   test.each([
@@ -26,7 +27,9 @@ describe("request bodies", () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
     expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe('Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion');
+    expect(answer.body.message).toBe(
+      'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+    );
   });
 
   test("an object of another version is refused", async () => {
@@ -61,7 +64,10 @@ describe("request bodies", () => {
     await using api = await startServer();
     const answer = await post(api, " ".repeat(3 * 1024 * 1024 + 1));
     expect(answer.status).toBe(413);
-    expect(answer.body).toMatchObject({ reason: "RequestEntityTooLarge", message: "Request entity too large: limit is 3145728" });
+    expect(answer.body).toMatchObject({
+      reason: "RequestEntityTooLarge",
+      message: "Request entity too large: limit is 3145728",
+    });
   });
 
   test("a body nested deeper than any object is refused, and the server lives on", async () => {
@@ -90,7 +96,10 @@ describe("field validation", () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, unknown);
     expect(answer.status).toBe(201);
-    expect(answer.headers["warning"]).toEqual([String.raw`299 - "unknown field \"metadata.wrong\""`, String.raw`299 - "unknown field \"bogus\""`]);
+    expect(answer.headers["warning"]).toEqual([
+      String.raw`299 - "unknown field \"metadata.wrong\""`,
+      String.raw`299 - "unknown field \"bogus\""`,
+    ]);
     expect(answer.body).not.toHaveProperty("bogus");
     const duplicate = await post(api, twice.replace('"v"', '"w"'));
     expect(duplicate.headers["warning"]).toEqual([String.raw`299 - "duplicate field \"data.a\""`]);
@@ -118,7 +127,9 @@ describe("field validation", () => {
     expect(answer.body.message).toBe(
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "metadata.wrong", unknown field "bogus"',
     );
-    expect((await post(api, twice, "application/json", `${CONFIG_MAPS}?fieldValidation=Strict`)).body.message).toContain('strict decoding error: duplicate field "data.a"');
+    expect(
+      (await post(api, twice, "application/json", `${CONFIG_MAPS}?fieldValidation=Strict`)).body.message,
+    ).toContain('strict decoding error: duplicate field "data.a"');
     expect((await api.get(`${CONFIG_MAPS}/v`)).status).toBe(404);
   });
 
@@ -140,7 +151,9 @@ describe("field validation", () => {
     await using api = await startServer();
     const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Bogus`, configMap("v"));
     expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe('CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Bogus": supported values: "", "Ignore", "Strict", "Warn"');
+    expect(answer.body.message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Bogus": supported values: "", "Ignore", "Strict", "Warn"',
+    );
   });
 
   test("warnings are bounded, however many unknown fields there are", async () => {

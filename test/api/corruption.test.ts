@@ -6,7 +6,12 @@ const BAD = `${CONFIG_MAPS}/bad`;
 
 async function store(api: TestServer, value: string | Buffer, key = KEY): Promise<void> {
   const { items } = await api.kv.range({ start: key });
-  await api.kv.commit({ kind: "put", key, value: Buffer.from(value as string), expectedRevision: items[0]?.modRevision ?? 0 });
+  await api.kv.commit({
+    kind: "put",
+    key,
+    value: Buffer.from(value as string),
+    expectedRevision: items[0]?.modRevision ?? 0,
+  });
   await api.world.advance(0);
 }
 
@@ -19,7 +24,10 @@ const VALUES: [string, string][] = [
   ["an object without metadata", '{"kind":"ConfigMap","apiVersion":"v1"}'],
   ["metadata that is no object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":"none"}'],
   ["protobuf nobody can read", "k8s\u0000\u0001\u0002"],
-  ["an object of a version nobody knows", '{"kind":"ConfigMap","apiVersion":"v99","metadata":{"name":"bad","namespace":"default"}}'],
+  [
+    "an object of a version nobody knows",
+    '{"kind":"ConfigMap","apiVersion":"v99","metadata":{"name":"bad","namespace":"default"}}',
+  ],
   ["an object of another kind", '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"bad","namespace":"default"}}'],
 ];
 
@@ -79,23 +87,60 @@ describe("a stored value that cannot be read", () => {
   test("values deeper than any object do not end the server", async () => {
     await using api = await startServer();
     const depth = 200_000;
-    await store(api, `{"kind":"ConfigMap","apiVersion":"v1","data":${"[".repeat(depth)}${"]".repeat(depth)},"metadata":{"name":"bad"}}`);
+    await store(
+      api,
+      `{"kind":"ConfigMap","apiVersion":"v1","data":${"[".repeat(depth)}${"]".repeat(depth)},"metadata":{"name":"bad"}}`,
+    );
     expect([200, 500]).toContain((await api.get(BAD)).status);
     await api.put(BAD, configMap("bad"));
     expect((await api.get("/livez")).status).toBe(200);
     expect((await api.create(CONFIG_MAPS, configMap("good"))).status).toBe(201);
   });
 
+  test("fields of the wrong type do not break field selectors or watches", async () => {
+    await using api = await startServer();
+    const watch = await api.watch("/api/v1/pods?watch=true&fieldSelector=status.podIP%3D10.0.0.1");
+    const other = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    const value =
+      '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"odd"},"spec":7,"status":{"podIPs":7,"podIP":[]}}';
+    await store(api, value, "/registry/pods/default/odd");
+    expect((await api.get("/api/v1/pods?fieldSelector=status.podIP%3D10.0.0.1,spec.nodeName%3D")).status).toBe(200);
+    await api.create(CONFIG_MAPS, configMap("after"));
+    expect(await watch.events()).toEqual([]);
+    expect(await other.story()).toEqual(["ADDED after"]);
+  });
+
+  test("a value that cannot be converted is an error for that object alone", async () => {
+    await using api = await startServer();
+    const watch = await api.watch("/apis/autoscaling/v1/horizontalpodautoscalers?watch=true");
+    const other = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    const value =
+      '{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","metadata":{"name":"h","namespace":"default"},"spec":{"metrics":[null,7,"x"],"behavior":5},"status":{"conditions":3,"currentMetrics":"x"}}';
+    await store(api, value, "/registry/horizontalpodautoscalers/default/h");
+    const path = "namespaces/default/horizontalpodautoscalers/h";
+    expect((await api.get(`/apis/autoscaling/v2/${path}`)).status).toBe(200);
+    expect([200, 500]).toContain((await api.get(`/apis/autoscaling/v1/${path}`)).status);
+    expect((await watch.events()).map(({ type }) => type)).toHaveLength(1);
+    await api.create(CONFIG_MAPS, configMap("after"));
+    expect(await other.story()).toEqual(["ADDED after"]);
+  });
+
   test("labels that are no labels do not break selectors", async () => {
     await using api = await startServer();
-    await store(api, '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"bad","namespace":"default","labels":["x"]}}');
+    await store(
+      api,
+      '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"bad","namespace":"default","labels":["x"]}}',
+    );
     expect((await api.get(`${CONFIG_MAPS}?labelSelector=a`)).status).toBe(200);
   });
 
   test("it can be repaired behind the server's back", async () => {
     await using api = await startServer();
     await store(api, "junk");
-    await store(api, JSON.stringify({ ...configMap("bad"), metadata: { name: "bad", namespace: "default", uid: "u" } }));
+    await store(
+      api,
+      JSON.stringify({ ...configMap("bad"), metadata: { name: "bad", namespace: "default", uid: "u" } }),
+    );
     expect((await api.get(BAD)).status).toBe(200);
     expect(names(await api.get(CONFIG_MAPS))).toEqual(["bad"]);
   });

@@ -23,7 +23,12 @@ describe("creation", () => {
 
   test("a cluster-scoped object has no namespace and is found without one", async () => {
     await using api = await startServer();
-    const body = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "system:reader" }, rules: [] };
+    const body = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "system:reader" },
+      rules: [],
+    };
     const created = await api.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", body);
     expect(created.status).toBe(201);
     expect(created.body.metadata.namespace).toBeUndefined();
@@ -56,7 +61,13 @@ describe("creation", () => {
 
   test("fields that belong to the server are taken from the server", async () => {
     await using api = await startServer();
-    const metadata = { uid: "mine", creationTimestamp: "2001-01-01T00:00:00Z", selfLink: "/x", deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 5 };
+    const metadata = {
+      uid: "mine",
+      creationTimestamp: "2001-01-01T00:00:00Z",
+      selfLink: "/x",
+      deletionTimestamp: "2001-01-01T00:00:00Z",
+      deletionGracePeriodSeconds: 5,
+    };
     const { body } = await api.create(CONFIG_MAPS, configMap("sys", { metadata }));
     expect(body.metadata.uid).not.toBe("mine");
     expect(body.metadata.creationTimestamp).toBe("2030-01-01T00:00:00Z");
@@ -74,7 +85,10 @@ describe("creation", () => {
 
   test("a status sent with a new object is dropped, for kinds whose status has its own door", async () => {
     await using api = await startServer();
-    const { body } = await api.create("/apis/apps/v1/namespaces/default/deployments", { ...deployment("web"), status: { replicas: 7 } });
+    const { body } = await api.create("/apis/apps/v1/namespaces/default/deployments", {
+      ...deployment("web"),
+      status: { replicas: 7 },
+    });
     expect(body.status?.replicas).toBeUndefined();
   });
 
@@ -88,15 +102,74 @@ describe("creation", () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { namespace: "other" } }));
     expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("the namespace of the provided object does not match the namespace sent on the request");
+    expect(answer.body.message).toBe(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
   });
 
   test("stringData of a secret becomes data, and a secret without a type is opaque", async () => {
     await using api = await startServer();
-    const { body } = await api.create("/api/v1/namespaces/default/secrets", { kind: "Secret", apiVersion: "v1", metadata: { name: "s" }, stringData: { p: "hello" } });
+    const { body } = await api.create("/api/v1/namespaces/default/secrets", {
+      kind: "Secret",
+      apiVersion: "v1",
+      metadata: { name: "s" },
+      stringData: { p: "hello" },
+    });
     expect(body.data).toEqual({ p: "aGVsbG8=" });
     expect(body.type).toBe("Opaque");
     expect(body).not.toHaveProperty("stringData");
+  });
+});
+
+describe("data", () => {
+  const SECRETS = "/api/v1/namespaces/default/secrets";
+  const MEBIBYTE = 1024 * 1024;
+
+  test("the values of a config map hold 1 MiB together and not a byte more", async () => {
+    await using api = await startServer();
+    expect((await api.create(CONFIG_MAPS, configMap("fits", { data: { a: "x".repeat(MEBIBYTE) } }))).status).toBe(201);
+    const tooLong = await api.create(
+      CONFIG_MAPS,
+      configMap("long", { data: { a: "x".repeat(MEBIBYTE) }, binaryData: { b: "eA==" } }),
+    );
+    expect(tooLong.status).toBe(422);
+    expect(tooLong.body.message).toBe('ConfigMap "long" is invalid: []: Too long: may not be more than 1048576 bytes');
+  });
+
+  test("the values of a secret are counted decoded", async () => {
+    await using api = await startServer();
+    const secret = (bytes: number) => ({
+      metadata: { name: `s${bytes}` },
+      data: { a: Buffer.alloc(bytes).toString("base64") },
+    });
+    expect((await api.create(SECRETS, secret(MEBIBYTE))).status).toBe(201);
+    expect((await api.create(SECRETS, secret(MEBIBYTE + 1))).status).toBe(422);
+  });
+
+  test("a key of a config map stands in data or in binaryData", async () => {
+    await using api = await startServer();
+    const answer = await api.create(CONFIG_MAPS, configMap("twice", { binaryData: { a: "eA==" } }));
+    expect(answer.status).toBe(422);
+    expect(answer.body.message).toContain("data[a]: Invalid value");
+  });
+
+  test("a secret of a known type needs the keys of that type", async () => {
+    await using api = await startServer();
+    const answer = await api.create(SECRETS, { metadata: { name: "s" }, type: "kubernetes.io/tls", data: {} });
+    expect(answer.status).toBe(422);
+    expect(answer.body.details.causes.map(({ field }: { field: string }) => field)).toEqual([
+      "data[tls.crt]",
+      "data[tls.key]",
+    ]);
+  });
+
+  test("data of a secret that is no base64 is refused", async () => {
+    await using api = await startServer();
+    const answer = await api.create(SECRETS, { metadata: { name: "s" }, data: { p: "not base64!" } });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe(
+      'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 3',
+    );
   });
 });
 
@@ -105,8 +178,16 @@ describe("names", () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
     expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe('ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required');
-    expect(answer.body.details.causes).toEqual([{ reason: "FieldValueRequired", message: "Required value: name or generateName is required", field: "metadata.name" }]);
+    expect(answer.body.message).toBe(
+      'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
+    );
+    expect(answer.body.details.causes).toEqual([
+      {
+        reason: "FieldValueRequired",
+        message: "Required value: name or generateName is required",
+        field: "metadata.name",
+      },
+    ]);
   });
 
   test.each(["Bad", "a/b", "a".repeat(254), "-a", "a..b", "a b"])("the name %s is invalid", async (name) => {
@@ -131,25 +212,67 @@ describe("names", () => {
 
   test("annotations together may hold 256 KiB and not a byte more", async () => {
     await using api = await startServer();
-    expect((await api.create(CONFIG_MAPS, configMap("fits", { metadata: { annotations: { k: "x".repeat(256 * 1024 - 1) } } }))).status).toBe(201);
-    const tooLong = await api.create(CONFIG_MAPS, configMap("long", { metadata: { annotations: { k: "x".repeat(256 * 1024) } } }));
+    expect(
+      (
+        await api.create(
+          CONFIG_MAPS,
+          configMap("fits", { metadata: { annotations: { k: "x".repeat(256 * 1024 - 1) } } }),
+        )
+      ).status,
+    ).toBe(201);
+    const tooLong = await api.create(
+      CONFIG_MAPS,
+      configMap("long", { metadata: { annotations: { k: "x".repeat(256 * 1024) } } }),
+    );
     expect(tooLong.status).toBe(422);
     expect(tooLong.body.details.causes[0].reason).toBe("FieldValueTooLong");
+  });
+
+  test("an owner named twice is kept once, with a warning", async () => {
+    await using api = await startServer();
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" };
+    const other = { ...owner, uid: "v" };
+    const answer = await api.create(
+      CONFIG_MAPS,
+      configMap("o", { metadata: { ownerReferences: [owner, other, owner] } }),
+    );
+    expect(answer.status).toBe(201);
+    expect(answer.body.metadata.ownerReferences).toEqual([owner, other]);
+    expect(header(answer, "warning")).toContain("duplicate UID(s) observed: u");
+  });
+
+  test("an owner must be named completely", async () => {
+    await using api = await startServer();
+    const metadata = { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "", uid: "" }] };
+    const answer = await api.create(CONFIG_MAPS, configMap("o", { metadata }));
+    expect(answer.status).toBe(422);
+    expect(answer.body.details.causes.map(({ field }: { field: string }) => field)).toEqual([
+      "metadata.ownerReferences.name",
+      "metadata.ownerReferences.uid",
+    ]);
   });
 
   test("only one owner may be the controller", async () => {
     await using api = await startServer();
     const owner = (kind: string) => ({ apiVersion: "v1", kind, name: "x", uid: kind, controller: true });
-    const answer = await api.create(CONFIG_MAPS, configMap("o", { metadata: { ownerReferences: [owner("A"), owner("B")] } }));
+    const answer = await api.create(
+      CONFIG_MAPS,
+      configMap("o", { metadata: { ownerReferences: [owner("A"), owner("B")] } }),
+    );
     expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain('Only one reference can have Controller set to true. Found "true" in references for A/x and B/x');
+    expect(answer.body.message).toContain(
+      'Only one reference can have Controller set to true. Found "true" in references for A/x and B/x',
+    );
   });
 
   test("a generated name is the base and five characters that spell no words", async () => {
     await using api = await startServer();
     const { status, body } = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     expect(status).toBe(201);
-    expect(body.metadata).toMatchObject({ generateName: "gen-", name: expect.stringMatching(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/) });
+    expect(body.metadata).toMatchObject({
+      generateName: "gen-",
+      name: expect.stringMatching(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/),
+    });
   });
 
   test("a long base is cut so that the generated name has 63 characters", async () => {
@@ -166,14 +289,17 @@ describe("names", () => {
 
   test("when every generated name is taken the client is told to come back", async () => {
     let draws = 0;
-    const random = { float: () => ((draws++, 0)), bytes: (length: number) => new Uint8Array(length) };
+    const random = { float: () => (draws++, 0), bytes: (length: number) => new Uint8Array(length) };
     await using api = await startServer({ random });
     await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     draws = 0;
     const answer = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     expect(draws).toBe(8 * 5);
     expect(answer.status).toBe(409);
-    expect(answer.body).toMatchObject({ reason: "AlreadyExists", details: { name: "gen-bbbbb", retryAfterSeconds: 1 } });
+    expect(answer.body).toMatchObject({
+      reason: "AlreadyExists",
+      details: { name: "gen-bbbbb", retryAfterSeconds: 1 },
+    });
     expect(header(answer, "retry-after")).toBe("1");
   });
 });

@@ -10,15 +10,28 @@ describe("deletion", () => {
     const { body } = await api.create(CONFIG_MAPS, configMap("d"));
     const deleted = await api.delete(`${CONFIG_MAPS}/d`);
     expect(deleted.status).toBe(200);
-    expect(deleted.body).toEqual({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details: { name: "d", kind: "configmaps", uid: body.metadata.uid } });
+    expect(deleted.body).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Success",
+      details: { name: "d", kind: "configmaps", uid: body.metadata.uid },
+    });
     expect((await api.get(`${CONFIG_MAPS}/d`)).status).toBe(404);
-    expect((await api.delete(`${CONFIG_MAPS}/d`)).body).toMatchObject({ reason: "NotFound", message: 'configmaps "d" not found' });
+    expect((await api.delete(`${CONFIG_MAPS}/d`)).body).toMatchObject({
+      reason: "NotFound",
+      message: 'configmaps "d" not found',
+    });
   });
 
   test("it names the group of a kind that has one", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, deployment("web"));
-    expect((await api.delete(`${DEPLOYMENTS}/web`)).body.details).toMatchObject({ name: "web", group: "apps", kind: "deployments" });
+    expect((await api.delete(`${DEPLOYMENTS}/web`)).body.details).toMatchObject({
+      name: "web",
+      group: "apps",
+      kind: "deployments",
+    });
   });
 
   test("some kinds answer with the object itself", async () => {
@@ -35,7 +48,11 @@ describe("deletion", () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("d"));
     const { uid, resourceVersion } = body.metadata;
-    const wrongUid = await api.delete(`${CONFIG_MAPS}/d`, { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: "other" } });
+    const wrongUid = await api.delete(`${CONFIG_MAPS}/d`, {
+      kind: "DeleteOptions",
+      apiVersion: "v1",
+      preconditions: { uid: "other" },
+    });
     expect(wrongUid.status).toBe(409);
     expect(wrongUid.body.message).toBe(
       `Operation cannot be fulfilled on ConfigMap "d": the UID in the precondition (other) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
@@ -48,7 +65,9 @@ describe("deletion", () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("d"));
     expect((await api.delete(`${CONFIG_MAPS}/d`, { kind: "Secret", apiVersion: "v1" })).status).toBe(400);
-    expect((await api.delete(`${CONFIG_MAPS}/d`, { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" })).status).toBe(200);
+    expect((await api.delete(`${CONFIG_MAPS}/d`, { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" })).status).toBe(
+      200,
+    );
   });
 
   test("malformed options are refused and delete nothing", async () => {
@@ -71,7 +90,14 @@ describe("finalizers", () => {
     await api.create(CONFIG_MAPS, held);
     const deleted = await api.delete(`${CONFIG_MAPS}/f`);
     expect(deleted.status).toBe(200);
-    expect(deleted.body).toMatchObject({ kind: "ConfigMap", metadata: { deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 0, finalizers: ["example.com/hold"] } });
+    expect(deleted.body).toMatchObject({
+      kind: "ConfigMap",
+      metadata: {
+        deletionTimestamp: "2030-01-01T00:00:00Z",
+        deletionGracePeriodSeconds: 0,
+        finalizers: ["example.com/hold"],
+      },
+    });
   });
 
   test("a second deletion changes nothing", async () => {
@@ -88,7 +114,9 @@ describe("finalizers", () => {
     await api.create(CONFIG_MAPS, held);
     await api.delete(`${CONFIG_MAPS}/f`);
     expect((await api.mergePatch(`${CONFIG_MAPS}/f`, { data: { z: "1" } })).status).toBe(200);
-    const more = await api.mergePatch(`${CONFIG_MAPS}/f`, { metadata: { finalizers: ["example.com/hold", "example.com/more"] } });
+    const more = await api.mergePatch(`${CONFIG_MAPS}/f`, {
+      metadata: { finalizers: ["example.com/hold", "example.com/more"] },
+    });
     expect(more.status).toBe(422);
     expect(more.body.message).toBe(
       'ConfigMap "f" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/more"}',
@@ -110,7 +138,10 @@ describe("finalizers", () => {
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
     const last = await api.jsonPatch(`${CONFIG_MAPS}/f`, [{ op: "remove", path: "/metadata/finalizers" }]);
     expect(last.status).toBe(200);
-    expect(last.body).toMatchObject({ kind: "ConfigMap", metadata: { name: "f", deletionTimestamp: "2030-01-01T00:00:00Z" } });
+    expect(last.body).toMatchObject({
+      kind: "ConfigMap",
+      metadata: { name: "f", deletionTimestamp: "2030-01-01T00:00:00Z" },
+    });
     expect(last.body.metadata).not.toHaveProperty("finalizers");
     expect((await api.get(`${CONFIG_MAPS}/f`)).status).toBe(404);
     const events = await watch.events();
@@ -130,7 +161,10 @@ describe("finalizers", () => {
     await using api = await startServer();
     expect((await api.create(CONFIG_MAPS, configMap("a", { metadata: { finalizers: ["hold"] } }))).status).toBe(422);
     expect((await api.create(CONFIG_MAPS, configMap("b", { metadata: { finalizers: ["orphan"] } }))).status).toBe(201);
-    expect((await api.create(CONFIG_MAPS, configMap("c", { metadata: { finalizers: ["orphan", "foregroundDeletion"] } }))).status).toBe(422);
+    expect(
+      (await api.create(CONFIG_MAPS, configMap("c", { metadata: { finalizers: ["orphan", "foregroundDeletion"] } })))
+        .status,
+    ).toBe(422);
   });
 });
 
@@ -160,7 +194,9 @@ describe("dependents", () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Foreground" });
-    expect((await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Orphan" })).body.metadata.finalizers).toEqual(["orphan"]);
+    expect((await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Orphan" })).body.metadata.finalizers).toEqual([
+      "orphan",
+    ]);
     expect((await api.delete(`${CONFIG_MAPS}/p`)).body.metadata.finalizers).toEqual(["orphan"]);
     expect((await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Background" })).body.status).toBe("Success");
     expect((await api.get(`${CONFIG_MAPS}/p`)).status).toBe(404);
@@ -168,7 +204,10 @@ describe("dependents", () => {
 
   test("a replication controller leaves its dependents alone unless told otherwise", async () => {
     await using api = await startServer();
-    const controller = { metadata: { name: "rc" }, spec: { selector: { a: "b" }, template: deployment("x").spec.template } };
+    const controller = {
+      metadata: { name: "rc" },
+      spec: { selector: { a: "b" }, template: deployment("x").spec.template },
+    };
     await api.create(CONTROLLERS, controller);
     expect((await api.delete(`${CONTROLLERS}/rc`)).body.metadata.finalizers).toEqual(["orphan"]);
     await api.create(CONTROLLERS, { ...controller, metadata: { name: "rc2" } });
@@ -178,7 +217,10 @@ describe("dependents", () => {
   test("events never wait for the garbage collector", async () => {
     await using api = await startServer();
     const events = "/api/v1/namespaces/default/events";
-    await api.create(events, { metadata: { name: "e" }, involvedObject: { kind: "Pod", namespace: "default", name: "p" } });
+    await api.create(events, {
+      metadata: { name: "e" },
+      involvedObject: { kind: "Pod", namespace: "default", name: "p" },
+    });
     await api.delete(`${events}/e?propagationPolicy=Foreground`);
     expect((await api.get(`${events}/e`)).status).toBe(404);
   });
@@ -218,7 +260,11 @@ describe("pods end gracefully", () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     const { body } = await api.delete(`${PODS}/p`);
-    expect(body.metadata).toMatchObject({ deletionTimestamp: "2030-01-01T00:00:40Z", deletionGracePeriodSeconds: 40, generation: 2 });
+    expect(body.metadata).toMatchObject({
+      deletionTimestamp: "2030-01-01T00:00:40Z",
+      deletionGracePeriodSeconds: 40,
+      generation: 2,
+    });
     expect((await api.get(`${PODS}/p`)).status).toBe(200);
   });
 
@@ -227,7 +273,9 @@ describe("pods end gracefully", () => {
     await api.create(PODS, running("p"));
     expect((await api.delete(`${PODS}/p?gracePeriodSeconds=7`)).body.metadata.deletionGracePeriodSeconds).toBe(7);
     await api.create(PODS, running("q"));
-    expect((await api.delete(`${PODS}/q`, { gracePeriodSeconds: -5 })).body.metadata.deletionGracePeriodSeconds).toBe(1);
+    expect((await api.delete(`${PODS}/q`, { gracePeriodSeconds: -5 })).body.metadata.deletionGracePeriodSeconds).toBe(
+      1,
+    );
   });
 
   test("a later deletion may only shorten the time", async () => {
@@ -235,10 +283,33 @@ describe("pods end gracefully", () => {
     await api.create(PODS, running("p"));
     await api.delete(`${PODS}/p?gracePeriodSeconds=20`);
     await api.world.advance(5_000);
-    expect((await api.delete(`${PODS}/p?gracePeriodSeconds=60`)).body.metadata).toMatchObject({ deletionTimestamp: "2030-01-01T00:00:20Z", deletionGracePeriodSeconds: 20 });
-    const shorter = (await api.delete(`${PODS}/p?gracePeriodSeconds=3`)).body.metadata;
-    expect(shorter).toMatchObject({ deletionGracePeriodSeconds: 3, generation: 2 });
-    expect(shorter.deletionTimestamp < "2030-01-01T00:00:20Z").toBe(true);
+    expect((await api.delete(`${PODS}/p?gracePeriodSeconds=60`)).body.metadata).toMatchObject({
+      deletionTimestamp: "2030-01-01T00:00:20Z",
+      deletionGracePeriodSeconds: 20,
+    });
+    const shorter = (await api.delete(`${PODS}/p?gracePeriodSeconds=8`)).body.metadata;
+    expect(shorter).toMatchObject({
+      deletionTimestamp: "2030-01-01T00:00:08Z",
+      deletionGracePeriodSeconds: 8,
+      generation: 2,
+    });
+  });
+
+  test("a later deletion that says no time leaves the time that runs", async () => {
+    await using api = await startServer();
+    await api.create(PODS, running("p"));
+    await api.delete(`${PODS}/p?gracePeriodSeconds=100`);
+    expect((await api.delete(`${PODS}/p`)).body.metadata.deletionGracePeriodSeconds).toBe(100);
+  });
+
+  test("a pod that has ended but has finalizers stays until the last one is removed", async () => {
+    await using api = await startServer();
+    await api.create(PODS, { ...running("p"), metadata: { name: "p", finalizers: ["example.com/hold"] } });
+    await api.delete(`${PODS}/p`);
+    const ended = await api.delete(`${PODS}/p?gracePeriodSeconds=0`);
+    expect(ended.body.metadata).toMatchObject({ deletionGracePeriodSeconds: 0, finalizers: ["example.com/hold"] });
+    await api.mergePatch(`${PODS}/p`, { metadata: { finalizers: null } });
+    expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
   test("zero seconds remove the pod, as its node does when it has ended", async () => {
@@ -268,7 +339,12 @@ describe("pods end gracefully", () => {
 
 describe("deletion of a collection", () => {
   async function withThree(api: TestServer): Promise<void> {
-    for (const [name, k] of [["a", "x"], ["b", "y"], ["c", "x"]] as const) await api.create(CONFIG_MAPS, configMap(name, { metadata: { labels: { k } } }));
+    for (const [name, k] of [
+      ["a", "x"],
+      ["b", "y"],
+      ["c", "x"],
+    ] as const)
+      await api.create(CONFIG_MAPS, configMap(name, { metadata: { labels: { k } } }));
   }
 
   test("it deletes what the selectors choose and answers with the list of it", async () => {

@@ -9,13 +9,27 @@ describe("dryRun=All", () => {
     ["generated creation", (api) => api.create(`${CONFIG_MAPS}?dryRun=All`, { metadata: { generateName: "gen-" } })],
     ["update", (api) => api.put(`${CONFIG_MAPS}/x?dryRun=All`, configMap("x", { data: { a: "9" } }))],
     ["patch", (api) => api.call("PATCH", `${CONFIG_MAPS}/x?dryRun=All`, '{"data":{"a":"9"}}', PATCH)],
-    ["creation by update", (api) => api.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l?dryRun=All", { metadata: { name: "l" }, spec: {} })],
+    [
+      "creation by update",
+      (api) =>
+        api.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l?dryRun=All", {
+          metadata: { name: "l" },
+          spec: {},
+        }),
+    ],
     ["deletion", (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All`)],
     ["deletion by body", (api) => api.delete(`${CONFIG_MAPS}/x`, { dryRun: ["All"] })],
-    ["deletion that would leave the object", (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All&propagationPolicy=Foreground`)],
+    [
+      "deletion that would leave the object",
+      (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All&propagationPolicy=Foreground`),
+    ],
     ["deletion of a collection", (api) => api.delete(`${CONFIG_MAPS}?dryRun=All`)],
     ["deletion of a namespace", (api) => api.delete("/api/v1/namespaces/kube-node-lease?dryRun=All")],
-    ["status update", (api) => api.call("PATCH", "/api/v1/namespaces/default/status?dryRun=All", '{"metadata":{"labels":{"a":"b"}}}', PATCH)],
+    [
+      "status update",
+      (api) =>
+        api.call("PATCH", "/api/v1/namespaces/default/status?dryRun=All", '{"metadata":{"labels":{"a":"b"}}}', PATCH),
+    ],
   ];
 
   test.each(verbs)("a %s answers as if it had happened and changes nothing", async (_verb, act) => {
@@ -50,7 +64,9 @@ describe("dryRun=All", () => {
     expect((await api.create(`${CONFIG_MAPS}?dryRun=All`, configMap("x"))).status).toBe(409);
     expect((await api.create(`${CONFIG_MAPS}?dryRun=All`, configMap("Bad"))).status).toBe(422);
     expect((await api.delete(`${CONFIG_MAPS}/nosuch?dryRun=All`)).status).toBe(404);
-    expect((await api.put(`${CONFIG_MAPS}/x?dryRun=All`, configMap("x", { metadata: { resourceVersion: "1" } }))).status).toBe(409);
+    expect(
+      (await api.put(`${CONFIG_MAPS}/x?dryRun=All`, configMap("x", { metadata: { resourceVersion: "1" } }))).status,
+    ).toBe(409);
   });
 
   test("any other value is invalid on every verb", async () => {
@@ -58,7 +74,9 @@ describe("dryRun=All", () => {
     await api.create(CONFIG_MAPS, configMap("x"));
     const created = await api.create(`${CONFIG_MAPS}?dryRun=Some`, configMap("y"));
     expect(created.status).toBe(422);
-    expect(created.body.message).toBe('CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"');
+    expect(created.body.message).toBe(
+      'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"',
+    );
     expect((await api.put(`${CONFIG_MAPS}/x?dryRun=Some`, configMap("x"))).status).toBe(422);
     expect((await api.call("PATCH", `${CONFIG_MAPS}/x?dryRun=Some`, "{}", PATCH)).status).toBe(422);
     expect((await api.delete(`${CONFIG_MAPS}/x?dryRun=Some`)).status).toBe(422);

@@ -1,10 +1,24 @@
 /** Stands between a server and its store, and fails or stalls when told to. */
-import { StorageError, type Kv, type KvEvent, type WatchRequest, type WatchSink, type Watching } from "../../src/storage/kv.ts";
+import {
+  StorageError,
+  type Kv,
+  type KvEvent,
+  type WatchRequest,
+  type WatchSink,
+  type Watching,
+} from "../../src/storage/kv.ts";
+
+interface Followed {
+  readonly sink: WatchSink;
+  readonly missed: (readonly KvEvent[])[];
+  readonly close: () => void;
+}
 
 export class FaultyKv implements Kv {
   readonly #kv: Kv;
-  readonly #sinks = new Set<{ sink: WatchSink; missed: (readonly KvEvent[])[] }>();
+  readonly #followed = new Set<Followed>();
   #isDown = false;
+  #isLagging = false;
   #stalled: (() => void)[] | undefined;
 
   constructor(kv: Kv) {
@@ -14,9 +28,21 @@ export class FaultyKv implements Kv {
   /** Nothing gets through; what happens meanwhile is told to watches when the store is back. */
   setDown(isDown: boolean): void {
     this.#isDown = isDown;
-    for (const { sink, missed } of this.#sinks) {
-      if (!isDown) for (const batch of missed.splice(0)) sink.events(batch);
-      sink.interrupted(isDown);
+    if (!isDown) this.#catchUp();
+    for (const { sink } of this.#followed) sink.interrupted(isDown);
+  }
+
+  /** Calls get through, but watches are told nothing until this is over. */
+  setLagging(isLagging: boolean): void {
+    this.#isLagging = isLagging;
+    if (!isLagging) this.#catchUp();
+  }
+
+  /** The store has compacted what its watches had not seen yet. */
+  loseHistory(): void {
+    for (const { sink, close } of [...this.#followed]) {
+      close();
+      sink.closed(new StorageError("revision-compacted", "the history is gone"));
     }
   }
 
@@ -40,29 +66,36 @@ export class FaultyKv implements Kv {
   readonly leaseRevoke: Kv["leaseRevoke"] = (lease) => this.#reach(() => this.#kv.leaseRevoke(lease));
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
-    const entry = { sink, missed: [] as (readonly KvEvent[])[] };
-    this.#sinks.add(entry);
+    const missed: (readonly KvEvent[])[] = [];
     const watching = this.#kv.watch(request, {
-      events: (batch) => (this.#isDown ? entry.missed.push(batch) : sink.events(batch)),
+      events: (batch) => {
+        if (this.#isDown || this.#isLagging) missed.push(batch);
+        else sink.events(batch);
+      },
       progress: (revision) => {
-        if (!this.#isDown) sink.progress(revision);
+        if (!this.#isDown && !this.#isLagging) sink.progress(revision);
       },
       interrupted: (isInterrupted) => sink.interrupted(isInterrupted),
       closed: (error) => {
-        this.#sinks.delete(entry);
+        this.#followed.delete(followed);
         sink.closed(error);
       },
     });
-    return {
-      close: () => {
-        this.#sinks.delete(entry);
-        watching.close();
-      },
+    const close = (): void => {
+      this.#followed.delete(followed);
+      watching.close();
     };
+    const followed: Followed = { sink, missed, close };
+    this.#followed.add(followed);
+    return { close };
   }
 
   close(): Promise<void> {
     return this.#kv.close();
+  }
+
+  #catchUp(): void {
+    for (const { sink, missed } of this.#followed) for (const batch of missed.splice(0)) sink.events(batch);
   }
 
   async #reach<T>(work: () => Promise<T>): Promise<T> {

@@ -2,19 +2,33 @@ import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
-const namespace = (name: string, more: object = {}) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name }, ...more });
+const namespace = (name: string, more: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name },
+  ...more,
+});
 
 describe("namespaces", () => {
   test("the namespaces every cluster has are there once the server is ready", async () => {
     await using api = await startServer();
     const { body } = await api.get(NAMESPACES);
-    expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual(["default", "kube-node-lease", "kube-public", "kube-system"]);
+    expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual([
+      "default",
+      "kube-node-lease",
+      "kube-public",
+      "kube-system",
+    ]);
   });
 
   test("a new one is active, labelled with its name, and kept by the kubernetes finalizer", async () => {
     await using api = await startServer();
     const { body } = await api.create(NAMESPACES, namespace("team", { status: { phase: "Terminating" } }));
-    expect(body).toMatchObject({ metadata: { labels: { "kubernetes.io/metadata.name": "team" } }, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } });
+    expect(body).toMatchObject({
+      metadata: { labels: { "kubernetes.io/metadata.name": "team" } },
+      spec: { finalizers: ["kubernetes"] },
+      status: { phase: "Active" },
+    });
   });
 
   test("its label and its finalizers cannot be changed through the main door", async () => {
@@ -34,7 +48,10 @@ describe("namespaces", () => {
     await using api = await startServer();
     const answer = await api.create(`${NAMESPACES}/nowhere/configmaps`, configMap("a"));
     expect(answer.status).toBe(404);
-    expect(answer.body).toMatchObject({ message: 'namespaces "nowhere" not found', details: { name: "nowhere", kind: "namespaces" } });
+    expect(answer.body).toMatchObject({
+      message: 'namespaces "nowhere" not found',
+      details: { name: "nowhere", kind: "namespaces" },
+    });
   });
 
   test("listing in one that does not exist shows an empty list, reading and deleting say that the object is not there", async () => {
@@ -48,7 +65,12 @@ describe("namespaces", () => {
     await api.create(NAMESPACES, namespace("team"));
     const { status, body } = await api.delete(`${NAMESPACES}/team`);
     expect(status).toBe(200);
-    expect(body).toMatchObject({ kind: "Namespace", metadata: { deletionTimestamp: "2030-01-01T00:00:00Z" }, spec: { finalizers: ["kubernetes"] }, status: { phase: "Terminating" } });
+    expect(body).toMatchObject({
+      kind: "Namespace",
+      metadata: { deletionTimestamp: "2030-01-01T00:00:00Z" },
+      spec: { finalizers: ["kubernetes"] },
+      status: { phase: "Terminating" },
+    });
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
   });
 
@@ -59,8 +81,19 @@ describe("namespaces", () => {
     const answer = await api.create(`${NAMESPACES}/team/configmaps`, configMap("late"));
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({
-      message: 'configmaps "late" is forbidden: unable to create new content in namespace team because it is being terminated',
-      details: { name: "late", kind: "configmaps", causes: [{ reason: "NamespaceTerminating", message: "namespace team is being terminated", field: "metadata.namespace" }] },
+      message:
+        'configmaps "late" is forbidden: unable to create new content in namespace team because it is being terminated',
+      details: {
+        name: "late",
+        kind: "configmaps",
+        causes: [
+          {
+            reason: "NamespaceTerminating",
+            message: "namespace team is being terminated",
+            field: "metadata.namespace",
+          },
+        ],
+      },
     });
   });
 
@@ -88,7 +121,9 @@ describe("namespaces", () => {
   test("finalizing a live one only empties its finalizers", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
-    expect((await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: { finalizers: [] } }))).status).toBe(200);
+    expect((await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: { finalizers: [] } }))).status).toBe(
+      200,
+    );
     expect((await api.get(`${NAMESPACES}/team`)).body.status.phase).toBe("Active");
     expect((await api.delete(`${NAMESPACES}/team`)).status).toBe(200);
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
@@ -96,7 +131,10 @@ describe("namespaces", () => {
 
   test("a finalizer of its own keeps a finalized namespace until it is removed", async () => {
     await using api = await startServer();
-    await api.create(NAMESPACES, { ...namespace("team"), metadata: { name: "team", finalizers: ["example.com/hold"] } });
+    await api.create(NAMESPACES, {
+      ...namespace("team"),
+      metadata: { name: "team", finalizers: ["example.com/hold"] },
+    });
     await api.delete(`${NAMESPACES}/team`);
     await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: {} }));
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
@@ -110,6 +148,23 @@ describe("namespaces", () => {
     expect(answer.status).toBe(403);
     expect(answer.body.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
     expect((await api.create(CONFIG_MAPS, configMap("a"))).status).toBe(201);
+  });
+
+  test("a second deletion changes nothing", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    const first = await api.delete(`${NAMESPACES}/team`);
+    await api.world.advance(5_000);
+    const second = await api.delete(`${NAMESPACES}/team?propagationPolicy=Orphan`);
+    expect(second.status).toBe(200);
+    expect(second.body).toEqual(first.body);
+  });
+
+  test("a propagation policy adds its finalizer to a namespace too", async () => {
+    await using api = await startServer();
+    await api.create(NAMESPACES, namespace("team"));
+    const { body } = await api.delete(`${NAMESPACES}/team?propagationPolicy=Foreground`);
+    expect(body.metadata.finalizers).toEqual(["foregroundDeletion"]);
   });
 
   test("the status door may not finish a namespace", async () => {

@@ -26,7 +26,13 @@ describe("JSON patch", () => {
     ["an operation nobody knows", [{ op: "bogus", path: "/data/a" }]],
     ["an operation without a path", [{ op: "remove" }]],
     ["a path without a slash", [{ op: "remove", path: "data" }]],
-    ["a later failure", [{ op: "add", path: "/data/c", value: "3" }, { op: "test", path: "/data/a", value: "nope" }]],
+    [
+      "a later failure",
+      [
+        { op: "add", path: "/data/c", value: "3" },
+        { op: "test", path: "/data/a", value: "nope" },
+      ],
+    ],
     ["the removal of everything", [{ op: "remove", path: "" }]],
     ["an operation that is no object", [7]],
   ])("%s is 422 and changes nothing", async (_what, operations) => {
@@ -41,7 +47,12 @@ describe("JSON patch", () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const { body } = await api.jsonPatch(TARGET, [{ op: "test", path: "/data/a", value: "nope" }]);
-    expect(body).toMatchObject({ code: 422, reason: "Invalid", message: "the server rejected our request due to an error in our request", details: {} });
+    expect(body).toMatchObject({
+      code: 422,
+      reason: "Invalid",
+      message: "the server rejected our request due to an error in our request",
+      details: {},
+    });
   });
 
   test("what is no list of operations is 400", async () => {
@@ -49,13 +60,18 @@ describe("JSON patch", () => {
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.jsonPatch(TARGET, { not: "a list" });
     expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp");
+    expect(answer.body.message).toBe(
+      "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+    );
   });
 
   test("more than 10,000 operations are refused with 413", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.jsonPatch(TARGET, Array.from({ length: 10_001 }, () => ({ op: "test", path: "/data/a", value: "1" })));
+    const answer = await api.jsonPatch(
+      TARGET,
+      Array.from({ length: 10_001 }, () => ({ op: "test", path: "/data/a", value: "1" })),
+    );
     expect(answer.status).toBe(413);
   });
 
@@ -93,7 +109,10 @@ describe("merge patch", () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, TWO);
     expect((await api.mergePatch(TARGET, { metadata: { resourceVersion: "1" } })).status).toBe(409);
-    expect((await api.mergePatch(TARGET, { metadata: { resourceVersion: body.metadata.resourceVersion }, data: { z: "1" } })).status).toBe(200);
+    expect(
+      (await api.mergePatch(TARGET, { metadata: { resourceVersion: body.metadata.resourceVersion }, data: { z: "1" } }))
+        .status,
+    ).toBe(200);
   });
 
   test("a uid in a patch is a condition", async () => {
@@ -137,12 +156,21 @@ describe("merge patch", () => {
   test("a charset behind the patch type does not matter", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    expect((await api.call("PATCH", TARGET, "{}", { headers: { "content-type": "application/merge-patch+json; charset=utf-8" } })).status).toBe(200);
+    expect(
+      (
+        await api.call("PATCH", TARGET, "{}", {
+          headers: { "content-type": "application/merge-patch+json; charset=utf-8" },
+        })
+      ).status,
+    ).toBe(200);
   });
 });
 
-test.each(["application/json", "application/bogus", "application/apply-patch+cbor", ""])("a patch of the type %j is 415", async (type) => {
-  await using api = await startServer();
-  await api.create(CONFIG_MAPS, TWO);
-  expect((await api.call("PATCH", TARGET, "{}", { headers: { "content-type": type } })).status).toBe(415);
-});
+test.each(["application/json", "application/bogus", "application/apply-patch+cbor", ""])(
+  "a patch of the type %j is 415",
+  async (type) => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, TWO);
+    expect((await api.call("PATCH", TARGET, "{}", { headers: { "content-type": type } })).status).toBe(415);
+  },
+);

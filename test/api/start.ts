@@ -46,13 +46,26 @@ export class TestServer {
     this.kv = world.openKv();
   }
 
-  async call(method: string, target: string, body?: InProcessRequest["body"], options: CallOptions = {}): Promise<Answer> {
+  async call(
+    method: string,
+    target: string,
+    body?: InProcessRequest["body"],
+    options: CallOptions = {},
+  ): Promise<Answer> {
     return this.world.run(this.begin(method, target, body, options));
   }
 
   /** The request is under way when this returns; time has not moved. */
-  async begin(method: string, target: string, body?: InProcessRequest["body"], options: CallOptions = {}): Promise<Answer> {
-    const response = await this.send({ method, target, ...(body === undefined ? {} : { body }), headers: options.headers ?? {} }, options.asClient ?? false);
+  async begin(
+    method: string,
+    target: string,
+    body?: InProcessRequest["body"],
+    options: CallOptions = {},
+  ): Promise<Answer> {
+    const response = await this.send(
+      { method, target, ...(body === undefined ? {} : { body }), headers: options.headers ?? {} },
+      options.asClient ?? false,
+    );
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: parse(text) };
   }
@@ -74,11 +87,15 @@ export class TestServer {
   }
 
   mergePatch(target: string, body: Json): Promise<Answer> {
-    return this.call("PATCH", target, JSON.stringify(body), { headers: { "content-type": "application/merge-patch+json" } });
+    return this.call("PATCH", target, JSON.stringify(body), {
+      headers: { "content-type": "application/merge-patch+json" },
+    });
   }
 
   jsonPatch(target: string, body: Json): Promise<Answer> {
-    return this.call("PATCH", target, JSON.stringify(body), { headers: { "content-type": "application/json-patch+json" } });
+    return this.call("PATCH", target, JSON.stringify(body), {
+      headers: { "content-type": "application/json-patch+json" },
+    });
   }
 
   delete(target: string, options?: Json): Promise<Answer> {
@@ -131,7 +148,9 @@ export class TestWatch {
 
   /** "ADDED name", in order. */
   async story(): Promise<string[]> {
-    return (await this.events()).map((event) => `${event.type} ${event.object.metadata.name ?? event.object.reason ?? ""}`.trim());
+    return (await this.events()).map((event) =>
+      `${event.type} ${event.object.metadata.name ?? event.object.reason ?? ""}`.trim(),
+    );
   }
 
   async #collect(): Promise<void> {
@@ -141,9 +160,19 @@ export class TestWatch {
 }
 
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
-  const { seed = 1, world = new World({ seed }), random = world.env.random, wrapKv = (kv): Kv => kv, skipReady = false, ...serverOptions } = options;
+  const {
+    seed = 1,
+    world = new World({ seed }),
+    random = world.env.random,
+    wrapKv = (kv): Kv => kv,
+    skipReady = false,
+    ...serverOptions
+  } = options;
   const env = { ...world.env, random, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
-  const server = await buildServer(env, resolveOptions({ storage: { kind: "memory" }, strictRelease: true, ...serverOptions }));
+  const server = await buildServer(
+    env,
+    resolveOptions({ storage: { kind: "memory" }, strictRelease: true, ...serverOptions }),
+  );
   if (!skipReady) await world.run(server.ready);
   return new TestServer(world, server);
 }
@@ -157,13 +186,23 @@ export function configMap(name: string, more: Json = {}): Json {
 }
 
 export function pod(name: string, spec: Json = {}): Json {
-  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "main", image: "main" }], ...spec } };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name },
+    spec: { containers: [{ name: "main", image: "main" }], ...spec },
+  };
 }
 
 export function deployment(name: string, replicas = 1): Json {
   const labels = { app: name };
   const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: "main" }] } };
-  return { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec: { replicas, selector: { matchLabels: labels }, template } };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name },
+    spec: { replicas, selector: { matchLabels: labels }, template },
+  };
 }
 
 export function names(list: Answer): string[] {

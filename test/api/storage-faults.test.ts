@@ -1,10 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { FaultyKv } from "./faulty-kv.ts";
-import { CONFIG_MAPS, configMap, header, names, startServer, type Answer, type StartOptions, type TestServer } from "./start.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  header,
+  names,
+  startServer,
+  type Answer,
+  type StartOptions,
+  type TestServer,
+} from "./start.ts";
 
 const MERGE = { headers: { "content-type": "application/merge-patch+json" } };
 
-async function startWithFaults(options: StartOptions = {}): Promise<{ api: TestServer; store: FaultyKv } & AsyncDisposable> {
+async function startWithFaults(
+  options: StartOptions = {},
+): Promise<{ api: TestServer; store: FaultyKv } & AsyncDisposable> {
   let store: FaultyKv | undefined;
   const api = await startServer({ ...options, wrapKv: (kv) => (store = new FaultyKv(kv)) });
   return { api, store: store!, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
@@ -16,13 +27,23 @@ describe("while the store is out of reach", () => {
     ["a list", (api) => api.get(CONFIG_MAPS)],
     ["a watch from now", (api) => api.get(`${CONFIG_MAPS}?watch=true`)],
     ["a creation", (api) => api.create(CONFIG_MAPS, configMap("y"))],
-    ["a creation by update", (api) => api.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l", { metadata: { name: "l" } })],
+    [
+      "a creation by update",
+      (api) => api.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l", { metadata: { name: "l" } }),
+    ],
     ["an update", (api) => api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))],
     ["a patch", (api) => api.call("PATCH", `${CONFIG_MAPS}/x`, '{"data":{"a":"2"}}', MERGE)],
     ["a dry run", (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All`)],
     ["a deletion", (api) => api.delete(`${CONFIG_MAPS}/x`)],
     ["a deletion of a collection", (api) => api.delete(CONFIG_MAPS)],
-    ["an event, which needs a lease", (api) => api.create("/api/v1/namespaces/default/events", { metadata: { name: "e" }, involvedObject: { namespace: "default" } })],
+    [
+      "an event, which needs a lease",
+      (api) =>
+        api.create("/api/v1/namespaces/default/events", {
+          metadata: { name: "e" },
+          involvedObject: { namespace: "default" },
+        }),
+    ],
   ];
 
   test.each(verbs)("%s is 503 with Retry-After, never 404, and works again afterwards", async (_verb, act) => {
@@ -32,7 +53,11 @@ describe("while the store is out of reach", () => {
     store.setDown(true);
     const answer = await act(api);
     expect(answer.status).toBe(503);
-    expect(answer.body).toMatchObject({ kind: "Status", reason: "ServiceUnavailable", details: { retryAfterSeconds: expect.any(Number) } });
+    expect(answer.body).toMatchObject({
+      kind: "Status",
+      reason: "ServiceUnavailable",
+      details: { retryAfterSeconds: expect.any(Number) },
+    });
     expect(Number(header(answer, "retry-after"))).toBeGreaterThan(0);
     store.setDown(false);
     if (!_verb.includes("watch")) expect([200, 201]).toContain((await act(api)).status);
@@ -50,7 +75,8 @@ describe("while the store is out of reach", () => {
   test("discovery and version are answered", async () => {
     await using world = await startWithFaults();
     world.store.setDown(true);
-    for (const path of ["/api", "/apis", "/api/v1", "/version", "/metrics"]) expect((await world.api.get(path)).status).toBe(200);
+    for (const path of ["/api", "/apis", "/api/v1", "/version", "/metrics"])
+      expect((await world.api.get(path)).status).toBe(200);
   });
 
   test("the server is not ready, but alive, until the store is back", async () => {
@@ -97,6 +123,106 @@ describe("while the store is out of reach", () => {
   });
 });
 
+describe("while the storage watch lags behind", () => {
+  test("reads and lists show every acknowledged write all the same", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await api.create(CONFIG_MAPS, configMap("gone"));
+    store.setLagging(true);
+    const { text } = await api.create(CONFIG_MAPS, configMap("new"));
+    await api.delete(`${CONFIG_MAPS}/gone`);
+    expect((await api.get(`${CONFIG_MAPS}/new`)).text).toBe(text);
+    expect((await api.get(`${CONFIG_MAPS}/gone`)).status).toBe(404);
+    expect(names(await api.get(CONFIG_MAPS))).toEqual(["new"]);
+    expect(names(await api.get(`${CONFIG_MAPS}?resourceVersion=0`))).toEqual(["gone"]);
+  });
+
+  test("writes are decided on what is stored, not on what is known of it", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    const { body } = await api.create(CONFIG_MAPS, configMap("x"));
+    store.setLagging(true);
+    const updated = await api.put(`${CONFIG_MAPS}/x`, { ...body, data: { a: "2" } });
+    expect(updated.status).toBe(200);
+    expect((await api.put(`${CONFIG_MAPS}/x`, { ...body, data: { a: "3" } })).status).toBe(409);
+    expect((await api.put(`${CONFIG_MAPS}/x`, { ...updated.body, data: { a: "3" } })).status).toBe(200);
+    const patched = await api.mergePatch(`${CONFIG_MAPS}/x`, { data: { b: "1" } });
+    expect(patched.body.data).toEqual({ a: "3", b: "1" });
+    expect((await api.put(`${CONFIG_MAPS}/x`, body)).status).toBe(409);
+    expect((await api.delete(`${CONFIG_MAPS}/x`)).status).toBe(200);
+    expect((await api.mergePatch(`${CONFIG_MAPS}/x`, { data: { b: "1" } })).status).toBe(404);
+    expect((await api.delete(`${CONFIG_MAPS}/x`)).status).toBe(404);
+  });
+
+  test("an update back to what the server still believes is stored is a change", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await api.create(CONFIG_MAPS, configMap("x"));
+    store.setLagging(true);
+    await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }));
+    expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x"))).body.data).toEqual({ a: "1" });
+    expect((await api.get(`${CONFIG_MAPS}/x`)).body.data).toEqual({ a: "1" });
+  });
+
+  test("a namespace that was just made counts at once", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    store.setLagging(true);
+    await api.create("/api/v1/namespaces", { metadata: { name: "team" } });
+    expect((await api.create("/api/v1/namespaces/team/configmaps", configMap("x"))).status).toBe(201);
+  });
+
+  test("a watch that starts then shows everything once", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await api.create(CONFIG_MAPS, configMap("a"));
+    store.setLagging(true);
+    const { body } = await api.create(CONFIG_MAPS, configMap("b"));
+    const fromNow = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    const afterWrite = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
+    await api.create(CONFIG_MAPS, configMap("c"));
+    store.setLagging(false);
+    expect(await fromNow.story()).toEqual(["ADDED a", "ADDED b", "ADDED c"]);
+    expect(await afterWrite.story()).toEqual(["ADDED c"]);
+  });
+});
+
+describe("when the store has forgotten what the server had not seen yet", () => {
+  test("open watches are told 410, and what is read afterwards is complete", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    await using other = await startServer({ world: api.world });
+    await api.create(CONFIG_MAPS, configMap("before"));
+    const watch = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    expect(await watch.story()).toEqual(["ADDED before"]);
+    store.setDown(true);
+    await other.create(CONFIG_MAPS, configMap("meanwhile"));
+    await other.delete(`${CONFIG_MAPS}/before`);
+    store.loseHistory();
+    store.setDown(false);
+    await api.world.advance(1_000);
+    const events = await watch.events();
+    expect(events).toMatchObject([{ type: "ERROR", object: { code: 410, reason: "Expired" } }]);
+    expect(watch.isEnded).toBe(true);
+    expect(names(await api.get(CONFIG_MAPS))).toEqual(["meanwhile"]);
+    expect((await api.get("/readyz")).status).toBe(200);
+    const again = await api.watch(`${CONFIG_MAPS}?watch=true`);
+    await api.create(CONFIG_MAPS, configMap("after"));
+    expect(await again.story()).toEqual(["ADDED meanwhile", "ADDED after"]);
+  });
+
+  test("a version from before is too old for a watch", async () => {
+    await using world = await startWithFaults();
+    const { api, store } = world;
+    const { body } = await api.create(CONFIG_MAPS, configMap("before"));
+    await api.create(CONFIG_MAPS, configMap("more"));
+    store.loseHistory();
+    await api.world.advance(1_000);
+    const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
+    expect(await watch.events()).toMatchObject([{ type: "ERROR", object: { code: 410 } }]);
+  });
+});
+
 describe("limits on requests", () => {
   test("a request that takes too long is answered with 504", async () => {
     await using world = await startWithFaults();
@@ -134,7 +260,11 @@ describe("limits on requests", () => {
     await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1 });
     const { api, store } = world;
     store.stall();
-    const held = [api.begin("GET", CONFIG_MAPS), api.begin("GET", CONFIG_MAPS), api.begin("POST", CONFIG_MAPS, configMap("x"))];
+    const held = [
+      api.begin("GET", CONFIG_MAPS),
+      api.begin("GET", CONFIG_MAPS),
+      api.begin("POST", CONFIG_MAPS, configMap("x")),
+    ];
     await api.world.advance(0);
     const refused = await api.get(CONFIG_MAPS);
     expect(refused.status).toBe(429);

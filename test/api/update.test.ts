@@ -5,7 +5,12 @@ const LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 
 function lease(name: string, metadata: Json = {}): Json {
-  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, ...metadata }, spec: { holderIdentity: "me" } };
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name, ...metadata },
+    spec: { holderIdentity: "me" },
+  };
 }
 
 describe("optimistic locking", () => {
@@ -27,7 +32,8 @@ describe("optimistic locking", () => {
     expect(stale.status).toBe(409);
     expect(stale.body).toMatchObject({
       reason: "Conflict",
-      message: 'Operation cannot be fulfilled on configmaps "x": the object has been modified; please apply your changes to the latest version and try again',
+      message:
+        'Operation cannot be fulfilled on configmaps "x": the object has been modified; please apply your changes to the latest version and try again',
       details: { name: "x", kind: "configmaps" },
     });
   });
@@ -43,7 +49,9 @@ describe("optimistic locking", () => {
     await api.create(LEASES, lease("l"));
     const answer = await api.put(`${LEASES}/l`, lease("l"));
     expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe('Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update');
+    expect(answer.body.message).toBe(
+      'Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+    );
   });
 
   test("a resource version that is no number is refused", async () => {
@@ -67,7 +75,9 @@ describe("optimistic locking", () => {
   test("of many updates with the same resource version exactly one wins", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
-    const attempts = Array.from({ length: 10 }, (_, index) => api.begin("PUT", `${CONFIG_MAPS}/x`, { ...body, data: { winner: String(index) } }));
+    const attempts = Array.from({ length: 10 }, (_, index) =>
+      api.begin("PUT", `${CONFIG_MAPS}/x`, { ...body, data: { winner: String(index) } }),
+    );
     const statuses = (await api.world.run(Promise.all(attempts))).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
     expect(statuses.filter((status) => status === 409)).toHaveLength(9);
@@ -77,7 +87,9 @@ describe("optimistic locking", () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const headers = { "content-type": "application/merge-patch+json" };
-    const attempts = Array.from({ length: 20 }, (_, index) => api.begin("PATCH", `${CONFIG_MAPS}/x`, JSON.stringify({ data: { [`k${index}`]: "1" } }), { headers }));
+    const attempts = Array.from({ length: 20 }, (_, index) =>
+      api.begin("PATCH", `${CONFIG_MAPS}/x`, JSON.stringify({ data: { [`k${index}`]: "1" } }), { headers }),
+    );
     const answers = await api.world.run(Promise.all(attempts));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(Object.keys((await api.get(`${CONFIG_MAPS}/x`)).body.data)).toHaveLength(21);
@@ -97,7 +109,9 @@ describe("updates", () => {
     await api.create(CONFIG_MAPS, configMap("x"));
     const answer = await api.put(`${CONFIG_MAPS}/x`, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
     expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("the name of the object (x based on URL) was undeterminable: name must be provided");
+    expect(answer.body.message).toBe(
+      "the name of the object (x based on URL) was undeterminable: name must be provided",
+    );
   });
 
   test("the namespace in the object must be the namespace in the path", async () => {
@@ -146,7 +160,12 @@ describe("updates", () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     await api.world.advance(10_000);
-    const updated = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z" } }));
+    const updated = await api.put(
+      `${CONFIG_MAPS}/x`,
+      configMap("x", {
+        metadata: { creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z" },
+      }),
+    );
     expect(updated.body.metadata.creationTimestamp).toBe(body.metadata.creationTimestamp);
     expect(updated.body.metadata).not.toHaveProperty("deletionTimestamp");
     expect(updated.body.metadata.uid).toBe(body.metadata.uid);
@@ -158,15 +177,24 @@ describe("generation", () => {
     await using api = await startServer();
     const created = await api.create(DEPLOYMENTS, { ...deployment("web"), metadata: { name: "web", generation: 7 } });
     expect(created.body.metadata.generation).toBe(1);
-    expect((await api.mergePatch(`${DEPLOYMENTS}/web`, { metadata: { labels: { a: "b" } } })).body.metadata.generation).toBe(1);
+    expect(
+      (await api.mergePatch(`${DEPLOYMENTS}/web`, { metadata: { labels: { a: "b" } } })).body.metadata.generation,
+    ).toBe(1);
     expect((await api.mergePatch(`${DEPLOYMENTS}/web`, { spec: { replicas: 3 } })).body.metadata.generation).toBe(2);
-    expect((await api.mergePatch(`${DEPLOYMENTS}/web/status`, { status: { replicas: 3 } })).body.metadata.generation).toBe(2);
-    expect((await api.mergePatch(`${DEPLOYMENTS}/web`, { metadata: { generation: 99 } })).body.metadata.generation).toBe(2);
+    expect(
+      (await api.mergePatch(`${DEPLOYMENTS}/web/status`, { status: { replicas: 3 } })).body.metadata.generation,
+    ).toBe(2);
+    expect(
+      (await api.mergePatch(`${DEPLOYMENTS}/web`, { metadata: { generation: 99 } })).body.metadata.generation,
+    ).toBe(2);
   });
 
   test("the first deletion of an object that stays counts too", async () => {
     await using api = await startServer();
-    await api.create(DEPLOYMENTS, { ...deployment("web"), metadata: { name: "web", finalizers: ["example.com/hold"] } });
+    await api.create(DEPLOYMENTS, {
+      ...deployment("web"),
+      metadata: { name: "web", finalizers: ["example.com/hold"] },
+    });
     expect((await api.delete(`${DEPLOYMENTS}/web`)).body.metadata.generation).toBe(2);
     expect((await api.delete(`${DEPLOYMENTS}/web`)).body.metadata.generation).toBe(2);
   });
@@ -174,7 +202,9 @@ describe("generation", () => {
   test("kinds without a desired state have none", async () => {
     await using api = await startServer();
     expect((await api.create(CONFIG_MAPS, configMap("x"))).body.metadata).not.toHaveProperty("generation");
-    expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).body.metadata).not.toHaveProperty("generation");
+    expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).body.metadata).not.toHaveProperty(
+      "generation",
+    );
   });
 
   test("an update that sends the status along does not count it as desired state", async () => {
@@ -198,7 +228,12 @@ describe("the status door", () => {
   test("the status door leaves the desired state alone and takes labels", async () => {
     await using api = await startServer();
     const { body } = await api.create(DEPLOYMENTS, deployment("web"));
-    const updated = await api.put(`${DEPLOYMENTS}/web/status`, { ...body, metadata: { ...body.metadata, labels: { seen: "yes" } }, spec: { ...body.spec, replicas: 9 }, status: { replicas: 1 } });
+    const updated = await api.put(`${DEPLOYMENTS}/web/status`, {
+      ...body,
+      metadata: { ...body.metadata, labels: { seen: "yes" } },
+      spec: { ...body.spec, replicas: 9 },
+      status: { replicas: 1 },
+    });
     expect(updated.status).toBe(200);
     expect(updated.body.spec.replicas).toBe(1);
     expect(updated.body.status.replicas).toBe(1);
@@ -230,10 +265,14 @@ describe("immutable data", () => {
     await api.create(CONFIG_MAPS, configMap("im", { immutable: true }));
     const data = await api.put(`${CONFIG_MAPS}/im`, configMap("im", { immutable: true, data: { a: "9" } }));
     expect(data.status).toBe(422);
-    expect(data.body.message).toBe('ConfigMap "im" is invalid: data: Forbidden: field is immutable when `immutable` is set');
+    expect(data.body.message).toBe(
+      'ConfigMap "im" is invalid: data: Forbidden: field is immutable when `immutable` is set',
+    );
     const mutable = await api.put(`${CONFIG_MAPS}/im`, configMap("im", { immutable: false }));
     expect(mutable.status).toBe(422);
-    expect(mutable.body.message).toBe('ConfigMap "im" is invalid: immutable: Forbidden: field is immutable when `immutable` is set');
+    expect(mutable.body.message).toBe(
+      'ConfigMap "im" is invalid: immutable: Forbidden: field is immutable when `immutable` is set',
+    );
   });
 
   test("its labels can change, and it can be deleted", async () => {
@@ -247,7 +286,11 @@ describe("immutable data", () => {
     await using api = await startServer();
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" }, immutable: true, data: { p: "aGVsbG8=" } });
-    const answer = await api.put(`${secrets}/s`, { metadata: { name: "s" }, immutable: true, stringData: { p: "other" } });
+    const answer = await api.put(`${secrets}/s`, {
+      metadata: { name: "s" },
+      immutable: true,
+      stringData: { p: "other" },
+    });
     expect(answer.status).toBe(422);
     expect(answer.body.message).toContain("data: Forbidden: field is immutable when `immutable` is set");
   });

@@ -5,7 +5,12 @@ import { names, startServer } from "./start.ts";
 const V1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
 const V2 = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
 const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
-const autoscalerV1 = { apiVersion: "autoscaling/v1", kind: "HorizontalPodAutoscaler", metadata: { name: "h" }, spec: { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 70 } };
+const autoscalerV1 = {
+  apiVersion: "autoscaling/v1",
+  kind: "HorizontalPodAutoscaler",
+  metadata: { name: "h" },
+  spec: { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 70 },
+};
 
 describe("horizontal pod autoscalers in v1 and v2", () => {
   test("what is created in v1 is read in both versions, each in its own shape", async () => {
@@ -17,7 +22,11 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     expect(v2.body).toMatchObject({
       apiVersion: "autoscaling/v2",
       metadata: { uid: created.body.metadata.uid, resourceVersion: created.body.metadata.resourceVersion },
-      spec: { metrics: [{ type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } }] },
+      spec: {
+        metrics: [
+          { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } },
+        ],
+      },
     });
     expect((await api.get(`${V1}/h`)).body.spec.targetCPUUtilizationPercentage).toBe(70);
   });
@@ -27,22 +36,40 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     await api.create(V1, autoscalerV1);
     const v1 = await api.get(V1);
     const v2 = await api.get(V2);
-    expect(v1.body).toMatchObject({ apiVersion: "autoscaling/v1", items: [{ spec: { targetCPUUtilizationPercentage: 70 } }] });
-    expect(v2.body).toMatchObject({ apiVersion: "autoscaling/v2", items: [{ spec: { metrics: [{ type: "Resource" }] } }] });
+    expect(v1.body).toMatchObject({
+      apiVersion: "autoscaling/v1",
+      items: [{ spec: { targetCPUUtilizationPercentage: 70 } }],
+    });
+    expect(v2.body).toMatchObject({
+      apiVersion: "autoscaling/v2",
+      items: [{ spec: { metrics: [{ type: "Resource" }] } }],
+    });
   });
 
   test("a change through v2 is seen through v1, and a watch shows each change in its own version", async () => {
     await using api = await startServer();
     const { body } = await api.create(V1, autoscalerV1);
-    const watches = await Promise.all([V1, V2].map((path) => api.watch(`${path}?watch=true&resourceVersion=${body.metadata.resourceVersion}`)));
-    await api.jsonPatch(`${V2}/h`, [{ op: "replace", path: "/spec/metrics/0/resource/target/averageUtilization", value: 50 }]);
+    const watches = await Promise.all(
+      [V1, V2].map((path) => api.watch(`${path}?watch=true&resourceVersion=${body.metadata.resourceVersion}`)),
+    );
+    await api.jsonPatch(`${V2}/h`, [
+      { op: "replace", path: "/spec/metrics/0/resource/target/averageUtilization", value: 50 },
+    ]);
     await api.delete(`${V1}/h`);
     const [v1, v2] = await Promise.all(watches.map((watch) => watch.events()));
-    expect(v1!.map(({ type, object }) => [type, object.apiVersion, object.spec.targetCPUUtilizationPercentage])).toEqual([
+    expect(
+      v1!.map(({ type, object }) => [type, object.apiVersion, object.spec.targetCPUUtilizationPercentage]),
+    ).toEqual([
       ["MODIFIED", "autoscaling/v1", 50],
       ["DELETED", "autoscaling/v1", 50],
     ]);
-    expect(v2!.map(({ type, object }) => [type, object.apiVersion, object.spec.metrics[0].resource.target.averageUtilization])).toEqual([
+    expect(
+      v2!.map(({ type, object }) => [
+        type,
+        object.apiVersion,
+        object.spec.metrics[0].resource.target.averageUtilization,
+      ]),
+    ).toEqual([
       ["MODIFIED", "autoscaling/v2", 50],
       ["DELETED", "autoscaling/v2", 50],
     ]);
@@ -54,7 +81,10 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     await api.create(V2, { metadata: { name: "h" }, spec: { scaleTargetRef, maxReplicas: 5, behavior } });
     const { body } = await api.get(`${V1}/h`);
     expect((await api.put(`${V1}/h`, { ...body, spec: { ...body.spec, maxReplicas: 6 } })).status).toBe(200);
-    expect((await api.get(`${V2}/h`)).body.spec).toMatchObject({ maxReplicas: 6, behavior: { scaleDown: { stabilizationWindowSeconds: 17 } } });
+    expect((await api.get(`${V2}/h`)).body.spec).toMatchObject({
+      maxReplicas: 6,
+      behavior: { scaleDown: { stabilizationWindowSeconds: 17 } },
+    });
   });
 
   test("an object of the one version is refused by the other", async () => {
@@ -98,8 +128,16 @@ describe("events in the core group and in events.k8s.io", () => {
   test("each group selects by its own names", async () => {
     await using api = await startServer();
     await api.create(CORE, coreEvent);
-    await api.create(CORE, { ...coreEvent, metadata: { name: "f" }, involvedObject: { kind: "Node", name: "n", namespace: "default" }, reason: "Stopped", source: { component: "scheduler" }, reportingComponent: "scheduler" });
-    const select = async (path: string, selector: string): Promise<string[]> => names(await api.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`));
+    await api.create(CORE, {
+      ...coreEvent,
+      metadata: { name: "f" },
+      involvedObject: { kind: "Node", name: "n", namespace: "default" },
+      reason: "Stopped",
+      source: { component: "scheduler" },
+      reportingComponent: "scheduler",
+    });
+    const select = async (path: string, selector: string): Promise<string[]> =>
+      names(await api.get(`${path}?fieldSelector=${encodeURIComponent(selector)}`));
     expect(await select(CORE, "involvedObject.kind=Pod")).toEqual(["e"]);
     expect(await select(CORE, "reason=Stopped")).toEqual(["f"]);
     expect(await select(CORE, "source=kubelet")).toEqual(["e"]);
@@ -115,11 +153,26 @@ describe("events in the core group and in events.k8s.io", () => {
     const core = await api.watch(`${CORE}?watch=true&fieldSelector=involvedObject.kind%3DPod`);
     const other = await api.watch(`${NEW}?watch=true&fieldSelector=regarding.kind%3DPod`);
     await api.create(CORE, coreEvent);
-    await api.create(CORE, { ...coreEvent, metadata: { name: "f" }, involvedObject: { kind: "Node", name: "n", namespace: "default" } });
+    await api.create(CORE, {
+      ...coreEvent,
+      metadata: { name: "f" },
+      involvedObject: { kind: "Node", name: "n", namespace: "default" },
+    });
     await api.delete(`${NEW}/e`);
-    const shapes = async (watch: typeof core): Promise<unknown[]> => (await watch.events()).map(({ type, object }) => [type, object.apiVersion, object.involvedObject?.name ?? object.regarding?.name]);
-    expect(await shapes(core)).toEqual([["ADDED", "v1", "p"], ["DELETED", "v1", "p"]]);
-    expect(await shapes(other)).toEqual([["ADDED", "events.k8s.io/v1", "p"], ["DELETED", "events.k8s.io/v1", "p"]]);
+    const shapes = async (watch: typeof core): Promise<unknown[]> =>
+      (await watch.events()).map(({ type, object }) => [
+        type,
+        object.apiVersion,
+        object.involvedObject?.name ?? object.regarding?.name,
+      ]);
+    expect(await shapes(core)).toEqual([
+      ["ADDED", "v1", "p"],
+      ["DELETED", "v1", "p"],
+    ]);
+    expect(await shapes(other)).toEqual([
+      ["ADDED", "events.k8s.io/v1", "p"],
+      ["DELETED", "events.k8s.io/v1", "p"],
+    ]);
   });
 
   test("messages name the group that was asked", async () => {

@@ -20,7 +20,9 @@ describe("watches", () => {
     expect(events[1].object).toEqual(changed.body);
     const gone = events[2].object;
     expect(Number(gone.metadata.resourceVersion)).toBeGreaterThan(Number(changed.body.metadata.resourceVersion));
-    expect({ ...gone, metadata: { ...gone.metadata, resourceVersion: changed.body.metadata.resourceVersion } }).toEqual(changed.body);
+    expect({ ...gone, metadata: { ...gone.metadata, resourceVersion: changed.body.metadata.resourceVersion } }).toEqual(
+      changed.body,
+    );
   });
 
   test("changes are shown as they happen", async () => {
@@ -33,13 +35,16 @@ describe("watches", () => {
     expect(await watch.story()).toEqual(["DELETED w"]);
   });
 
-  test.each(["watch=true", "watch=1&resourceVersion=0", "watch=true&resourceVersion="])("a watch from now (%s) shows what is there, then changes", async (query) => {
-    await using api = await startServer();
-    await api.create(CONFIG_MAPS, configMap("there"));
-    const watch = await api.watch(`${CONFIG_MAPS}?${query}`);
-    await api.create(CONFIG_MAPS, configMap("later"));
-    expect(await watch.story()).toEqual(["ADDED there", "ADDED later"]);
-  });
+  test.each(["watch=true", "watch=1&resourceVersion=0", "watch=true&resourceVersion="])(
+    "a watch from now (%s) shows what is there, then changes",
+    async (query) => {
+      await using api = await startServer();
+      await api.create(CONFIG_MAPS, configMap("there"));
+      const watch = await api.watch(`${CONFIG_MAPS}?${query}`);
+      await api.create(CONFIG_MAPS, configMap("later"));
+      expect(await watch.story()).toEqual(["ADDED there", "ADDED later"]);
+    },
+  );
 
   test("a watch sees its namespace only, a watch on all namespaces sees all", async () => {
     await using api = await startServer();
@@ -90,7 +95,13 @@ describe("watches", () => {
     expect(await watch.story()).toEqual(["MODIFIED w"]);
     const left = await api.mergePatch(`${CONFIG_MAPS}/w`, { data: { a: "4" }, metadata: { labels: { k: "no" } } });
     const [gone] = await watch.events();
-    expect(gone).toMatchObject({ type: "DELETED", object: { metadata: { labels: { k: "yes" }, resourceVersion: left.body.metadata.resourceVersion }, data: { a: "3" } } });
+    expect(gone).toMatchObject({
+      type: "DELETED",
+      object: {
+        metadata: { labels: { k: "yes" }, resourceVersion: left.body.metadata.resourceVersion },
+        data: { a: "3" },
+      },
+    });
     await api.delete(`${CONFIG_MAPS}/w`);
     expect(await watch.events()).toEqual([]);
   });
@@ -145,7 +156,9 @@ describe("watches", () => {
   test("an event is encoded once, however many watch", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
-    const watches = await Promise.all(Array.from({ length: 50 }, () => api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${version}`)));
+    const watches = await Promise.all(
+      Array.from({ length: 50 }, () => api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${version}`)),
+    );
     const before = await api.metric("evenkeel_watch_encodings_total");
     await api.create(CONFIG_MAPS, configMap("w"));
     await api.mergePatch(`${CONFIG_MAPS}/w`, { data: { a: "2" } });
@@ -157,7 +170,9 @@ describe("watches", () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     const targets = [CONFIG_MAPS, "/api/v1/configmaps"].map((path) => `${path}?watch=true&resourceVersion=${version}`);
-    const watches = await Promise.all([...targets, `${targets[0]}&fieldSelector=metadata.name%3Dw`].map((target) => api.watch(target)));
+    const watches = await Promise.all(
+      [...targets, `${targets[0]}&fieldSelector=metadata.name%3Dw`].map((target) => api.watch(target)),
+    );
     const before = await api.metric("evenkeel_watch_encodings_total");
     await api.create(CONFIG_MAPS, configMap("w"));
     for (const watch of watches) expect(await watch.story()).toEqual(["ADDED w"]);
@@ -169,19 +184,26 @@ describe("initial events", () => {
   const STREAM = `${CONFIG_MAPS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
   const END = { "k8s.io/initial-events-end": "true" };
 
-  test.each(["", "&resourceVersion=0", "&resourceVersion=1"])("what is there is followed by exactly one bookmark that says so (%s)", async (version) => {
-    await using api = await startServer();
-    await api.create(CONFIG_MAPS, configMap("a"));
-    const { body } = await api.create(CONFIG_MAPS, configMap("b"));
-    const watch = await api.watch(STREAM + version);
-    const events = await watch.events();
-    expect(events.map(({ type, object }) => `${type} ${object.metadata.name ?? ""}`)).toEqual(["ADDED a", "ADDED b", "BOOKMARK "]);
-    const { object } = events[2];
-    expect(object).toMatchObject({ kind: "ConfigMap", apiVersion: "v1", metadata: { annotations: END } });
-    expect(Number(object.metadata.resourceVersion)).toBeGreaterThanOrEqual(Number(body.metadata.resourceVersion));
-    await api.create(CONFIG_MAPS, configMap("c"));
-    expect(await watch.story()).toEqual(["ADDED c"]);
-  });
+  test.each(["", "&resourceVersion=0", "&resourceVersion=1"])(
+    "what is there is followed by exactly one bookmark that says so (%s)",
+    async (version) => {
+      await using api = await startServer();
+      await api.create(CONFIG_MAPS, configMap("a"));
+      const { body } = await api.create(CONFIG_MAPS, configMap("b"));
+      const watch = await api.watch(STREAM + version);
+      const events = await watch.events();
+      expect(events.map(({ type, object }) => `${type} ${object.metadata.name ?? ""}`)).toEqual([
+        "ADDED a",
+        "ADDED b",
+        "BOOKMARK ",
+      ]);
+      const { object } = events[2];
+      expect(object).toMatchObject({ kind: "ConfigMap", apiVersion: "v1", metadata: { annotations: END } });
+      expect(Number(object.metadata.resourceVersion)).toBeGreaterThanOrEqual(Number(body.metadata.resourceVersion));
+      await api.create(CONFIG_MAPS, configMap("c"));
+      expect(await watch.story()).toEqual(["ADDED c"]);
+    },
+  );
 
   test("an empty collection is told by the bookmark alone", async () => {
     await using api = await startServer();
@@ -205,7 +227,9 @@ describe("initial events", () => {
   test("sendInitialEvents=false shows changes only", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
-    const watch = await api.watch(`${CONFIG_MAPS}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`);
+    const watch = await api.watch(
+      `${CONFIG_MAPS}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    );
     expect(await watch.events()).toEqual([]);
     await api.create(CONFIG_MAPS, configMap("b"));
     expect(await watch.story()).toEqual(["ADDED b"]);
@@ -221,8 +245,14 @@ describe("initial events", () => {
   test.each([
     ["sendInitialEvents=true", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"],
     ["sendInitialEvents=false", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"],
-    ["sendInitialEvents=true&resourceVersionMatch=Exact", 'Unsupported value: "Exact": supported values: "NotOlderThan"'],
-    ["resourceVersionMatch=NotOlderThan", "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"],
+    [
+      "sendInitialEvents=true&resourceVersionMatch=Exact",
+      'Unsupported value: "Exact": supported values: "NotOlderThan"',
+    ],
+    [
+      "resourceVersionMatch=NotOlderThan",
+      "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+    ],
   ])("the combination %s is invalid", async (query, sentence) => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?watch=true&${query}`);
@@ -234,22 +264,35 @@ describe("initial events", () => {
 describe("bookmarks", () => {
   test("they come every minute and say how far everything has been shown", async () => {
     await using api = await startServer();
-    const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=600`);
+    const watch = await api.watch(
+      `${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=600`,
+    );
     const { body } = await api.create("/api/v1/namespaces/kube-system/secrets", { metadata: { name: "unrelated" } });
     await api.world.advance(59_000);
     expect(await watch.events()).toEqual([]);
     await api.world.advance(2_000);
     const events = await watch.events();
     expect(events).toHaveLength(1);
-    expect(events[0]).toEqual({ type: "BOOKMARK", object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: expect.any(String), creationTimestamp: null } } });
-    expect(Number(events[0].object.metadata.resourceVersion)).toBeGreaterThanOrEqual(Number(body.metadata.resourceVersion));
+    expect(events[0]).toEqual({
+      type: "BOOKMARK",
+      object: {
+        kind: "ConfigMap",
+        apiVersion: "v1",
+        metadata: { resourceVersion: expect.any(String), creationTimestamp: null },
+      },
+    });
+    expect(Number(events[0].object.metadata.resourceVersion)).toBeGreaterThanOrEqual(
+      Number(body.metadata.resourceVersion),
+    );
     await api.world.advance(120_000);
     expect(await watch.events()).toHaveLength(2);
   });
 
   test("one comes shortly before the watch times out", async () => {
     await using api = await startServer();
-    const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=30`);
+    const watch = await api.watch(
+      `${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=30`,
+    );
     await api.world.advance(27_500);
     expect(await watch.events()).toEqual([]);
     await api.world.advance(1_000);
@@ -273,7 +316,9 @@ describe("bookmarks", () => {
     await api.world.advance(65_000);
     const bookmark = (await first.events()).findLast(({ type }: Json) => type === "BOOKMARK");
     await api.create(CONFIG_MAPS, configMap("b"));
-    const second = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${bookmark.object.metadata.resourceVersion}`);
+    const second = await api.watch(
+      `${CONFIG_MAPS}?watch=true&resourceVersion=${bookmark.object.metadata.resourceVersion}`,
+    );
     expect(await second.story()).toEqual(["ADDED b"]);
   });
 });
@@ -335,7 +380,9 @@ describe("watches that cannot start where they want to", () => {
     await using api = await startServer();
     const version = await api.get(`${CONFIG_MAPS}?watch=true&resourceVersion=abc`);
     expect(version.status).toBe(500);
-    expect(version.body.message).toBe('resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax');
+    expect(version.body.message).toBe(
+      'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
+    );
     expect((await api.get(`${CONFIG_MAPS}?watch=true&labelSelector=(`)).status).toBe(400);
     expect((await api.get(`${CONFIG_MAPS}?watch=true&timeoutSeconds=soon`)).status).toBe(400);
   });

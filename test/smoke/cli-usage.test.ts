@@ -17,11 +17,14 @@ async function ended(...commandLine: string[]): Promise<Ended> {
 }
 
 describe("help and version", () => {
-  test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["help", "serve"]]])("%s prints usage and exits 0", async (commandLine) => {
-    const { code, stdout, stderr } = await ended(...commandLine);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^Usage: evenkeel /);
-  });
+  test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["help", "serve"]]])(
+    "%s prints usage and exits 0",
+    async (commandLine) => {
+      const { code, stdout, stderr } = await ended(...commandLine);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(/^Usage: evenkeel /);
+    },
+  );
 
   test("--version prints the version alone", async () => {
     const { code, stdout, stderr } = await ended("--version");
@@ -68,7 +71,10 @@ describe("a command line that cannot be used", () => {
   test.each(cases)("%j is one sentence that names it, exit 2, and nothing on the disk", async (flags, names) => {
     using directory = disposableDirectory();
     const dataDir = join(directory.path, "data");
-    const { code, stdout, stderr } = await ended(...flags, ...(flags[0] === "serve" && flags.length > 2 ? ["--data-dir", dataDir] : []));
+    const { code, stdout, stderr } = await ended(
+      ...flags,
+      ...(flags[0] === "serve" && flags.length > 2 ? ["--data-dir", dataDir] : []),
+    );
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(ONE_SENTENCE);
     expect(stderr).toContain(names);
@@ -77,16 +83,33 @@ describe("a command line that cannot be used", () => {
 });
 
 describe("what the machine refuses", () => {
-  test.each(["--token-auth-file", "--etcd-cafile", "--etcd-certfile", "--tls-cert-file"])("a missing file for %s is one sentence and exit 1", async (flag) => {
-    using directory = disposableDirectory();
-    const missing = join(directory.path, "missing");
-    const partner = flag.startsWith("--etcd") ? ["--etcd-servers", "https://127.0.0.1:1"] : [];
-    const key = flag.endsWith("certfile") ? ["--etcd-keyfile", missing] : flag === "--tls-cert-file" ? ["--tls-private-key-file", missing] : [];
-    const { code, stdout, stderr } = await ended("serve", "--secure-port", "0", "--data-dir", directory.path, flag, missing, ...partner, ...key);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(ONE_SENTENCE);
-    expect(stderr).toContain(missing);
-  });
+  test.each(["--token-auth-file", "--etcd-cafile", "--etcd-certfile", "--tls-cert-file"])(
+    "a missing file for %s is one sentence and exit 1",
+    async (flag) => {
+      using directory = disposableDirectory();
+      const missing = join(directory.path, "missing");
+      const partner = flag.startsWith("--etcd") ? ["--etcd-servers", "https://127.0.0.1:1"] : [];
+      const key = flag.endsWith("certfile")
+        ? ["--etcd-keyfile", missing]
+        : flag === "--tls-cert-file"
+          ? ["--tls-private-key-file", missing]
+          : [];
+      const { code, stdout, stderr } = await ended(
+        "serve",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        directory.path,
+        flag,
+        missing,
+        ...partner,
+        ...key,
+      );
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(ONE_SENTENCE);
+      expect(stderr).toContain(missing);
+    },
+  );
 
   test("files that are no certificate, and a token file that is no CSV, are one sentence each", async () => {
     using directory = disposableDirectory();
@@ -111,7 +134,15 @@ describe("what the machine refuses", () => {
     } finally {
       taken.close();
     }
-    const elsewhere = await ended("serve", "--data-dir", directory.path, "--secure-port", "0", "--bind-address", "192.0.2.1");
+    const elsewhere = await ended(
+      "serve",
+      "--data-dir",
+      directory.path,
+      "--secure-port",
+      "0",
+      "--bind-address",
+      "192.0.2.1",
+    );
     expect(elsewhere).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("192.0.2.1") });
     const file = join(directory.path, "file");
     writeFileSync(file, "");

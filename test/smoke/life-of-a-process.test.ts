@@ -38,7 +38,12 @@ describe("a start", () => {
     await using server = await startEvenkeel({ dataDir });
     await server.request("POST", CONFIG_MAPS, configMap("a"));
     const modes = readdirSync(dataDir).map((name) => [name, (statSync(join(dataDir, name)).mode & 0o777).toString(8)]);
-    expect(Object.fromEntries(modes)).toMatchObject({ kubeconfig: "600", "serving.key": "600", "evenkeel.db": "600", "evenkeel.db-wal": "600" });
+    expect(Object.fromEntries(modes)).toMatchObject({
+      kubeconfig: "600",
+      "serving.key": "600",
+      "evenkeel.db": "600",
+      "evenkeel.db-wal": "600",
+    });
     expect(modes.filter(([, mode]) => mode !== "600")).toEqual([]);
   });
 
@@ -50,37 +55,44 @@ describe("a start", () => {
     const { token } = JSON.parse(readFileSync(server.kubeconfig, "utf8")).users[0].user;
     expect(token).toBe("quoted-token");
     expect((await ask({ ...server, token }, { method: "GET", path: "/api/v1/namespaces/default" })).status).toBe(200);
-    expect((await ask({ ...server, token: "wrong" }, { method: "GET", path: "/api/v1/namespaces/default" })).status).toBe(401);
+    expect(
+      (await ask({ ...server, token: "wrong" }, { method: "GET", path: "/api/v1/namespaces/default" })).status,
+    ).toBe(401);
   });
 });
 
 describe("a stop", () => {
-  test.each(["SIGINT", "SIGTERM"] as const)("%s ends it with exit 0, idle connections or not, and whole watches on both protocols", async (signal) => {
-    await using server = await startEvenkeel();
-    await server.request("GET", "/readyz");
-    const idle = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
-    await once(idle, "secureConnect");
-    const idleClosed = once(idle.resume(), "close");
-    const watch = new Watch(server, `${CONFIG_MAPS}?watch=true`);
-    expect(await watch.opened).toBe(200);
-    const http2 = await openHttp2Watch(server);
-    await server.request("POST", CONFIG_MAPS, configMap("seen"));
-    await watch.until((events) => events.length === 1);
-    server.command.child.kill(signal);
-    expect(await server.command.exited).toEqual({ code: 0, signal: null });
-    expect(await watch.ended).toBe("complete");
-    expect(await http2.ended).toEqual({ code: 0, isAborted: false, isEnded: true });
-    expect(http2.text()).toContain('"seen"');
-    await idleClosed;
-    expect(server.stderr).toBe("");
-  });
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "%s ends it with exit 0, idle connections or not, and whole watches on both protocols",
+    async (signal) => {
+      await using server = await startEvenkeel();
+      await server.request("GET", "/readyz");
+      const idle = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
+      await once(idle, "secureConnect");
+      const idleClosed = once(idle.resume(), "close");
+      const watch = new Watch(server, `${CONFIG_MAPS}?watch=true`);
+      expect(await watch.opened).toBe(200);
+      const http2 = await openHttp2Watch(server);
+      await server.request("POST", CONFIG_MAPS, configMap("seen"));
+      await watch.until((events) => events.length === 1);
+      server.command.child.kill(signal);
+      expect(await server.command.exited).toEqual({ code: 0, signal: null });
+      expect(await watch.ended).toBe("complete");
+      expect(await http2.ended).toEqual({ code: 0, isAborted: false, isEnded: true });
+      expect(http2.text()).toContain('"seen"');
+      await idleClosed;
+      expect(server.stderr).toBe("");
+    },
+  );
 
   test("a second signal does not wait for what is still open", async () => {
     await using server = await startEvenkeel();
     const unfinished = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
     unfinished.on("error", () => {});
     await once(unfinished, "secureConnect");
-    unfinished.write(`POST ${CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`);
+    unfinished.write(
+      `POST ${CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`,
+    );
     // The server asks for the body, so the request is open and stays so.
     await once(unfinished, "data");
     server.command.child.kill("SIGTERM");
@@ -92,12 +104,31 @@ describe("a stop", () => {
 
   test("a server that waits for its etcd is alive, unready, and ends with exit 0", { timeout: 20_000 }, async () => {
     using directory = disposableDirectory();
-    await using command = run("serve", "--secure-port", "0", "--data-dir", directory.path, "--etcd-servers", "http://127.0.0.1:1");
+    await using command = run(
+      "serve",
+      "--secure-port",
+      "0",
+      "--data-dir",
+      directory.path,
+      "--etcd-servers",
+      "http://127.0.0.1:1",
+    );
     const [, url] = await command.printed(/ at (https:\S+)/);
     await command.printed(/objects: .*\n/);
     const kubeconfig = JSON.parse(readFileSync(join(directory.path, "kubeconfig"), "utf8"));
-    const target = { url: url!, port: 0, ca: readFileSync(join(directory.path, "ca.crt"), "utf8"), token: kubeconfig.users[0].user.token, agent: new Agent() };
-    const health = await Promise.all(["/livez?exclude=poststarthook/storage-readiness&exclude=poststarthook/start-system-namespaces-controller", "/readyz"].map((path) => ask(target, { method: "GET", path })));
+    const target = {
+      url: url!,
+      port: 0,
+      ca: readFileSync(join(directory.path, "ca.crt"), "utf8"),
+      token: kubeconfig.users[0].user.token,
+      agent: new Agent(),
+    };
+    const health = await Promise.all(
+      [
+        "/livez?exclude=poststarthook/storage-readiness&exclude=poststarthook/start-system-namespaces-controller",
+        "/readyz",
+      ].map((path) => ask(target, { method: "GET", path })),
+    );
     expect(health.map(({ status }) => status)).toEqual([200, 500]);
     command.child.kill("SIGTERM");
     expect(await command.exited).toEqual({ code: 0, signal: null });
@@ -135,11 +166,19 @@ describe("a restart", () => {
   });
 });
 
-async function stateOf(server: Evenkeel): Promise<{ revision: string; namespaces: string; ca: string; cert: string; key: string }> {
+async function stateOf(
+  server: Evenkeel,
+): Promise<{ revision: string; namespaces: string; ca: string; cert: string; key: string }> {
   const empty = await server.request("GET", "/apis/apps/v1/deployments");
   const namespaces = await server.request("GET", "/api/v1/namespaces");
   const file = (name: string): string => readFileSync(join(server.dataDir, name), "utf8");
-  return { revision: empty.body.metadata.resourceVersion, namespaces: namespaces.text, ca: server.ca, cert: file("serving.crt"), key: file("serving.key") };
+  return {
+    revision: empty.body.metadata.resourceVersion,
+    namespaces: namespaces.text,
+    ca: server.ca,
+    cert: file("serving.crt"),
+    key: file("serving.key"),
+  };
 }
 
 interface Http2Watch {

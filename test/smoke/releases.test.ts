@@ -36,19 +36,26 @@ async function legacyDiscovery(server: Evenkeel): Promise<Served> {
   const served: Served = {};
   const { body: core } = await server.request("GET", "/api");
   const { body: named } = await server.request("GET", "/apis");
-  const paths: [path: string, isPreferred: boolean][] = core.versions.map((version: string) => [`/api/${version}`, true]);
+  const paths: [path: string, isPreferred: boolean][] = core.versions.map((version: string) => [
+    `/api/${version}`,
+    true,
+  ]);
   for (const group of named.groups) {
-    for (const { groupVersion } of group.versions) paths.push([`/apis/${groupVersion}`, groupVersion === group.preferredVersion.groupVersion]);
+    for (const { groupVersion } of group.versions)
+      paths.push([`/apis/${groupVersion}`, groupVersion === group.preferredVersion.groupVersion]);
   }
   for (const [path, isPreferred] of paths) {
     const { body } = await server.request("GET", path);
-    served[titleOf(body.groupVersion, isPreferred)] = body.resources.map((resource: Json) => legacyLine(resource, body.groupVersion)).sort();
+    served[titleOf(body.groupVersion, isPreferred)] = body.resources
+      .map((resource: Json) => legacyLine(resource, body.groupVersion))
+      .sort();
   }
   return served;
 }
 
 function legacyLine(resource: Json, groupVersion: string): string {
-  if (!resource.name.includes("/")) return resourceLine({ ...resource, resource: resource.name, singular: resource.singularName });
+  if (!resource.name.includes("/"))
+    return resourceLine({ ...resource, resource: resource.name, singular: resource.singularName });
   const own = resource.version === undefined ? groupVersion : joinedVersion(resource.group, resource.version);
   return `${resource.name} ${own}/${resource.kind} ${resource.verbs.join(",")}`;
 }
@@ -61,7 +68,9 @@ async function aggregatedDiscovery(server: Evenkeel): Promise<Served> {
       // The first version is the preferred one.
       group.versions.forEach((version: Json, index: number) => {
         const groupVersion = joinedVersion(group.metadata.name ?? "", version.version);
-        served[titleOf(groupVersion, index === 0)] = version.resources.flatMap((resource: Json) => aggregatedLines(resource, groupVersion)).sort();
+        served[titleOf(groupVersion, index === 0)] = version.resources
+          .flatMap((resource: Json) => aggregatedLines(resource, groupVersion))
+          .sort();
       });
     }
   }
@@ -74,7 +83,10 @@ function aggregatedLines(resource: Json, groupVersion: string): string[] {
     const own = responseKind.version === "" ? groupVersion : joinedVersion(responseKind.group, responseKind.version);
     return `${resource.resource}/${subresource} ${own}/${responseKind.kind} ${verbs.join(",")}`;
   });
-  return [resourceLine({ ...resource, kind: resource.responseKind.kind, singular: resource.singularResource, namespaced }), ...subresources];
+  return [
+    resourceLine({ ...resource, kind: resource.responseKind.kind, singular: resource.singularResource, namespaced }),
+    ...subresources,
+  ];
 }
 
 function resourceLine({ resource, kind, singular, namespaced, shortNames = [], categories = [], verbs }: Json): string {
@@ -113,6 +125,13 @@ function goldenLine(line: string): string {
   const [, resource, kind, singular, scope] = /^ {2}(\S+) (\S+) \((\S*)\), (namespaced|cluster)/.exec(line)!;
   const fact = (name: string): string[] => new RegExp(`; ${name}=([^;]*)`).exec(line)?.[1]!.split(",") ?? [];
   const verbs = fact("verbs");
-  const shown = { resource, kind, singular, namespaced: scope === "namespaced", shortNames: fact("short"), categories: fact("categories") };
+  const shown = {
+    resource,
+    kind,
+    singular,
+    namespaced: scope === "namespaced",
+    shortNames: fact("short"),
+    categories: fact("categories"),
+  };
   return resourceLine({ ...shown, verbs: verbs.length === 0 ? ALL_VERBS : verbs });
 }

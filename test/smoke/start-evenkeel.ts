@@ -49,8 +49,18 @@ export async function startEvenkeel(options: StartOptions = {}): Promise<Evenkee
   const dataDir = options.dataDir ?? temporaryDirectory();
   const tokenFile = join(dataDir, "given-tokens.csv");
   writeFileSync(tokenFile, `${TOKEN},smoke,smoke,"system:masters"\n`, { mode: 0o600 });
-  const command = run("serve", "--secure-port", "0", "--data-dir", dataDir, "--token-auth-file", tokenFile, ...(options.flags ?? []));
-  const removeData = (): void => (options.dataDir === undefined ? rmSync(dataDir, { recursive: true, force: true }) : undefined);
+  const command = run(
+    "serve",
+    "--secure-port",
+    "0",
+    "--data-dir",
+    dataDir,
+    "--token-auth-file",
+    tokenFile,
+    ...(options.flags ?? []),
+  );
+  const removeData = (): void =>
+    options.dataDir === undefined ? rmSync(dataDir, { recursive: true, force: true }) : undefined;
   try {
     const [, url] = await command.printed(/ at (https:\/\/\S+)/);
     await command.printed(/^Ready\.$/m);
@@ -89,7 +99,8 @@ function running(made: { command: Command; dataDir: string; url: string; removeD
     get stderr() {
       return command.stderr;
     },
-    request: (method, path, body, headers) => ask(target, { method, path, body, ...(headers === undefined ? {} : { headers }) }),
+    request: (method, path, body, headers) =>
+      ask(target, { method, path, body, ...(headers === undefined ? {} : { headers }) }),
     stop: () => end("SIGTERM"),
     kill9: () => end("SIGKILL"),
     async [Symbol.asyncDispose]() {
@@ -108,7 +119,11 @@ export function run(...commandLine: string[]): Command {
 }
 
 /** As `run`, for any program. */
-export function runProgram(program: string, commandLine: readonly string[], env: NodeJS.ProcessEnv = process.env): Command {
+export function runProgram(
+  program: string,
+  commandLine: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Command {
   return follow(spawn(program, commandLine, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] }));
 }
 
@@ -148,7 +163,8 @@ function follow(child: ChildProcess): Command {
         };
         waiting.add(check);
         exited.then(
-          ({ code, signal }) => reject(new Error(`ended (${code ?? signal}) before it printed ${pattern}: ${said.stdout}${said.stderr}`)),
+          ({ code, signal }) =>
+            reject(new Error(`ended (${code ?? signal}) before it printed ${pattern}: ${said.stdout}${said.stderr}`)),
           reject,
         );
         check();

@@ -1,9 +1,13 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd, startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
-import { configMap, CONFIG_MAPS, Watch } from "./client.ts";
+import { configMap, CONFIG_MAPS, Tally, Watch } from "./client.ts";
 import { startEvenkeel } from "./start-evenkeel.ts";
 
 const ITERATIONS = 300;
+/** How much later than it could one server hears from etcd: what it knows is old whenever it is asked. */
+const LAG_MS = 5;
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
@@ -12,30 +16,71 @@ describe.skipIf(isMissing)("two servers of different releases on one etcd", { ti
   test("each sees the other's acknowledged writes at once, and its watches see them in order", async () => {
     const etcd = (await startEtcd())!;
     try {
+      await using lagging = await startLaggingLink(etcd.endpoint);
       await using a = await startEvenkeel({ flags: ["--release", "1.34", "--etcd-servers", etcd.endpoint] });
-      await using b = await startEvenkeel({ flags: ["--release", "1.36", "--etcd-servers", etcd.endpoint] });
+      await using b = await startEvenkeel({ flags: ["--release", "1.36", "--etcd-servers", lagging.endpoint] });
       using watchOnB = new Watch(b, `${CONFIG_MAPS}?watch=true`);
       expect(await watchOnB.opened).toBe(200);
       const versions: number[] = [];
+      const statuses = new Tally();
       let stale = 0;
       await a.request("POST", CONFIG_MAPS, configMap("shared", { turn: "0" }));
       for (let turn = 1; turn <= ITERATIONS; turn++) {
         const [writer, reader] = turn % 2 === 0 ? [a, b] : [b, a];
+        const written = await writer.request(
+          "PUT",
+          `${CONFIG_MAPS}/shared`,
+          configMap("shared", { turn: String(turn) }),
+        );
         const read = await reader.request("GET", `${CONFIG_MAPS}/shared`);
-        expect(read.status).toBe(200);
-        if (read.body.data.turn !== String(turn - 1)) stale++;
-        const written = await writer.request("PUT", `${CONFIG_MAPS}/shared`, configMap("shared", { turn: String(turn) }));
-        expect(written.status).toBe(200);
-        versions.push(Number(written.body.metadata.resourceVersion));
         const list = await reader.request("GET", CONFIG_MAPS);
-        if (list.body.items[0].metadata.resourceVersion !== written.body.metadata.resourceVersion) stale++;
+        statuses.add(`${written.status} ${read.status} ${list.status}`);
+        for (const seen of [read.body, list.body.items[0]]) if (seen.data.turn !== String(turn)) stale++;
+        versions.push(Number(written.body.metadata.resourceVersion));
       }
+      expect(statuses.counts).toEqual({ "200 200 200": ITERATIONS });
       expect(stale).toBe(0);
       await watchOnB.until((events) => events.length === ITERATIONS + 1);
       expect(watchOnB.events.slice(1).map(({ rv }) => rv)).toEqual(versions);
-      expect(watchOnB.events.map(({ object }) => object.data.turn)).toEqual(Array.from({ length: ITERATIONS + 1 }, (_, turn) => String(turn)));
+      expect(watchOnB.events.map(({ object }) => object.data.turn)).toEqual(
+        Array.from({ length: ITERATIONS + 1 }, (_, turn) => String(turn)),
+      );
     } finally {
       await etcd.stop();
     }
   });
 });
+
+interface LaggingLink extends AsyncDisposable {
+  readonly endpoint: string;
+}
+
+/** Passes everything on at once in one direction, and late in the other. */
+async function startLaggingLink(endpoint: string): Promise<LaggingLink> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const etcd = connect({ host: "127.0.0.1", port: Number(new URL(endpoint).port), noDelay: true });
+    client.setNoDelay();
+    for (const socket of [client, etcd]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        etcd.destroy();
+      });
+    }
+    client.pipe(etcd);
+    etcd.on("data", (bytes) => void setTimeout(() => client.write(bytes), LAG_MS));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** OpenAPI 2 ("swagger"): one document for everything, as JSON or in the protobuf form old kubectls insist on. */
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { kindsByModel, operationsOf, PATCH_TYPES, sortedByPath, type Operation } from "./operations.ts";
+import { SchemaCollector } from "./schemas.ts";
+
+export function openApiV2Document(catalogue: Catalogue): JsonObject {
+  const schemas = new SchemaCollector("v2", kindsByModel(catalogue));
+  const operations = catalogue.groups.flatMap((group) => group.versions.flatMap((version) => operationsOf(catalogue, group, version)));
+  const paths: JsonObject = {};
+  for (const [path, ofPath] of sortedByPath(operations)) {
+    paths[path] = Object.fromEntries(ofPath.map((operation) => [operation.method, describeOperation(operation, schemas)]));
+  }
+  return {
+    swagger: "2.0",
+    info: { title: "Kubernetes", version: catalogue.release.gitVersion },
+    paths,
+    definitions: schemas.definitions(),
+    securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
+    security: [{ BearerToken: [] }],
+  };
+}
+
+function describeOperation(operation: Operation, schemas: SchemaCollector): JsonObject {
+  const isPatch = operation.method === "patch";
+  const body = isPatch ? { type: "object" } : operation.body === undefined ? undefined : schemas.reference(operation.body);
+  return {
+    tags: [operation.tag],
+    operationId: operation.operationId,
+    consumes: isPatch ? PATCH_TYPES : ["*/*"],
+    produces: ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"],
+    schemes: ["https"],
+    parameters: [
+      ...(body === undefined ? [] : [{ name: "body", in: "body", ...(operation.method === "delete" ? {} : { required: true }), schema: body }]),
+      ...operation.parameters.map(({ name, in: place, type }) => ({ name, in: place, ...(place === "path" ? { required: true } : {}), type, uniqueItems: true })),
+    ],
+    responses: {
+      200: { description: "OK", ...(operation.answer === undefined ? {} : { schema: schemas.reference(operation.answer) }) },
+      401: { description: "Unauthorized" },
+    },
+    "x-kubernetes-action": operation.action,
+    "x-kubernetes-group-version-kind": operation.kind,
+  };
+}

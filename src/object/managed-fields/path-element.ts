@@ -1,0 +1,168 @@
+/**
+ * One step of a field path. In sets a step is its fieldsV1 key, such as `f:spec` or
+ * `k:{"name":"c"}`; the key is canonical, so that equal steps are equal strings.
+ */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+
+export type PathElement =
+  | { readonly kind: "field"; readonly name: string }
+  /** An item of an associative list, by its key fields. */
+  | { readonly kind: "key"; readonly fields: JsonObject }
+  /** An item of a set. */
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "index"; readonly index: number };
+
+export type FieldPath = readonly PathElement[];
+
+/** A fieldsV1 text that cannot be read, or an object whose fields cannot be named. */
+export class FieldSetError extends Error {
+  override readonly name = "FieldSetError";
+}
+
+const SEPARATOR = 0x3a;
+
+export function fieldKey(name: string): string {
+  return `f:${name}`;
+}
+
+export function elementKey(element: PathElement): string {
+  switch (element.kind) {
+    case "field":
+      return fieldKey(element.name);
+    case "key":
+      return `k:${canonicalJson(element.fields)}`;
+    case "value":
+      return `v:${canonicalJson(element.value)}`;
+    case "index":
+      return `i:${element.index}`;
+  }
+}
+
+/** Undefined for a kind of step that this release does not know: those are dropped, not refused. */
+export function parseElementKey(key: string): PathElement | undefined {
+  if (key.length < 2) throw new FieldSetError("key must be 2 characters long");
+  if (key.charCodeAt(1) !== SEPARATOR) throw new FieldSetError(`missing colon: ${excerpt(key)}`);
+  const text = key.slice(2);
+  switch (key[0]) {
+    case "f":
+      return { kind: "field", name: text };
+    case "k": {
+      const fields = parseJson(text);
+      if (!isJsonObject(fields)) throw new FieldSetError(`a list item's key must be an object: ${excerpt(text)}`);
+      return { kind: "key", fields };
+    }
+    case "v":
+      return { kind: "value", value: parseJson(text) };
+    case "i":
+      if (!/^[+-]?[0-9]{1,15}$/.test(text)) throw new FieldSetError(`a list index must be a number: ${excerpt(text)}`);
+      return { kind: "index", index: Number(text) };
+    default:
+      return undefined;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new FieldSetError(`not JSON: ${excerpt(text)}`, { cause: error });
+  }
+}
+
+function excerpt(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}
+
+/** As messages show a path: `.spec.containers[name="c"].image`. */
+export function pathText(path: FieldPath): string {
+  return path.map(elementText).join("");
+}
+
+function elementText(element: PathElement): string {
+  switch (element.kind) {
+    case "field":
+      return `.${element.name}`;
+    case "key": {
+      const { fields } = element;
+      const names = Object.keys(fields).sort();
+      return `[${names.map((name) => `${name}=${JSON.stringify(fields[name])}`).join(",")}]`;
+    }
+    case "value":
+      return `[=${JSON.stringify(element.value)}]`;
+    case "index":
+      return `[${element.index}]`;
+  }
+}
+
+/**
+ * Keys and set items are scalars in every real schema. Their text comes inside a string, past the depth
+ * check of the body, and the readers here are recursive.
+ */
+const VALUE_DEPTH_MAX = 16;
+
+/** JSON with sorted members and Go's HTML escapes, because these texts are compared and shown as Go writes them. */
+function canonicalJson(value: unknown, depth = 0): string {
+  if (typeof value === "string") return escapeAsGo(JSON.stringify(value));
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (depth >= VALUE_DEPTH_MAX) throw new FieldSetError(`a list item's key or value nests deeper than ${VALUE_DEPTH_MAX}`);
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(",")}]`;
+  const object = value as JsonObject;
+  const names = Object.keys(object).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(object[name], depth + 1)}`).join(",")}}`;
+}
+
+const HTML_UNSAFE = /[<>&\u2028\u2029]/g;
+
+function escapeAsGo(text: string): string {
+  if (text.search(HTML_UNSAFE) < 0) return text;
+  return text.replace(HTML_UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+const KIND_ORDER = ["f", "k", "v", "i"];
+
+/** The order of steps in fieldsV1: fields, keys, values, indexes; keys and values by what they mean, 80 before 443. */
+export function compareElementKeys(left: string, right: string): number {
+  if (left === right) return 0;
+  const kind = left[0] ?? "";
+  if (kind !== right[0]) return KIND_ORDER.indexOf(kind) - KIND_ORDER.indexOf(right[0] ?? "");
+  if (kind === "f") return left < right ? -1 : 1;
+  return compareJson(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
+}
+
+const TYPE_ORDER = ["number", "string", "boolean", "array", "object", "null"];
+
+function jsonType(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+function compareJson(left: unknown, right: unknown): number {
+  const type = jsonType(left);
+  const byType = TYPE_ORDER.indexOf(type) - TYPE_ORDER.indexOf(jsonType(right));
+  if (byType !== 0) return byType;
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  if (typeof left === "string" && typeof right === "string") return compareText(left, right);
+  if (typeof left === "boolean") return Number(left) - Number(right);
+  if (Array.isArray(left) && Array.isArray(right)) return compareLists(left, right);
+  return isJsonObject(left) && isJsonObject(right) ? compareLists(members(left), members(right)) : 0;
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+function compareLists(left: readonly unknown[], right: readonly unknown[]): number {
+  const shorter = Math.min(left.length, right.length);
+  for (let index = 0; index < shorter; index++) {
+    const order = compareJson(left[index], right[index]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+function members(object: JsonObject): unknown[] {
+  return Object.keys(object)
+    .sort()
+    .flatMap((name) => [name, object[name]]);
+}

@@ -1,0 +1,221 @@
+/**
+ * Field sets of objects by their schema: which fields an object has, and which differ between two.
+ */
+import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
+import { fieldKey } from "./path-element.ts";
+import { DEDUCED, isAtomicMap, isDeclaredMember, itemKey, listKeys, memberSchema, rootSchema } from "./shape.ts";
+import { absentValue, type AbsentFields } from "./absent-fields.ts";
+
+/**
+ * The fields an applied object speaks about: its leaves, every item of an associative list and every
+ * entry of a map. Structs and lists themselves are not in it.
+ */
+export function fieldsOf(object: JsonObject, schema: StructSchema): FieldSet {
+  return FieldSet.fromChildren(leafMembers(object, rootSchema(schema)));
+}
+
+function leafMembers(object: JsonObject, schema: FieldSchema): FieldChildren | undefined {
+  const children = new Map<string, FieldNode>();
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    if (value === undefined) continue;
+    const node = leafNode(value, memberSchema(schema, name), !isDeclaredMember(schema, name) || isEmptyMap(value));
+    if (node !== undefined) children.set(fieldKey(name), node);
+  }
+  return children.size === 0 ? undefined : children;
+}
+
+function isEmptyMap(value: unknown): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** `member`: the value is in the set as such, whatever is below it. */
+function leafNode(value: unknown, schema: FieldSchema, member: boolean): FieldNode | undefined {
+  if (isJsonObject(value) && !isAtomicMap(schema)) return nodeOf(member, leafMembers(value, schema));
+  const keys = Array.isArray(value) ? listKeys(schema) : undefined;
+  if (keys === undefined) return LEAF;
+  const children = new Map<string, FieldNode>();
+  for (const [key, items] of itemsByKey(value, schema, keys)) {
+    children.set(key, items.length > 1 ? LEAF : leafNode(items[0], itemSchema(schema), true)!);
+  }
+  return nodeOf(member, children.size === 0 ? undefined : children);
+}
+
+function nodeOf(member: boolean, children: FieldChildren | undefined): FieldNode | undefined {
+  if (children === undefined) return member ? LEAF : undefined;
+  return { member, children };
+}
+
+export interface ChangedFields {
+  /** Added or given another value. */
+  readonly changed: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** A field is in at most one of the two. What appears as a whole is in with everything below it, leaves or not. */
+export function changedFields(before: JsonObject, after: JsonObject, schema: StructSchema, absent: AbsentFields): ChangedFields {
+  const root = new Place(undefined, "");
+  compareMaps(before, after, { schema: rootSchema(schema), place: root, absent });
+  return { changed: FieldSet.fromChildren(root.changedBelow), removed: FieldSet.fromChildren(root.removedBelow) };
+}
+
+/** A place in both objects. It makes nodes in the results only when something below it differs. */
+class Place {
+  readonly #parent: Place | undefined;
+  readonly #key: string;
+  changedBelow: Map<string, FieldNode> | undefined;
+  removedBelow: Map<string, FieldNode> | undefined;
+
+  constructor(parent: Place | undefined, key: string) {
+    this.#parent = parent;
+    this.#key = key;
+  }
+
+  changed(key: string, node: FieldNode): void {
+    put(this.#changedChildren(), key, node);
+  }
+
+  removed(key: string, node: FieldNode): void {
+    put(this.#removedChildren(), key, node);
+  }
+
+  #changedChildren(): Map<string, FieldNode> {
+    if (this.changedBelow === undefined) {
+      this.changedBelow = new Map();
+      this.#parent?.changed(this.#key, { member: false, children: this.changedBelow });
+    }
+    return this.changedBelow;
+  }
+
+  #removedChildren(): Map<string, FieldNode> {
+    if (this.removedBelow === undefined) {
+      this.removedBelow = new Map();
+      this.#parent?.removed(this.#key, { member: false, children: this.removedBelow });
+    }
+    return this.removedBelow;
+  }
+}
+
+/** A value that turned from a map into something else is noted twice: what it was below, and itself. */
+function put(children: Map<string, FieldNode>, key: string, node: FieldNode): void {
+  const known = children.get(key);
+  children.set(key, known === undefined ? node : { member: known.member || node.member, children: known.children ?? node.children });
+}
+
+interface Comparison {
+  readonly schema: FieldSchema;
+  readonly place: Place;
+  readonly absent: AbsentFields;
+}
+
+function compareMaps(before: JsonObject, after: JsonObject, at: Comparison): void {
+  for (const name of Object.keys(after)) {
+    const now = after[name];
+    const then = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (now === then || now === undefined) continue;
+    const member = memberSchema(at.schema, name);
+    const known = then === undefined ? absentValue({ struct: at.schema.struct, name, present: now, absent: at.absent }) : then;
+    compareValues(known, now, { schema: member, place: at.place, absent: at.absent, key: fieldKey(name) });
+  }
+  for (const name of Object.keys(before)) {
+    const then = before[name];
+    if (then === undefined || (Object.hasOwn(after, name) && after[name] !== undefined)) continue;
+    const member = memberSchema(at.schema, name);
+    const known = absentValue({ struct: at.schema.struct, name, present: then, absent: at.absent });
+    compareValues(then, known, { schema: member, place: at.place, absent: at.absent, key: fieldKey(name) });
+  }
+}
+
+interface MemberComparison extends Comparison {
+  /** Of the member within `place`. */
+  readonly key: string;
+}
+
+function compareValues(before: unknown, after: unknown, at: MemberComparison): void {
+  if (before === after) return;
+  if (before === undefined) at.place.changed(at.key, wholeNode(after, at.schema));
+  else if (after === undefined) at.place.removed(at.key, wholeNode(before, at.schema));
+  else if (isParted(before, at.schema) || isParted(after, at.schema)) compareParts(before, after, at);
+  else if (!jsonEquals(before, after)) at.place.changed(at.key, LEAF);
+}
+
+/** Whether a value is owned by its parts and has some. */
+function isParted(value: unknown, schema: FieldSchema): boolean {
+  if (Array.isArray(value)) return value.length > 0 && listKeys(schema) !== undefined;
+  return isJsonObject(value) && !isAtomicMap(schema) && Object.keys(value).length > 0;
+}
+
+function compareParts(before: unknown, after: unknown, at: MemberComparison): void {
+  const below: Comparison = { schema: at.schema, place: new Place(at.place, at.key), absent: at.absent };
+  if (isListOrNothing(before) && isListOrNothing(after)) return compareLists(before ?? [], after ?? [], below);
+  if (isMapOrNothing(before) && isMapOrNothing(after)) return compareMaps(before ?? {}, after ?? {}, below);
+  // Only where the schema allows anything can a map become a scalar or a list.
+  if (isParted(before, at.schema) && isJsonObject(before)) compareMaps(before, {}, below);
+  if (isParted(after, at.schema) && isJsonObject(after)) compareMaps({}, after, below);
+  at.place.changed(at.key, LEAF);
+}
+
+function isListOrNothing(value: unknown): value is readonly unknown[] | null {
+  return value === null || Array.isArray(value);
+}
+
+function isMapOrNothing(value: unknown): value is JsonObject | null {
+  return value === null || isJsonObject(value);
+}
+
+function compareLists(before: readonly unknown[], after: readonly unknown[], at: Comparison): void {
+  const keys = listKeys(at.schema) ?? [];
+  const then = itemsByKey(before, at.schema, keys);
+  const now = itemsByKey(after, at.schema, keys);
+  for (const [key, items] of now) compareItems(then.get(key) ?? [], items, { ...at, schema: itemSchema(at.schema), key });
+  for (const [key, items] of then) if (!now.has(key)) compareItems(items, [], { ...at, schema: itemSchema(at.schema), key });
+}
+
+/** Items that share a key are owned together: only the key itself is tracked while there is more than one. */
+function compareItems(before: readonly unknown[], after: readonly unknown[], at: MemberComparison): void {
+  if (before.length <= 1 && after.length <= 1) return compareValues(before[0], after[0], at);
+  if (before.length > 1 && after.length > 1) {
+    if (!jsonEquals(before, after)) at.place.changed(at.key, LEAF);
+  } else if (before.length > 1) {
+    if (after.length > 0) compareValues(undefined, after[0], at);
+    at.place.removed(at.key, LEAF);
+  } else {
+    if (before.length > 0) compareValues(before[0], undefined, at);
+    at.place.changed(at.key, LEAF);
+  }
+}
+
+function itemsByKey(list: readonly unknown[], schema: FieldSchema, keys: readonly string[]): Map<string, unknown[]> {
+  const items = new Map<string, unknown[]>();
+  for (const item of list) {
+    const key = itemKey(item, schema, keys);
+    const known = items.get(key);
+    if (known === undefined) items.set(key, [item]);
+    else known.push(item);
+  }
+  return items;
+}
+
+function itemSchema(schema: FieldSchema): FieldSchema {
+  return schema.items ?? DEDUCED;
+}
+
+/** A value with everything below it, leaves or not. */
+function wholeNode(value: unknown, schema: FieldSchema): FieldNode {
+  if (!isParted(value, schema)) return LEAF;
+  const children = new Map<string, FieldNode>();
+  if (Array.isArray(value)) {
+    const items = itemSchema(schema);
+    for (const [key, same] of itemsByKey(value, schema, listKeys(schema) ?? [])) {
+      children.set(key, same.length > 1 ? LEAF : wholeNode(same[0], items));
+    }
+  } else {
+    const object = value as JsonObject;
+    for (const name of Object.keys(object)) {
+      if (object[name] !== undefined) children.set(fieldKey(name), wholeNode(object[name], memberSchema(schema, name)));
+    }
+  }
+  return children.size === 0 ? LEAF : { member: true, children };
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { jsonEquals, type JsonObject } from "../../meta/json.ts";
+import { JSON_DEPTH_MAX } from "../json-text.ts";
+import { applyJsonPatch, JsonPatchError, parseJsonPatch } from "./json-patch.ts";
+
+function patched(document: unknown, operations: readonly unknown[]): unknown {
+  return applyJsonPatch(document as JsonObject, parseJsonPatch(operations));
+}
+
+/** RFC 6902, appendix A, by its section numbers; undefined where the patch must fail. */
+const APPENDIX: readonly (readonly [section: string, document: unknown, patch: readonly unknown[], result: unknown])[] = [
+  ["A.1", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
+  ["A.2", { foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], { foo: ["bar", "qux", "baz"] }],
+  ["A.3", { baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
+  ["A.4", { foo: ["bar", "qux", "baz"] }, [{ op: "remove", path: "/foo/1" }], { foo: ["bar", "baz"] }],
+  ["A.5", { baz: "qux", foo: "bar" }, [{ op: "replace", path: "/baz", value: "boo" }], { baz: "boo", foo: "bar" }],
+  [
+    "A.6",
+    { foo: { bar: "baz", waldo: "fred" }, qux: { corge: "grault" } },
+    [{ op: "move", from: "/foo/waldo", path: "/qux/thud" }],
+    { foo: { bar: "baz" }, qux: { corge: "grault", thud: "fred" } },
+  ],
+  ["A.7", { foo: ["all", "grass", "cows", "eat"] }, [{ op: "move", from: "/foo/1", path: "/foo/3" }], { foo: ["all", "cows", "eat", "grass"] }],
+  [
+    "A.8",
+    { baz: "qux", foo: ["a", 2, "c"] },
+    [
+      { op: "test", path: "/baz", value: "qux" },
+      { op: "test", path: "/foo/1", value: 2 },
+    ],
+    { baz: "qux", foo: ["a", 2, "c"] },
+  ],
+  ["A.9", { baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }], undefined],
+  ["A.10", { foo: "bar" }, [{ op: "add", path: "/child", value: { grandchild: {} } }], { foo: "bar", child: { grandchild: {} } }],
+  ["A.11", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux", xyz: 123 }], { foo: "bar", baz: "qux" }],
+  ["A.12", { foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }], undefined],
+  ["A.14", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: 10 }], { "/": 9, "~1": 10 }],
+  ["A.15", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }], undefined],
+  ["A.16", { foo: ["bar"] }, [{ op: "add", path: "/foo/-", value: ["abc", "def"] }], { foo: ["bar", ["abc", "def"]] }],
+];
+
+describe("applyJsonPatch", () => {
+  test.each(APPENDIX)("RFC 6902 %s", (_section, document, patch, result) => {
+    if (result === undefined) expect(() => patched(document, patch)).toThrow(JsonPatchError);
+    else expect(patched(document, patch)).toEqual(result);
+  });
+
+  const edges: readonly (readonly [what: string, document: unknown, operation: unknown, result: unknown])[] = [
+    ["an empty pointer is the whole document", { a: 1 }, { op: "replace", path: "", value: { b: 2 } }, { b: 2 }],
+    ["adding at the root replaces it", { a: 1 }, { op: "add", path: "", value: [1] }, [1]],
+    ["an empty key is a key", { "": 1 }, { op: "replace", path: "/", value: 2 }, { "": 2 }],
+    ["adding to an existing member replaces it", { a: 1 }, { op: "add", path: "/a", value: null }, { a: null }],
+    ["adding right behind the end appends", { a: [1] }, { op: "add", path: "/a/1", value: 2 }, { a: [1, 2] }],
+    ["a value left out is null", { a: 1 }, { op: "add", path: "/a" }, { a: null }],
+    ["an absent member tests equal to null", { a: 1 }, { op: "test", path: "/b", value: null }, { a: 1 }],
+    ["moving a value onto itself changes nothing", { a: 1 }, { op: "move", from: "/a", path: "/a" }, { a: 1 }],
+    ["an index into an object is a key", { a: { 0: "x" } }, { op: "remove", path: "/a/0" }, { a: {} }],
+    ["a path that starts like another is another", { a: 1, ab: {} }, { op: "move", from: "/a", path: "/ab/c" }, { ab: { c: 1 } }],
+    ["slashes in keys are escaped", { "a/b": 1 }, { op: "remove", path: "/a~1b" }, {}],
+  ];
+  test.each(edges)("%s", (_what, document, operation, result) => {
+    expect(patched(document, [operation])).toEqual(result);
+  });
+
+  const refused: readonly (readonly [what: string, document: unknown, operation: unknown])[] = [
+    ["an index behind the end", { a: [1] }, { op: "add", path: "/a/2", value: 2 }],
+    ["an index with a leading zero", { a: [1, 2] }, { op: "replace", path: "/a/01", value: 2 }],
+    ["a negative index", { a: [1] }, { op: "remove", path: "/a/-1" }],
+    ["an index of no size at all", { a: [1] }, { op: "remove", path: `/a/${"9".repeat(400)}` }],
+    ["a word as an index", { a: [1] }, { op: "add", path: "/a/length", value: 0 }],
+    ["removing behind the end", { a: [1] }, { op: "remove", path: "/a/-" }],
+    ["removing what is not there", { a: 1 }, { op: "remove", path: "/b" }],
+    ["replacing what is not there", { a: 1 }, { op: "replace", path: "/b", value: 1 }],
+    ["removing the document", { a: 1 }, { op: "remove", path: "" }],
+    ["moving a value into itself", { a: { b: {} } }, { op: "move", from: "/a", path: "/a/b/c" }],
+    ["moving the document into itself", { a: {} }, { op: "move", from: "", path: "/a/b" }],
+    ["going through a scalar", { a: 1 }, { op: "add", path: "/a/b/c", value: 1 }],
+    ["a path without a slash", { a: 1 }, { op: "add", path: "a", value: 1 }],
+    ["what only a prototype has", { a: {} }, { op: "copy", from: "/a/constructor", path: "/b" }],
+    ["going through a prototype", { a: {} }, { op: "add", path: "/__proto__/polluted", value: 1 }],
+  ];
+  test.each(refused)("refuses %s", (_what, document, operation) => {
+    expect(() => patched(document, [operation])).toThrow(JsonPatchError);
+    expect(({} as JsonObject)["polluted"]).toBeUndefined();
+  });
+
+  test("a member named __proto__ is a member", () => {
+    const result = patched({}, [
+      { op: "add", path: "/__proto__", value: {} },
+      { op: "add", path: "/__proto__/polluted", value: true },
+    ]);
+    expect(JSON.stringify(result)).toBe('{"__proto__":{"polluted":true}}');
+    expect(({} as JsonObject)["polluted"]).toBeUndefined();
+  });
+
+  test("neither the document nor the operations are changed, so that a lost race can start over", () => {
+    const document = { list: [1], kept: { a: 1 } };
+    const operations = parseJsonPatch([
+      { op: "add", path: "/made", value: [] },
+      { op: "add", path: "/made/-", value: { x: 1 } },
+      { op: "replace", path: "/list", value: [2] },
+      { op: "add", path: "/list/-", value: 3 },
+      { op: "remove", path: "/kept/a" },
+    ]);
+    const expected = { list: [2, 3], kept: {}, made: [{ x: 1 }] };
+    expect(applyJsonPatch(document, operations)).toEqual(expected);
+    expect(applyJsonPatch(document, operations)).toEqual(expected);
+    expect(document).toEqual({ list: [1], kept: { a: 1 } });
+  });
+
+  test("a copy is a copy", () => {
+    const result = patched({ a: { b: 1 } }, [
+      { op: "copy", from: "/a", path: "/c" },
+      { op: "replace", path: "/c/b", value: 2 },
+    ]);
+    expect(result).toEqual({ a: { b: 1 }, c: { b: 2 } });
+  });
+
+  test("copies cannot blow up the document", () => {
+    const doubling = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
+    expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow("the copy operations of the patch add too much");
+  });
+
+  test("operations cannot nest deeper than a body may", () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(400)}1${"}".repeat(400)}`) as JsonObject;
+    const down = "/a".repeat(399);
+    expect(() => patched(deep, [{ op: "add", path: `${down}/a`, value: deep }])).toThrow("the patch nests values too deeply");
+    expect(() => patched({ x: deep, y: deep }, [{ op: "move", from: "/x", path: `/y${down}/a` }])).toThrow("the patch nests values too deeply");
+    const nesting = Array.from({ length: JSON_DEPTH_MAX + 1 }, () => ({ op: "copy", from: "", path: "/a" }));
+    expect(() => patched({}, nesting)).toThrow(JsonPatchError);
+    expect(jsonEquals(patched(deep, []), deep)).toBe(true);
+  });
+});
+
+describe("parseJsonPatch", () => {
+  test.each([
+    [1, "an operation must be an object"],
+    [null, "an operation must be an object"],
+    [[], "an operation must be an object"],
+    [{}, "an operation must have a path"],
+    [{ op: "add", path: 1 }, "an operation must have a path"],
+    [{ path: "/a" }, "unknown operation: undefined"],
+    [{ op: "frobnicate", path: "/a" }, "unknown operation: frobnicate"],
+    [{ op: "toString", path: "/a" }, "unknown operation: toString"],
+    [{ op: "copy", path: "/a" }, "the copy operation must have a from"],
+    [{ op: "move", path: "/a", from: 1 }, "the move operation must have a from"],
+  ])("refuses %j", (operation, sentence) => {
+    expect(() => parseJsonPatch([operation])).toThrow(new JsonPatchError(sentence));
+  });
+});

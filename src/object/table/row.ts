@@ -1,0 +1,192 @@
+/** What printers of rows share: reading members that may be absent or of another type, and writing cells. */
+import { isJsonObject } from "../../meta/json.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { labelValueErrors, qualifiedNameErrors } from "../../meta/names.ts";
+import { humanDuration } from "./duration.ts";
+import { canonicalQuantity } from "./quantity.ts";
+
+export type Cell = string | number | boolean | null;
+
+export interface RowContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Cells of some columns changed between releases: 36 for 1.36. */
+  readonly minor: number;
+}
+
+/** The cells of one object by the names of their columns; which of them are shown is the release's choice. */
+export type RowPrinter = (object: JsonObject, context: RowContext) => Readonly<Record<string, Cell>>;
+
+/** Printers by "group/Kind". */
+export type RowPrinters = Readonly<Record<string, RowPrinter>>;
+
+export function valueAt(parent: unknown, ...path: readonly string[]): unknown {
+  let value = parent;
+  for (const key of path) {
+    if (!isJsonObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+export function isSetAt(parent: unknown, ...path: readonly string[]): boolean {
+  const value = valueAt(parent, ...path);
+  return value !== undefined && value !== null;
+}
+
+export function textAt(parent: unknown, ...path: readonly string[]): string {
+  const value = valueAt(parent, ...path);
+  return typeof value === "string" ? value : "";
+}
+
+/** The text at the path, and `absent` where there is none; an empty text counts as there. */
+export function optionalText(absent: string, parent: unknown, ...path: readonly string[]): string {
+  return isSetAt(parent, ...path) ? textAt(parent, ...path) : absent;
+}
+
+export function integerAt(parent: unknown, ...path: readonly string[]): number {
+  const value = valueAt(parent, ...path);
+  return typeof value === "number" && Number.isFinite(value) ? Math.trunc(value) : 0;
+}
+
+export function flagAt(parent: unknown, ...path: readonly string[]): boolean {
+  return valueAt(parent, ...path) === true;
+}
+
+/** Items that are no objects count, but say nothing. */
+export function itemsAt(parent: unknown, ...path: readonly string[]): readonly JsonObject[] {
+  const value = valueAt(parent, ...path);
+  return Array.isArray(value) ? value.map((item) => (isJsonObject(item) ? item : {})) : [];
+}
+
+export function textsAt(parent: unknown, ...path: readonly string[]): readonly string[] {
+  const value = valueAt(parent, ...path);
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** The number of items of a list or of members of a map. */
+export function sizeAt(parent: unknown, ...path: readonly string[]): number {
+  const value = valueAt(parent, ...path);
+  if (Array.isArray(value)) return value.length;
+  return isJsonObject(value) ? Object.keys(value).length : 0;
+}
+
+const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$/;
+/** The moment that stands for none. */
+const NO_TIME = Date.parse("0001-01-01T00:00:00Z");
+
+/** The moment in milliseconds since 1970; undefined when there is none. */
+export function timeAt(parent: unknown, ...path: readonly string[]): number | undefined {
+  const text = textAt(parent, ...path);
+  if (!RFC3339.test(text)) return undefined;
+  const time = Date.parse(text);
+  return Number.isNaN(time) || time === NO_TIME ? undefined : time;
+}
+
+export function ageOf(time: number | undefined, { now }: RowContext): string {
+  return time === undefined ? "<unknown>" : humanDuration(now - time);
+}
+
+export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
+  return itemsAt(object, "status", "conditions").find((condition) => condition["type"] === type);
+}
+
+export function isConditionTrue(object: JsonObject, type: string): boolean {
+  const condition = conditionOf(object, type);
+  return condition !== undefined && condition["status"] === "True";
+}
+
+export function isDeleting(object: JsonObject): boolean {
+  return isSetAt(object, "metadata", "deletionTimestamp");
+}
+
+export function joinOr(absent: string, texts: readonly string[]): string {
+  return texts.join(",") || absent;
+}
+
+/** The first texts, and how many were left out. */
+export function joinFirst(texts: readonly string[], max: number): string {
+  const shown = texts.slice(0, max).join(",");
+  if (texts.length > max) return `${shown} + ${texts.length - max} more...`;
+  return shown === "" ? "<unset>" : shown;
+}
+
+export function labelsText(labels: unknown): string {
+  return joinOr(
+    "<none>",
+    textMembers(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .sort(),
+  );
+}
+
+export function textMembers(map: unknown): [key: string, value: string][] {
+  return isJsonObject(map)
+    ? Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === "string")
+    : [];
+}
+
+/** A label selector as clients write it, undefined when it is not valid; one that selects all or nothing is empty. */
+export function labelSelectorText(selector: unknown): string | undefined {
+  const requirements: [key: string, text: string | undefined][] = textMembers(valueAt(selector, "matchLabels")).map(
+    ([key, value]) => [key, labelValueErrors(value).length > 0 ? undefined : `${key}=${value}`],
+  );
+  for (const expression of itemsAt(selector, "matchExpressions")) {
+    requirements.push([textAt(expression, "key"), expressionText(expression)]);
+  }
+  requirements.sort(([left], [right]) => (left < right ? -1 : Number(left > right)));
+  const isValid = requirements.every(([key, text]) => text !== undefined && qualifiedNameErrors(key).length === 0);
+  return isValid ? requirements.map(([, text]) => text).join(",") : undefined;
+}
+
+function expressionText(expression: JsonObject): string | undefined {
+  const key = textAt(expression, "key");
+  const values = textsAt(expression, "values");
+  if (values.some((value) => labelValueErrors(value).length > 0)) return undefined;
+  switch (expression["operator"]) {
+    case "In":
+      return values.length === 0 ? undefined : `${key} in (${[...values].sort().join(",")})`;
+    case "NotIn":
+      return values.length === 0 ? undefined : `${key} notin (${[...values].sort().join(",")})`;
+    case "Exists":
+      return values.length > 0 ? undefined : key;
+    case "DoesNotExist":
+      return values.length > 0 ? undefined : `!${key}`;
+    default:
+      return undefined;
+  }
+}
+
+export function labelSelectorCell(selector: unknown): string {
+  const text = labelSelectorText(selector);
+  return text === undefined ? "<error>" : text || "<none>";
+}
+
+/** The amount of a resource in a map of them, where what is absent is none. */
+export function amountOf(resources: unknown, name: string): string {
+  return quantityText(valueAt(resources, name)) ?? "0";
+}
+
+/** A quantity that may be absent, in which case its text says so. */
+export function quantityAt(parent: unknown, ...path: readonly string[]): string {
+  return quantityText(valueAt(parent, ...path)) ?? "<nil>";
+}
+
+function quantityText(value: unknown): string | undefined {
+  if (typeof value === "number") return canonicalQuantity(String(value));
+  return typeof value === "string" ? canonicalQuantity(value) : undefined;
+}
+
+/** Names and images of a pod's containers. */
+export function containerCells(podSpec: unknown): { readonly Containers: string; readonly Images: string } {
+  const containers = itemsAt(podSpec, "containers");
+  return {
+    Containers: containers.map((container) => textAt(container, "name")).join(","),
+    Images: containers.map((container) => textAt(container, "image")).join(","),
+  };
+}
+
+/** `deployment.apps` and the like; the core group is not written. */
+export function qualifiedBy(group: string, name: string): string {
+  return group === "" ? name : `${name}.${group}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * Objects as rows of a table, the way `kubectl get` shows them. The release's columns decide what is shown;
+ * cells are found by the names of their columns, and a column that is a plain field carries its path.
+ */
+import type { JsonObject } from "../../meta/json.ts";
+import { ACCESS_PRINTERS } from "./access.ts";
+import { AUTOSCALING_PRINTERS } from "./autoscaling.ts";
+import { CLUSTER_PRINTERS } from "./cluster.ts";
+import { columnDescription } from "./descriptions.ts";
+import { POD_PRINTERS, podRowConditions } from "./pods.ts";
+import type { RowCondition } from "./pods.ts";
+import { POLICY_PRINTERS } from "./policy-admission.ts";
+import { ageOf, flagAt, integerAt, textAt, timeAt } from "./row.ts";
+import type { Cell, RowContext, RowPrinter, RowPrinters } from "./row.ts";
+import { SCHEDULING_PRINTERS } from "./scheduling.ts";
+import { NETWORKING_PRINTERS } from "./services-networking.ts";
+import { STORAGE_PRINTERS } from "./storage.ts";
+import { WORKLOAD_PRINTERS } from "./workloads.ts";
+
+/** A column as the catalogue lists it for a release. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly priority: number;
+  readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
+}
+
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+}
+
+export interface TableRenderer {
+  readonly columns: readonly ColumnDefinition[];
+  /** `now` is in milliseconds since 1970. Never throws, whatever the object holds. */
+  cells(object: JsonObject, now: number): Cell[];
+  /** Kinds whose rows have no conditions lack this. */
+  conditions?(object: JsonObject): readonly RowCondition[];
+}
+
+export interface TableRendererOptions {
+  readonly group: string;
+  readonly kind: string;
+  readonly columns: readonly TableColumn[];
+  /** Such as 1.36: the cells of a few columns depend on it. Absent: as the newest release shows them. */
+  readonly release?: string;
+}
+
+const PRINTERS: RowPrinters = {
+  ...POD_PRINTERS,
+  ...WORKLOAD_PRINTERS,
+  ...AUTOSCALING_PRINTERS,
+  ...NETWORKING_PRINTERS,
+  ...STORAGE_PRINTERS,
+  ...POLICY_PRINTERS,
+  ...ACCESS_PRINTERS,
+  ...CLUSTER_PRINTERS,
+  ...SCHEDULING_PRINTERS,
+};
+
+/** The reference server gives rows of these kinds one cell more than there are columns. */
+const KINDS_WITH_TRAILING_AGE: ReadonlySet<string> = new Set(["networking.k8s.io/IPAddress"]);
+
+/**
+ * For a built-in kind. Objects are given in one shape per kind, whatever version was asked for: autoscalers as
+ * autoscaling/v2, events as core v1; for all other kinds every served version will do.
+ */
+export function tableRenderer({ group, kind, columns, release }: TableRendererOptions): TableRenderer {
+  const key = `${group}/${kind}`;
+  const printer = Object.hasOwn(PRINTERS, key) ? PRINTERS[key] : undefined;
+  const minor = release === undefined ? Number.POSITIVE_INFINITY : minorOf(release);
+  const hasTrailingAge = KINDS_WITH_TRAILING_AGE.has(key);
+  return {
+    columns: columns.map(toDefinition),
+    cells(object, now) {
+      const context = { now, minor };
+      const cells = rowCells(object, { columns, printer, context });
+      if (hasTrailingAge) cells.push(creationAge(object, context));
+      return cells;
+    },
+    ...(key === "/Pod" && { conditions: podRowConditions }),
+  };
+}
+
+function minorOf(release: string): number {
+  const minor = /^v?1\.([0-9]+)/.exec(release)?.[1];
+  return minor === undefined ? Number.POSITIVE_INFINITY : Number(minor);
+}
+
+function toDefinition({ name, type, format, priority }: TableColumn): ColumnDefinition {
+  return { name, type, format, description: columnDescription(name), priority };
+}
+
+interface RowSource {
+  readonly columns: readonly TableColumn[];
+  readonly printer: RowPrinter | undefined;
+  readonly context: RowContext;
+}
+
+function rowCells(object: JsonObject, { columns, printer, context }: RowSource): Cell[] {
+  const printed = printer?.(object, context) ?? {};
+  return columns.map((column) =>
+    Object.hasOwn(printed, column.name) ? printed[column.name]! : commonCell(object, column, context),
+  );
+}
+
+function commonCell(object: JsonObject, { name, type, cell }: TableColumn, context: RowContext): Cell {
+  if (cell !== undefined) {
+    const path = cell.path.split(".");
+    if (cell.as === "age") return ageOf(timeAt(object, ...path), context);
+    return plainCell(object, type, path);
+  }
+  if (name === "Name") return textAt(object, "metadata", "name");
+  return name === "Age" ? creationAge(object, context) : null;
+}
+
+function plainCell(object: JsonObject, type: string, path: readonly string[]): Cell {
+  if (type === "integer") return integerAt(object, ...path);
+  if (type === "boolean") return flagAt(object, ...path);
+  return type === "date" ? timestampText(timeAt(object, ...path)) : textAt(object, ...path);
+}
+
+function creationAge(object: JsonObject, context: RowContext): string {
+  return ageOf(timeAt(object, "metadata", "creationTimestamp"), context);
+}
+
+function timestampText(time: number | undefined): string {
+  return time === undefined ? "0001-01-01T00:00:00Z" : `${new Date(time).toISOString().slice(0, 19)}Z`;
+}

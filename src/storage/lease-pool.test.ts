@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { put } from "./conformance/kv-fixture.ts";
+import { createManualClock } from "./conformance/manual-clock.ts";
+import { createMemoryKv } from "./kv-memory/kv.ts";
+import { StorageError, type Kv } from "./kv.ts";
+import { createLeasePool, type LeasePool } from "./lease-pool.ts";
+
+function open(): { pool: LeasePool; kv: Kv; grants: number[]; advance: (ms: number) => void; failNext: () => void } {
+  const clock = createManualClock();
+  const memory = createMemoryKv({ clock });
+  const grants: number[] = [];
+  let isFailing = false;
+  const kv: Kv = {
+    range: (request) => memory.range(request),
+    commit: (change) => memory.commit(change),
+    watch: (request, sink) => memory.watch(request, sink),
+    currentRevision: () => memory.currentRevision(),
+    compact: (revision) => memory.compact(revision),
+    leaseKeepAlive: (lease) => memory.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => memory.leaseRevoke(lease),
+    close: () => memory.close(),
+    leaseGrant: (ttlSeconds) => {
+      grants.push(ttlSeconds);
+      if (!isFailing) return memory.leaseGrant(ttlSeconds);
+      isFailing = false;
+      return Promise.reject(new StorageError("unavailable", "the store is out of reach"));
+    },
+  };
+  return { pool: createLeasePool(kv, clock), kv, grants, advance: (ms) => clock.advance(ms), failNext: () => void (isFailing = true) };
+}
+
+describe("a lease pool", () => {
+  test("hands the same lease to objects written close together", async () => {
+    const { pool, grants, advance } = open();
+    const first = await pool.leaseFor(3600);
+    advance(59_999);
+    expect(await pool.leaseFor(3600)).toBe(first);
+    advance(1);
+    expect(await pool.leaseFor(3600)).not.toBe(first);
+    expect(grants).toEqual([3660, 3660]);
+  });
+
+  test("keeps lifetimes apart", async () => {
+    const { pool, grants } = open();
+    expect(await pool.leaseFor(60)).not.toBe(await pool.leaseFor(120));
+    expect(grants).toEqual([63, 126]);
+  });
+
+  test("an object lives at least as long as asked for, also on a lease that is reused", async () => {
+    const { pool, kv, advance } = open();
+    await pool.leaseFor(100);
+    advance(4_999);
+    const lease = await pool.leaseFor(100);
+    await put(kv, { key: "/registry/events/a/x", value: "x", expectedRevision: 0, lease });
+    advance(100_000);
+    expect((await kv.range({ start: "/registry/events/a/x" })).items).toHaveLength(1);
+    advance(5_001);
+    expect((await kv.range({ start: "/registry/events/a/x" })).items).toHaveLength(0);
+  });
+
+  test("does not hang everything on one lease", async () => {
+    const { pool, grants } = open();
+    const leases = await Promise.all(Array.from({ length: 1_001 }, () => pool.leaseFor(3600)));
+    expect(new Set(leases).size).toBe(2);
+    expect(grants).toHaveLength(2);
+  });
+
+  test("a lease that was not granted is not handed out again", async () => {
+    const { pool, failNext } = open();
+    failNext();
+    await expect(pool.leaseFor(3600)).rejects.toMatchObject({ code: "unavailable" });
+    expect(await pool.leaseFor(3600)).toBeTypeOf("string");
+  });
+
+  test.each([0, -1, Number.NaN])("a lifetime of %d is refused", async (ttlSeconds) => {
+    const { pool, grants } = open();
+    await expect(pool.leaseFor(ttlSeconds)).rejects.toBeInstanceOf(StorageError);
+    expect(grants).toEqual([]);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { create, expectStorageError, put, remove } from "./conformance/kv-fixture.ts";
+import { createManualClock, type ManualClock } from "./conformance/manual-clock.ts";
+import { createMemoryStore } from "./kv-memory/kv.ts";
+import type { Kv } from "./kv.ts";
+import { createObjectStore, type ObjectStore } from "./object-store.ts";
+import { holdKv, type HeldKv } from "./testing/held-kv.ts";
+import { WatchCache } from "./watch-cache/cache.ts";
+import { CATCH_UP_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/limits.ts";
+
+const KEY = "/registry/pods/a/x";
+const RANGE = { start: "/registry/pods/", end: "/registry/pods0" };
+
+function object(name: string): Buffer {
+  return Buffer.from(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${name}"}}`);
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+async function open(arrange: (held: HeldKv) => unknown = () => {}): Promise<{ store: ObjectStore; held: HeldKv; writer: Kv; clock: ManualClock }> {
+  const clock = createManualClock();
+  const memory = createMemoryStore({ clock });
+  const held = holdKv(memory.open());
+  arrange(held);
+  const cache = new WatchCache({ kv: held.kv, clock, root: "/registry/" });
+  void cache.run(new AbortController().signal);
+  await settled();
+  return { store: createObjectStore(held.kv, cache), held, writer: memory.open(), clock };
+}
+
+describe("reading", () => {
+  test("the newest state comes from the cache when it is current", async () => {
+    const { store, writer, held } = await open();
+    const revision = await create(writer, KEY, object("x"));
+    const read = held.rangesRead();
+    expect(await store.get(KEY, { kind: "newest" })).toMatchObject({ modRevision: revision });
+    expect(await store.list(RANGE, { kind: "newest" })).toMatchObject({ revision, entries: [{ key: KEY }] });
+    expect(held.rangesRead()).toBe(read);
+  });
+
+  test("the newest state is read from the store when the cache does not catch up", async () => {
+    const { store, writer, held, clock } = await open();
+    held.hold();
+    const revision = await create(writer, KEY, object("x"));
+    const [one, all] = [store.get(KEY, { kind: "newest" }), store.list(RANGE, { kind: "newest" })];
+    await settled();
+    clock.advance(CATCH_UP_MS);
+    expect(await one).toMatchObject({ modRevision: revision });
+    expect(await all).toMatchObject({ revision, entries: [{ key: KEY, modRevision: revision }] });
+  });
+
+  test("the newest state cannot be had from a store out of reach", async () => {
+    const { store, held } = await open();
+    held.fail(1);
+    await expectStorageError(store.get(KEY, { kind: "newest" }), "unavailable");
+  });
+
+  test("any state is what the cache has, also when the store is out of reach", async () => {
+    const { store, writer, held } = await open();
+    await create(writer, KEY, object("x"));
+    held.hold();
+    held.fail(1_000);
+    await create(writer, "/registry/pods/a/y", object("y"));
+    expect(await store.get(KEY, { kind: "any" })).toMatchObject({ key: KEY });
+    expect((await store.list(RANGE, { kind: "any" })).entries).toHaveLength(1);
+  });
+
+  test("nothing is served before the cache is filled", async () => {
+    const { store } = await open((held) => held.fail(1_000));
+    for (const kind of ["any", "newest"] as const) await expectStorageError(store.get(KEY, { kind }), "unavailable");
+    await expectStorageError(store.list(RANGE, { kind: "not-older-than", revision: 1 }), "unavailable");
+  });
+
+  test("not older than a revision waits for it", async () => {
+    const { store, writer } = await open();
+    const revision = store.cache.revision + 1;
+    const waiting = store.get(KEY, { kind: "not-older-than", revision });
+    await create(writer, KEY, object("x"));
+    expect(await waiting).toMatchObject({ modRevision: revision });
+    expect(await store.get(KEY, { kind: "not-older-than", revision: 1 })).toMatchObject({ modRevision: revision });
+  });
+
+  test("a revision that never comes is refused in the words clients know", async () => {
+    const { store, clock } = await open();
+    const waiting = store.list(RANGE, { kind: "not-older-than", revision: 99 });
+    await settled();
+    clock.advance(FUTURE_VERSION_WAIT_MS);
+    expect((await expectStorageError(waiting, "revision-future")).message).toBe("Too large resource version: 99, current: 1");
+    const exact = store.listAt(RANGE, 99);
+    await settled();
+    clock.advance(FUTURE_VERSION_WAIT_MS);
+    await expectStorageError(exact, "revision-future");
+  });
+
+  test("an exact revision comes from the cache when nothing has changed since, else from the store", async () => {
+    const { store, writer, held } = await open();
+    const first = await create(writer, KEY, object("x"));
+    await create(writer, "/registry/services/a/x", object("x"));
+    const read = held.rangesRead();
+    expect(await store.listAt(RANGE, first + 1)).toMatchObject({ revision: first + 1, entries: [{ modRevision: first }] });
+    expect(held.rangesRead()).toBe(read);
+    await put(writer, { key: KEY, value: object("x"), expectedRevision: first });
+    expect(await store.listAt(RANGE, first)).toMatchObject({ revision: first, entries: [{ modRevision: first }] });
+    expect(held.rangesRead()).toBe(read + 1);
+  });
+
+  test("a compacted revision is refused", async () => {
+    const { store, writer } = await open();
+    const first = await create(writer, KEY, object("x"));
+    const second = await put(writer, { key: KEY, value: object("x"), expectedRevision: first });
+    await writer.compact(second);
+    await expectStorageError(store.listAt(RANGE, first), "revision-compacted");
+  });
+});
+
+describe("writing", () => {
+  test("creates, replaces and removes by compare and swap", async () => {
+    const { store } = await open();
+    const created = await store.create(KEY, object("x"));
+    if (!created.committed) throw new Error("the create was lost");
+    expect(created.entry).toBe(store.cache.get(KEY));
+    const replaced = await store.replace(created.entry, object("x"));
+    if (!replaced.committed) throw new Error("the replace was lost");
+    expect(replaced.entry).toMatchObject({ createRevision: created.entry.modRevision });
+    expect(await store.replace(created.entry, object("x"))).toMatchObject({ committed: false, current: { modRevision: replaced.entry.modRevision } });
+    expect(await store.remove(created.entry)).toMatchObject({ committed: false, current: { modRevision: replaced.entry.modRevision } });
+    expect(await store.remove(replaced.entry)).toEqual({ committed: true, revision: replaced.entry.modRevision + 1 });
+    expect(await store.remove(replaced.entry)).toEqual({ committed: false, current: undefined });
+  });
+
+  test("a key that is taken is not created again", async () => {
+    const { store, writer } = await open();
+    const revision = await create(writer, KEY, object("x"));
+    expect(await store.create(KEY, object("y"))).toMatchObject({ committed: false, current: { modRevision: revision } });
+  });
+
+  test("the entry is right also when the cache has not heard of the write", async () => {
+    const { store, held } = await open();
+    held.hold();
+    const created = await store.create(KEY, object("x"));
+    if (!created.committed) throw new Error("the create was lost");
+    expect(store.cache.get(KEY)).toBeUndefined();
+    expect(created.entry).toMatchObject({ modRevision: 2, createRevision: 2 });
+    expect(created.entry.item.toString()).toBe(',{"metadata":{"resourceVersion":"2","name":"x"}}');
+    expect(await store.replace(created.entry, object("x"))).toMatchObject({ committed: true, entry: { modRevision: 3, createRevision: 2 } });
+  });
+
+  test("an object with a lease goes when the lease does", async () => {
+    const { store, writer } = await open();
+    const lease = await writer.leaseGrant(60);
+    await store.create(KEY, object("x"), lease);
+    await writer.leaseRevoke(lease);
+    expect(store.cache.get(KEY)).toBeUndefined();
+  });
+
+  test("an object that cannot be read can still be removed", async () => {
+    const { store, writer } = await open();
+    await create(writer, KEY, "broken");
+    const entry = await store.get(KEY, { kind: "newest" });
+    expect(entry?.corrupt).toBe("the value is not valid JSON");
+    expect(await store.remove(entry!)).toMatchObject({ committed: true });
+    await expect(remove(writer, KEY, 2)).rejects.toThrow();
+  });
+});

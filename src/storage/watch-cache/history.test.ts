@@ -1,0 +1,212 @@
+import { describe, expect, test } from "vitest";
+import { createManualClock, type ManualClock } from "../conformance/manual-clock.ts";
+import { createEntry } from "./entry.ts";
+import { History, type CacheEvent, type Follower } from "./history.ts";
+import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./limits.ts";
+
+function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
+  const value = Buffer.from(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${"x".repeat(bytes)}"}}`);
+  return { kind: "put", revision, entry: createEntry({ key, value, modRevision: revision, createRevision: revision }), previous: undefined, memo: new Map() };
+}
+
+class Recorder implements Follower {
+  readonly revisions: number[] = [];
+  isTaking = true;
+  fellBehindCount = 0;
+
+  deliver(event: CacheEvent): boolean {
+    this.revisions.push(event.revision);
+    return this.isTaking;
+  }
+
+  fellBehind(): void {
+    this.fellBehindCount++;
+  }
+}
+
+function openHistory(baseRevision = 10): { history: History; clock: ManualClock } {
+  const clock = createManualClock();
+  return { history: new History(clock, baseRevision), clock };
+}
+
+function appendMany(history: History, range: { from: number; to: number }, key?: string): void {
+  for (let revision = range.from; revision <= range.to; revision++) history.append(eventOf(revision, key));
+}
+
+describe("a follower", () => {
+  test("sees what came after its revision, then what comes", () => {
+    const { history } = openHistory();
+    appendMany(history, { from: 11, to: 15 });
+    const follower = new Recorder();
+    const following = history.follow("/registry/pods/", 12, follower);
+    history.append(eventOf(16));
+    expect(follower.revisions).toEqual([13, 14, 15, 16]);
+    expect(following?.isCurrent()).toBe(true);
+  });
+
+  test("cannot start before the history does", () => {
+    const { history } = openHistory();
+    expect(history.follow("/registry/pods/", 9, new Recorder())).toBeUndefined();
+    expect(history.follow("/registry/pods/", 10, new Recorder())).toBeDefined();
+  });
+
+  test("that asks for the future is not shown what comes before it", () => {
+    const { history } = openHistory();
+    const follower = new Recorder();
+    history.follow("/registry/pods/", 13, follower);
+    appendMany(history, { from: 11, to: 15 });
+    expect(follower.revisions).toEqual([14, 15]);
+  });
+
+  test.each([
+    ["/registry/pods/", [11, 12, 13, 14]],
+    ["/registry/pods/a/", [11, 12]],
+    ["/registry/pods/a/x", [11]],
+    ["/registry/pods/b/", [14]],
+  ])("of %s sees only what lies under it", (prefix, revisions) => {
+    const { history } = openHistory();
+    const [early, late] = [new Recorder(), new Recorder()];
+    history.follow(prefix, 10, early);
+    for (const [index, key] of ["a/x", "a/xy", "ab/x", "b/x"].entries()) history.append(eventOf(11 + index, `/registry/pods/${key}`));
+    history.follow(prefix, 10, late);
+    expect(early.revisions).toEqual(revisions);
+    expect(late.revisions).toEqual(revisions);
+  });
+
+  test("that is blocked goes on where it stopped, without gap or duplicate", () => {
+    const { history } = openHistory();
+    const follower = new Recorder();
+    follower.isTaking = false;
+    const following = history.follow("/registry/pods/", 10, follower);
+    appendMany(history, { from: 11, to: 14 });
+    expect(follower.revisions).toEqual([11]);
+    expect(following?.isCurrent()).toBe(false);
+    following?.resume();
+    expect(follower.revisions).toEqual([11, 12]);
+    follower.isTaking = true;
+    following?.resume();
+    following?.resume();
+    history.append(eventOf(15));
+    expect(follower.revisions).toEqual([11, 12, 13, 14, 15]);
+    expect(following?.isCurrent()).toBe(true);
+  });
+
+  test("hears nothing once stopped, also when it stops itself", () => {
+    const { history } = openHistory();
+    const revisions: number[] = [];
+    const following = history.follow("/registry/pods/", 10, {
+      deliver: (event) => {
+        revisions.push(event.revision);
+        if (event.revision === 12) following?.stop();
+        return true;
+      },
+      fellBehind: () => expect.unreachable(),
+    });
+    appendMany(history, { from: 11, to: 14 });
+    following?.stop();
+    following?.resume();
+    history.reset(20);
+    expect(revisions).toEqual([11, 12]);
+    expect(following?.isCurrent()).toBe(false);
+  });
+
+  test("may bring in another while it is told something", () => {
+    const { history } = openHistory();
+    const second = new Recorder();
+    history.follow("/registry/pods/", 10, {
+      deliver: (event) => history.follow("/registry/pods/", event.revision, second) !== undefined,
+      fellBehind: () => {},
+    });
+    appendMany(history, { from: 11, to: 11 });
+    history.append(eventOf(12));
+    expect(second.revisions[0]).toBe(12);
+  });
+
+  test("that was blocked too long falls behind when it comes back", () => {
+    const { history } = openHistory();
+    const follower = new Recorder();
+    follower.isTaking = false;
+    const following = history.follow("/registry/pods/", 10, follower);
+    appendMany(history, { from: 11, to: 12 + HISTORY_EVENTS_MAX });
+    following?.resume();
+    expect(follower).toMatchObject({ revisions: [11], fellBehindCount: 1 });
+    following?.resume();
+    expect(follower.fellBehindCount).toBe(1);
+  });
+
+  test("of a quiet prefix does not fall behind because of its busy neighbours", () => {
+    const { history } = openHistory();
+    const follower = new Recorder();
+    history.follow("/registry/pods/quiet/", 10, follower);
+    appendMany(history, { from: 11, to: 50 + HISTORY_EVENTS_MAX });
+    const revision = 51 + HISTORY_EVENTS_MAX;
+    history.append(eventOf(revision, "/registry/pods/quiet/x"));
+    expect(follower).toMatchObject({ revisions: [revision], fellBehindCount: 0 });
+  });
+
+  test("falls behind once when everything is reset, and can follow again from there", () => {
+    const { history } = openHistory();
+    const follower = new Recorder();
+    const again = new Recorder();
+    history.follow("/registry/pods/", 10, { deliver: () => true, fellBehind: () => void history.follow("/registry/pods/", 20, again) });
+    history.follow("/registry/pods/a/", 10, follower);
+    appendMany(history, { from: 11, to: 12 });
+    history.reset(20);
+    expect(history.baseRevision).toBe(20);
+    history.append(eventOf(21));
+    expect(follower).toMatchObject({ revisions: [11, 12], fellBehindCount: 1 });
+    expect(again.revisions).toEqual([21]);
+    expect(history.follow("/registry/pods/", 19, new Recorder())).toBeUndefined();
+  });
+});
+
+describe("the history", () => {
+  test("is bounded in events", () => {
+    const { history } = openHistory(0);
+    appendMany(history, { from: 1, to: HISTORY_EVENTS_MAX + 500 });
+    expect(history.baseRevision).toBe(500);
+    const follower = new Recorder();
+    history.follow("/registry/pods/", 500, follower);
+    expect(follower.revisions).toHaveLength(HISTORY_EVENTS_MAX);
+    expect(follower.revisions[0]).toBe(501);
+  });
+
+  test("is bounded in bytes, but keeps the newest event", () => {
+    const { history } = openHistory(0);
+    const bytes = HISTORY_BYTES_MAX / 4;
+    for (let revision = 1; revision <= 6; revision++) history.append(eventOf(revision, "/registry/pods/a/x", bytes));
+    expect(history.baseRevision).toBe(3);
+    history.append(eventOf(7, "/registry/pods/a/x", 5 * bytes));
+    expect(history.baseRevision).toBe(6);
+  });
+
+  test("forgets what is old as soon as there is more than a little", () => {
+    const { history, clock } = openHistory(0);
+    appendMany(history, { from: 1, to: 300 });
+    clock.advance(HISTORY_AGE_MS + 1);
+    history.append(eventOf(301));
+    expect(history.baseRevision).toBe(301 - HISTORY_EVENTS_MIN);
+  });
+
+  test("finds every start in what it still holds, also after forgetting in bulk", () => {
+    const { history } = openHistory(0);
+    appendMany(history, { from: 1, to: 3 * HISTORY_EVENTS_MAX });
+    for (const start of [2 * HISTORY_EVENTS_MAX, 2 * HISTORY_EVENTS_MAX + 1, 3 * HISTORY_EVENTS_MAX - 1, 3 * HISTORY_EVENTS_MAX]) {
+      const follower = new Recorder();
+      history.follow("/registry/pods/", start, follower);
+      expect(follower.revisions[0] ?? start + 1).toBe(start + 1);
+      expect(follower.revisions).toHaveLength(3 * HISTORY_EVENTS_MAX - start);
+    }
+  });
+
+  test("keeps shared encodings only for a while", () => {
+    const { history } = openHistory(0);
+    const first = eventOf(1);
+    first.memo.set("frame", 1);
+    history.append(first);
+    appendMany(history, { from: 2, to: 256 });
+    expect(first.memo.size).toBe(1);
+    history.append(eventOf(257));
+    expect(first.memo.size).toBe(0);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, deployment, startServer } from "./start.ts";
+
+/** A life with chance in it: generated names, uids, races, watches, time. */
+async function tell(seed: number): Promise<string> {
+  await using api = await startServer({ seed });
+  const told: string[] = [];
+  const watch = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
+  for (let index = 0; index < 5; index++)
+    told.push((await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } })).text);
+  told.push((await api.create("/apis/apps/v1/namespaces/default/deployments", deployment("web"))).text);
+  await api.create(CONFIG_MAPS, configMap("x"));
+  const race = Array.from({ length: 10 }, (_, index) =>
+    api.begin("PUT", `${CONFIG_MAPS}/x`, configMap("x", { data: { winner: String(index) } })),
+  );
+  told.push(...(await api.world.run(Promise.all(race))).map(({ text }) => text));
+  await api.world.advance(3 * 60_000);
+  told.push(
+    (await api.delete(CONFIG_MAPS)).text,
+    (await api.get("/api/v1/namespaces")).text,
+    (await api.get("/metrics")).text,
+  );
+  told.push(JSON.stringify(await watch.events()));
+  return told.join("\n");
+}
+
+test("the same seed gives the same answers, byte for byte", async () => {
+  expect(await tell(7)).toBe(await tell(7));
+});
+
+test("another seed gives other answers", async () => {
+  expect(await tell(7)).not.toBe(await tell(8));
+});

@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue, type CatalogueGroup } from "../../src/catalogue/catalogue.ts";
+import { RELEASES, releaseInfo } from "../../src/catalogue/release.ts";
+import { header, startServer, type Json } from "./start.ts";
+
+const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const KUBECTL = `${AGGREGATED},application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json`;
+
+const path = (group: CatalogueGroup, version: string): string =>
+  group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;
+const groupVersion = (group: CatalogueGroup, version: string): string =>
+  group.name === "" ? version : `${group.name}/${version}`;
+
+describe.each(RELEASES)("discovery of %s", (release) => {
+  const catalogue = openCatalogue({ release, extensions: false });
+  const named = catalogue.groups.filter((group) => group.name !== "");
+
+  test("/apis lists every group with its versions, and /apis/GROUP is the same entry", async () => {
+    await using api = await startServer({ release });
+    const { body } = await api.get("/apis");
+    expect(body).toMatchObject({ kind: "APIGroupList", apiVersion: "v1" });
+    expect(body.groups.map(({ name, versions }: Json) => [name, versions.map(({ version }: Json) => version)])).toEqual(
+      named.map(({ name, versions }) => [name, versions]),
+    );
+    for (const group of body.groups) {
+      expect(group.versions).toContainEqual(group.preferredVersion);
+      expect((await api.get(`/apis/${group.name}`)).body).toEqual({ kind: "APIGroup", apiVersion: "v1", ...group });
+    }
+  });
+
+  test("every group version lists its resources and subresources with their verbs", async () => {
+    await using api = await startServer({ release });
+    for (const group of catalogue.groups) {
+      for (const version of group.versions) {
+        const { status, body } = await api.get(path(group, version));
+        expect(status).toBe(200);
+        expect(body).toMatchObject({ kind: "APIResourceList", groupVersion: groupVersion(group, version) });
+        const expected = group.resources.flatMap((resource) => {
+          const served = resource.versions.find((candidate) => candidate.version === version);
+          if (served === undefined) return [];
+          const subresources = served.subresources.map(({ name, verbs, responseKind }) => [
+            `${resource.resource}/${name}`,
+            responseKind.kind,
+            verbs,
+          ]);
+          return [[resource.resource, served.kind, served.verbs], ...subresources];
+        });
+        expect(body.resources.map(({ name, kind, verbs }: Json) => [name, kind, verbs])).toEqual(expected);
+      }
+    }
+  });
+
+  test.each(["api", "apis"] as const)("the aggregated form of /%s says the same in one document", async (prefix) => {
+    await using api = await startServer({ release });
+    const { body, headers } = await api.get(`/${prefix}`, { accept: KUBECTL });
+    expect(headers["content-type"]).toBe(AGGREGATED);
+    const groups = catalogue.groups.filter((group) => (group.name === "") === (prefix === "api"));
+    expect(body).toMatchObject({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2" });
+    expect(body.items.map(({ metadata }: Json) => metadata.name ?? "")).toEqual(groups.map(({ name }) => name));
+    for (const [index, group] of groups.entries()) {
+      for (const { version, resources, freshness } of body.items[index].versions) {
+        const legacy = (await api.get(path(group, version))).body.resources;
+        const flat = resources.flatMap((resource: Json) => [
+          [resource.resource, resource.responseKind.kind, resource.verbs],
+          ...(resource.subresources ?? []).map((subresource: Json) => [
+            `${resource.resource}/${subresource.subresource}`,
+            subresource.responseKind.kind,
+            subresource.verbs,
+          ]),
+        ]);
+        expect(flat).toEqual(legacy.map(({ name, kind, verbs }: Json) => [name, kind, verbs]));
+        expect(freshness).toBe("Current");
+      }
+    }
+  });
+
+  test("everything listed as listable can be listed", async () => {
+    await using api = await startServer({ release });
+    for (const group of catalogue.groups) {
+      for (const resource of group.resources) {
+        for (const { version, verbs, kind } of resource.versions) {
+          if (!verbs.includes("list")) continue;
+          const { status, body } = await api.get(`${path(group, version)}/${resource.resource}`);
+          expect([resource.resource, status, body.kind]).toEqual([resource.resource, 200, `${kind}List`]);
+        }
+      }
+    }
+  });
+
+  test("/version is the release's", async () => {
+    await using api = await startServer({ release });
+    const { major, minor, gitVersion } = releaseInfo(release);
+    const { body } = await api.get("/version");
+    expect(body).toMatchObject({ major, minor });
+    expect(body.gitVersion.startsWith(gitVersion)).toBe(true);
+    expect("emulationMinor" in body).toBe(Number(minor) >= 33);
+    if (Number(minor) >= 33)
+      expect(body).toMatchObject({
+        emulationMajor: "1",
+        emulationMinor: minor,
+        minCompatibilityMajor: "1",
+        minCompatibilityMinor: String(Number(minor) - 1),
+      });
+  });
+});
+
+describe("forms of discovery", () => {
+  test("/api lists the versions of the core group and where the server is", async () => {
+    await using api = await startServer();
+    api.server.announce("192.0.2.1:6443");
+    expect((await api.get("/api")).body).toEqual({
+      kind: "APIVersions",
+      versions: ["v1"],
+      serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: "192.0.2.1:6443" }],
+    });
+  });
+
+  test("trailing slashes mean nothing", async () => {
+    await using api = await startServer();
+    for (const target of ["/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"]) {
+      expect((await api.get(`${target}/`)).text).toBe((await api.get(target)).text);
+    }
+  });
+
+  test("an aggregated document has an ETag; whoever has it already gets 304 and nothing else", async () => {
+    await using api = await startServer();
+    const first = await api.get("/apis", { accept: KUBECTL });
+    const etag = header(first, "etag")!;
+    expect(etag).toMatch(/^"[0-9A-F]+"$/);
+    expect(header(first, "vary")).toBe("Accept");
+    const second = await api.get("/apis", { accept: KUBECTL, "if-none-match": etag });
+    expect(second.status).toBe(304);
+    expect(second.text).toBe("");
+    expect(header(second, "etag")).toBe(etag);
+    expect((await api.get("/apis", { accept: KUBECTL, "if-none-match": '"other"' })).status).toBe(200);
+  });
+
+  test("different releases have different ETags", async () => {
+    await using older = await startServer({ release: "1.35" });
+    await using newer = await startServer({ release: "1.36" });
+    expect(header(await older.get("/apis", { accept: KUBECTL }), "etag")).not.toBe(
+      header(await newer.get("/apis", { accept: KUBECTL }), "etag"),
+    );
+  });
+
+  test.each([
+    ["application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json", "APIGroupList"],
+    ["application/json", "APIGroupList"],
+    ["*/*", "APIGroupList"],
+    [`${AGGREGATED};profile=nopeer,${AGGREGATED}`, "APIGroupDiscoveryList"],
+    [KUBECTL, "APIGroupDiscoveryList"],
+    [`application/json;q=0.5,${AGGREGATED}`, "APIGroupDiscoveryList"],
+  ])("Accept: %s gets %s", async (accept, kind) => {
+    await using api = await startServer();
+    expect((await api.get("/apis", { accept })).body.kind).toBe(kind);
+  });
+
+  test("a form that does not exist is 406", async () => {
+    await using api = await startServer();
+    expect((await api.get("/apis", { accept: "text/html" })).status).toBe(406);
+    expect(
+      (await api.get("/apis", { accept: "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList" }))
+        .status,
+    ).toBe(406);
+    expect((await api.get("/apis/apps", { accept: AGGREGATED })).status).toBe(406);
+  });
+
+  test("a subresource of another group names it", async () => {
+    await using api = await startServer();
+    const { body } = await api.get("/apis/apps/v1");
+    expect(body.resources.find(({ name }: Json) => name === "deployments/scale")).toMatchObject({
+      group: "autoscaling",
+      version: "v1",
+      kind: "Scale",
+    });
+    expect(body.resources.find(({ name }: Json) => name === "deployments/status")).not.toHaveProperty("group");
+  });
+
+  test("a version turned off is neither discovered nor served", async () => {
+    await using api = await startServer({ runtimeConfig: ["batch/v1=false"] });
+    expect((await api.get("/apis")).body.groups.map(({ name }: Json) => name)).not.toContain("batch");
+    expect((await api.get("/apis/batch/v1")).status).toBe(404);
+    expect((await api.get("/apis/batch/v1/namespaces/default/jobs")).status).toBe(404);
+  });
+});

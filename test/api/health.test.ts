@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, header, startServer } from "./start.ts";
+
+describe("health", () => {
+  test.each([
+    "/healthz",
+    "/livez",
+    "/readyz",
+    "/healthz/ping",
+    "/readyz/ping",
+    "/livez/ping?verbose",
+    "/healthz/log",
+    "/readyz/poststarthook/start-system-namespaces-controller",
+  ])("%s is ok", async (target) => {
+    await using api = await startServer();
+    const answer = await api.get(target);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe("ok");
+    expect(header(answer, "content-type")).toContain("text/plain");
+  });
+
+  test.each(["healthz", "livez", "readyz"])("/%s?verbose names every check", async (endpoint) => {
+    await using api = await startServer();
+    const { text } = await api.get(`/${endpoint}?verbose`);
+    expect(text).toContain("[+]ping ok\n");
+    expect(text.endsWith(`${endpoint} check passed\n`)).toBe(true);
+  });
+
+  test("a check can be left out by name, and one that does not exist is reported", async () => {
+    await using api = await startServer();
+    const { status, text } = await api.get("/readyz?verbose&exclude=etcd&exclude=nosuch");
+    expect(status).toBe(200);
+    expect(text).toContain("[+]etcd excluded: ok\n");
+    expect(text).toContain('warn: some health checks cannot be excluded: no matches for "nosuch"');
+  });
+
+  test("a server that shuts down is not ready, but alive and answering", async () => {
+    await using api = await startServer();
+    await api.world.run(api.server.beginShutdown());
+    const ready = await api.get("/readyz");
+    expect(ready.status).toBe(500);
+    expect(ready.text).toContain("[-]shutdown failed: reason withheld");
+    expect(ready.text).toContain("readyz check failed");
+    expect((await api.get("/livez")).status).toBe(200);
+    expect((await api.get("/readyz?exclude=shutdown")).status).toBe(200);
+    expect((await api.get("/readyz/shutdown")).status).toBe(500);
+    expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  });
+
+  test("a check that belongs to one endpoint is not found at another", async () => {
+    await using api = await startServer();
+    expect((await api.get("/livez/shutdown")).status).toBe(404);
+    expect((await api.get("/livez/etcd")).status).toBe(404);
+  });
+});
+
+describe("metrics", () => {
+  test("requests are counted by verb, resource and code", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    await api.create(CONFIG_MAPS, configMap("x"));
+    const series = (verb: string, code: string): string =>
+      `apiserver_request_total{verb="${verb}",dry_run="",group="",version="v1",resource="configmaps",subresource="",scope="namespace",component="apiserver",code="${code}"}`;
+    expect(await api.metric(series("POST", "201"))).toBe(1);
+    expect(await api.metric(series("POST", "409"))).toBe(1);
+  });
+
+  test("requests for what does not exist do not name it", async () => {
+    await using api = await startServer();
+    await api.get("/api/v1/namespaces/default/made-up-by-the-client");
+    expect((await api.get("/metrics")).text).not.toContain("made-up-by-the-client");
+  });
+
+  test("they are Prometheus text, each family with its help and type", async () => {
+    await using api = await startServer();
+    const { text, headers } = await api.get("/metrics");
+    expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+    for (const line of text.trimEnd().split("\n"))
+      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{.*\})? [-+0-9.eInfNa]+)$/);
+    expect(text).toContain("# TYPE apiserver_request_total counter");
+    expect(text).toContain("# TYPE apiserver_request_duration_seconds histogram");
+  });
+
+  test("the checks are measured every few seconds on a page of their own", async () => {
+    await using api = await startServer();
+    await api.world.advance(10_000);
+    const { text } = await api.get("/metrics/slis");
+    expect(text).toContain('kubernetes_healthcheck{name="ping",type="readyz"} 1');
+    expect(text).toMatch(/kubernetes_healthchecks_total\{name="etcd",type="readyz",status="success"\} [0-9]+/);
+  });
+});

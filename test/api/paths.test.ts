@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { CONFIG_MAPS, configMap, header, startServer } from "./start.ts";
+
+const NOT_FOUND = "the server could not find the requested resource";
+const NOT_ALLOWED = "the server does not allow this method on the requested resource";
+
+describe("paths and methods", () => {
+  test.each([
+    "/nope",
+    "/apis/nope.example.com",
+    "/apis/nope.example.com/v1",
+    "/apis/nope.example.com/v1/things",
+    "/readyz/nonexistent",
+    "/version/x",
+    "/metrics/x",
+  ])("%s is outside every API: a plain 404", async (target) => {
+    await using api = await startServer();
+    const answer = await api.get(target);
+    expect(answer.status).toBe(404);
+    expect(answer.text).toBe("404 page not found\n");
+    expect(header(answer, "content-type")).toContain("text/plain");
+  });
+
+  test.each([
+    "/api/v2",
+    "/apis/apps/v9",
+    "/api/v1/nothings",
+    "/apis/apps/v1/nothings/x",
+    "/api/v1/namespaces/default/nothings",
+    "/api/v1/namespaces/default/nodes",
+    "/api/v1/configmaps/x",
+    "/apis/apps/v9/namespaces/default/deployments",
+    `${CONFIG_MAPS}/x/bogus`,
+    "/api/v1/namespaces/default/status/more",
+  ])("%s names a resource nobody serves: a 404 Status", async (target) => {
+    await using api = await startServer();
+    const answer = await api.get(target);
+    expect(answer.status).toBe(404);
+    expect(answer.body).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: NOT_FOUND,
+      reason: "NotFound",
+      details: {},
+      code: 404,
+    });
+  });
+
+  test.each([
+    ["PUT", CONFIG_MAPS],
+    ["PATCH", CONFIG_MAPS],
+    ["POST", `${CONFIG_MAPS}/x`],
+    ["OPTIONS", CONFIG_MAPS],
+    ["BREW", `${CONFIG_MAPS}/x`],
+    ["POST", "/api/v1/configmaps"],
+    ["POST", "/api/v1/watch/namespaces/default/configmaps"],
+    ["DELETE", "/api/v1/watch/namespaces/default/configmaps/x"],
+    ["POST", "/version"],
+    ["POST", "/api/v1/namespaces/default/status"],
+    ["DELETE", "/api/v1/namespaces/default/finalize"],
+  ])("%s %s is not allowed: 405", async (method, target) => {
+    await using api = await startServer();
+    const answer = await api.call(method, target, "{}");
+    expect(answer.status).toBe(405);
+    expect(answer.body).toMatchObject({ message: NOT_ALLOWED, reason: "MethodNotAllowed" });
+  });
+
+  test("encoded names mean what they spell", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("a.b"));
+    expect((await api.get(`${CONFIG_MAPS}/a%2Eb`)).status).toBe(200);
+  });
+
+  test.each(["/api/v1/namespaces/%zz", "/api/v1/namespaces/%ff%fe"])(
+    "the path %s cannot be decoded: 400",
+    async (target) => {
+      await using api = await startServer();
+      expect((await api.get(target)).status).toBe(400);
+    },
+  );
+
+  test.each([
+    "/api/v1/namespaces/default/configmaps/..%2Fsecrets%2Fs",
+    "/api/v1/namespaces/../secrets",
+    "/api/v1/namespaces/default/configmaps/../../../kube-system/configmaps/x",
+  ])("the path %s climbs nowhere", async (target) => {
+    await using api = await startServer();
+    await api.create("/api/v1/namespaces/default/secrets", { metadata: { name: "s" } });
+    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("x"));
+    const answer = await api.get(target);
+    expect(answer.status === 200 ? answer.body.items : []).toEqual([]);
+  });
+
+  test("an answer nobody can give is 406", async () => {
+    await using api = await startServer();
+    const answer = await api.get(CONFIG_MAPS, { accept: "text/html" });
+    expect(answer.status).toBe(406);
+    expect(answer.body.reason).toBe("NotAcceptable");
+  });
+
+  test.each(["*/*", "application/*", "text/html,application/json;q=0.1", ""])(
+    "Accept: %s is answered in JSON",
+    async (accept) => {
+      await using api = await startServer();
+      const answer = await api.get(CONFIG_MAPS, { accept });
+      expect(answer.status).toBe(200);
+      expect(header(answer, "content-type")).toBe("application/json");
+    },
+  );
+
+  test("the root lists the paths there are", async () => {
+    await using api = await startServer();
+    expect((await api.get("/")).body.paths).toEqual(expect.arrayContaining(["/api", "/apis", "/healthz", "/version"]));
+  });
+
+  test("what is discovered but not served yet says so, and not that it does not exist", async () => {
+    await using api = await startServer();
+    await api.create("/api/v1/namespaces/default/pods", {
+      metadata: { name: "p" },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    });
+    const answer = await api.get("/api/v1/namespaces/default/pods/p/log");
+    expect(answer.status).toBe(405);
+    expect(answer.body.message).toContain("Evenkeel");
+  });
+});
