@@ -60,6 +60,7 @@ class Http1Connection implements Requester {
   }
 
   #exchange(request: RequestShape, number: number): Promise<Answered> {
+    if (this.#settle !== undefined) return Promise.reject(new Error("there must be a connection for every request under way"));
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#missing = -1;

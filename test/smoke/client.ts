@@ -133,7 +133,7 @@ export class Watch {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop()!;
     for (const line of lines) {
-      const { type, object } = JSON.parse(line) as Json;
+      const { type, object } = JSON.parse(line);
       this.events.push({
         type,
         name: object.metadata?.name ?? "",

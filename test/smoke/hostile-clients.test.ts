@@ -22,18 +22,8 @@ describe("hostile clients", { timeout: 60_000 }, () => {
   beforeAll(async () => {
     server = await startEvenkeel();
   });
-  beforeEach(async () => {
-    expect((await server.request("GET", "/readyz")).status).toBe(200);
-  });
-  afterAll(async () => {
-    try {
-      expect((await server.request("GET", "/readyz")).status).toBe(200);
-      expect(server.stderr).toBe("");
-      expect(await server.stop()).toEqual({ code: 0, signal: null });
-    } finally {
-      await server[Symbol.asyncDispose]();
-    }
-  });
+  beforeEach(() => expectReady(server));
+  afterAll(() => server[Symbol.asyncDispose]());
 
   test("bytes that are no TLS are cut off", async () => {
     const garbage = [
@@ -202,7 +192,16 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     expect((await metrics(server)).watches).toBe(HTTP2_WATCHES);
     session.destroy();
   });
+
+  test("after all that nothing was logged, and the server stops with exit 0", async () => {
+    expect(server.stderr).toBe("");
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
 });
+
+async function expectReady(server: Evenkeel): Promise<void> {
+  expect((await server.request("GET", "/readyz")).status).toBe(200);
+}
 
 function open(server: Evenkeel): Socket {
   const socket = connect({ host: "127.0.0.1", port: server.port });

@@ -51,7 +51,7 @@ describe("deadline", () => {
     expect(thrown).toMatchObject({ reason: "Timeout", code: 504, details: { retryAfterSeconds: 1 } });
   });
 
-  test.each(["x", "10", "-1s", "1s x", "s", "1d", "1".repeat(100_000), `${"1s".repeat(100)}`])("a timeout of %.20s is refused", async (timeout) => {
+  test.each(["x", "10", "-1s", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])("a timeout of %.20s is refused", async (timeout) => {
     await expect(open(answer).ask(`/api/v1/pods?timeout=${timeout}`)).rejects.toMatchObject({ reason: "BadRequest" });
   });
 

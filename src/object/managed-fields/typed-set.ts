@@ -3,10 +3,10 @@
  */
 import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
+import { absentValue, type AbsentFields } from "./absent-fields.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
 import { fieldKey } from "./path-element.ts";
 import { DEDUCED, isAtomicMap, isDeclaredMember, itemKey, listKeys, memberSchema, rootSchema } from "./shape.ts";
-import { absentValue, type AbsentFields } from "./absent-fields.ts";
 
 /**
  * The fields an applied object speaks about: its leaves, every item of an associative list and every
@@ -34,8 +34,8 @@ function isEmptyMap(value: unknown): boolean {
 /** `member`: the value is in the set as such, whatever is below it. */
 function leafNode(value: unknown, schema: FieldSchema, member: boolean): FieldNode | undefined {
   if (isJsonObject(value) && !isAtomicMap(schema)) return nodeOf(member, leafMembers(value, schema));
-  const keys = Array.isArray(value) ? listKeys(schema) : undefined;
-  if (keys === undefined) return LEAF;
+  const keys = listKeys(schema);
+  if (!Array.isArray(value) || keys === undefined) return LEAF;
   const children = new Map<string, FieldNode>();
   for (const [key, items] of itemsByKey(value, schema, keys)) {
     children.set(key, items.length > 1 ? LEAF : leafNode(items[0], itemSchema(schema), true)!);
@@ -54,7 +54,10 @@ export interface ChangedFields {
   readonly removed: FieldSet;
 }
 
-/** A field is in at most one of the two. What appears as a whole is in with everything below it, leaves or not. */
+/**
+ * What appears or disappears as a whole is in with everything below it, leaves or not. A field is in both
+ * sets only where several list items shared a key before and one has it now.
+ */
 export function changedFields(before: JsonObject, after: JsonObject, schema: StructSchema, absent: AbsentFields): ChangedFields {
   const root = new Place(undefined, "");
   compareMaps(before, after, { schema: rootSchema(schema), place: root, absent });

@@ -32,7 +32,8 @@ export function isProtobufEnvelope(bytes: Buffer): boolean {
 }
 
 export function decodeEnvelope(bytes: Buffer): ProtobufEnvelope {
-  if (!isProtobufEnvelope(bytes)) throw new ProtobufDecodeError("the protobuf body does not begin with its four magic bytes");
+  if (!isProtobufEnvelope(bytes))
+    throw new ProtobufDecodeError("the protobuf body does not begin with its four magic bytes");
   const reader = new WireReader(bytes, [MAGIC.length, bytes.length], "runtime.Unknown");
   const raw: Buffer = bytes.subarray(0, 0);
   const envelope = { apiVersion: "", kind: "", raw, contentType: "", contentEncoding: "" };
@@ -61,12 +62,15 @@ function decodeTypeMeta(bytes: Buffer): { apiVersion?: string; kind?: string } {
 export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): JsonObject {
   const { apiVersion, kind, raw, contentType, contentEncoding } = decodeEnvelope(bytes);
   if (contentEncoding !== "") {
-    throw new ProtobufDecodeError(`the protobuf object has the content encoding ${quote(contentEncoding)}, which is not supported`);
+    throw new ProtobufDecodeError(
+      `the protobuf object has the content encoding ${quote(contentEncoding)}, which is not supported`,
+    );
   }
   if (contentType !== "" && contentType !== PROTOBUF_MEDIA_TYPE) {
     throw new ProtobufDecodeError(`the protobuf envelope holds ${quote(contentType)} instead of protobuf`);
   }
-  if (apiVersion === "" || kind === "") throw new ProtobufDecodeError("the protobuf object does not say its apiVersion and kind");
+  if (apiVersion === "" || kind === "")
+    throw new ProtobufDecodeError("the protobuf object does not say its apiVersion and kind");
   const name = tables.messageFor(apiVersion, kind);
   if (name === undefined) {
     throw new ProtobufDecodeError(`the kind ${quote(kind)} of ${quote(apiVersion)} is not known as a protobuf message`);

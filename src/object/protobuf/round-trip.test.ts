@@ -42,17 +42,28 @@ const kinds = [...served, ...others].flatMap((gvk) => {
   return schema === undefined ? [] : [{ ...gvk, schema, name: `${formatGroupVersion(gvk)} ${gvk.kind}` }];
 });
 
+const kindStructs: ReadonlySet<StructSchema> = new Set(kinds.map(({ schema }) => schema));
+
 /** What is any JSON to the schema but a JSON schema to protobuf, and times of six digits. */
 function withProtobufValues(value: unknown, field: FieldSchema): unknown {
   const model = modelName(field) ?? "";
   if (typeof value === "string" && model.endsWith(".MicroTime")) return value.replace("Z", ".000007Z");
   if (/\.JSONSchemaPropsOr(Array|Bool|StringArray)$/.test(model)) return { type: "string" };
-  if (field.struct !== undefined && isJsonObject(value)) return withProtobufMembers(value, field.struct);
+  if (field.struct !== undefined && isJsonObject(value))
+    return withProtobufMembers(withoutType(value, field.struct), field.struct);
   const { items } = field;
   if (items === undefined) return value;
   if (Array.isArray(value)) return value.map((item) => withProtobufValues(item, items));
   const entries = Object.entries(value as JsonObject);
   return Object.fromEntries(entries.map(([key, item]) => [key, withProtobufValues(item, items)]));
+}
+
+/** An object within an object does not say its kind in protobuf, and a type without fields has none. */
+function withoutType(object: JsonObject, struct: StructSchema): JsonObject {
+  if (struct.fields.size === 0) return {};
+  if (!kindStructs.has(struct)) return object;
+  const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
+  return rest;
 }
 
 function withProtobufMembers(object: JsonObject, struct: StructSchema): JsonObject {

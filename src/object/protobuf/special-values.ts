@@ -25,7 +25,9 @@ export function formatMicroTime(seconds: number, nanos: number): string | null {
 
 function dateOf(seconds: number): string {
   if (!(seconds >= YEAR_1 && seconds < YEAR_10000)) {
-    throw new ProtobufDecodeError(`a time of the protobuf object is outside the years 1 to 9999: ${seconds} seconds since 1970`);
+    throw new ProtobufDecodeError(
+      `a time of the protobuf object is outside the years 1 to 9999: ${seconds} seconds since 1970`,
+    );
   }
   return new Date(seconds * 1000).toISOString().slice(0, "2006-01-02T15:04:05".length);
 }
@@ -46,6 +48,8 @@ export function parseRawJson(bytes: Buffer, depth: number): unknown {
     return JSON.parse(bytes.toString()) as unknown;
   } catch (error) {
     const problem = describeSyntaxError(bytes);
-    throw new ProtobufDecodeError(`the protobuf object holds raw bytes that are not JSON: ${problem}`, { cause: error });
+    throw new ProtobufDecodeError(`the protobuf object holds raw bytes that are not JSON: ${problem}`, {
+      cause: error,
+    });
   }
 }

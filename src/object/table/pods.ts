@@ -14,15 +14,7 @@ import {
   timeAt,
   valueAt,
 } from "./row.ts";
-import type { Cell, RowContext, RowPrinters } from "./row.ts";
-
-/** Why a row is shown as it is: kubectl can leave out rows that are completed. */
-export interface RowCondition {
-  readonly type: "Completed";
-  readonly status: "True";
-  readonly reason: string;
-  readonly message: string;
-}
+import type { Cell, RowCondition, RowContext, RowPrinters } from "./row.ts";
 
 export function podRowConditions(pod: JsonObject): readonly RowCondition[] {
   const reason = textAt(pod, "status", "phase");

@@ -7,6 +7,14 @@ import { canonicalQuantity } from "./quantity.ts";
 
 export type Cell = string | number | boolean | null;
 
+/** Clients can leave out the rows of what is completed. */
+export interface RowCondition {
+  readonly type: "Completed";
+  readonly status: "True";
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface RowContext {
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -21,10 +21,7 @@ const generatedParameters: RowPrinter = (object) => ({
 
 export const SCHEDULING_PRINTERS: RowPrinters = {
   "scheduling.k8s.io/PriorityClass": (object) => ({ PreemptionPolicy: textAt(object, "preemptionPolicy") }),
-  "scheduling.k8s.io/PodGroup": (object, context) => ({
-    ...groupCells(object),
-    Status: podGroupStatus(object, context),
-  }),
+  "scheduling.k8s.io/PodGroup": (object) => ({ ...groupCells(object), Status: podGroupStatus(object) }),
   "scheduling.k8s.io/CompositePodGroup": (object) => groupCells(object),
   "resource.k8s.io/ResourceClaim": (object, context) => ({
     ResourceClassName: textAt(object, "spec", "resourceClassName"),
@@ -70,12 +67,14 @@ function groupCells(group: JsonObject): Record<string, Cell> {
   };
 }
 
-function podGroupStatus(group: JsonObject, { minor }: RowContext): string {
+/** Release 1.37 renamed the condition. */
+function podGroupStatus(group: JsonObject): string {
   const conditions = itemsAt(group, "status", "conditions");
   const disruption = conditions.findLast(({ type }) => type === "DisruptionTarget");
   if (disruption !== undefined) return textAt(disruption, "reason");
-  const scheduledType = minor >= 37 ? "PodGroupInitiallyScheduled" : "PodGroupScheduled";
-  const scheduled = conditions.findLast(({ type }) => type === scheduledType);
+  const scheduled = conditions.findLast(
+    ({ type }) => type === "PodGroupInitiallyScheduled" || type === "PodGroupScheduled",
+  );
   if (scheduled === undefined) return "Pending";
   return scheduled["status"] === "True" ? "Scheduled" : "Unschedulable";
 }

@@ -8,14 +8,15 @@ import { AUTOSCALING_PRINTERS } from "./autoscaling.ts";
 import { CLUSTER_PRINTERS } from "./cluster.ts";
 import { columnDescription } from "./descriptions.ts";
 import { POD_PRINTERS, podRowConditions } from "./pods.ts";
-import type { RowCondition } from "./pods.ts";
 import { POLICY_PRINTERS } from "./policy-admission.ts";
 import { ageOf, flagAt, integerAt, textAt, timeAt } from "./row.ts";
-import type { Cell, RowContext, RowPrinter, RowPrinters } from "./row.ts";
+import type { Cell, RowCondition, RowContext, RowPrinter, RowPrinters } from "./row.ts";
 import { SCHEDULING_PRINTERS } from "./scheduling.ts";
 import { NETWORKING_PRINTERS } from "./services-networking.ts";
 import { STORAGE_PRINTERS } from "./storage.ts";
 import { WORKLOAD_PRINTERS } from "./workloads.ts";
+
+export type { Cell, RowCondition } from "./row.ts";
 
 /** A column as the catalogue lists it for a release. */
 export interface TableColumn {

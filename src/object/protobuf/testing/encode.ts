@@ -103,7 +103,9 @@ class Encoder {
       case "string-list":
         return Buffer.concat(((value ?? []) as string[]).map((item) => text(1, item)));
       case "schema-or-array":
-        return Array.isArray(value) ? Buffer.concat(value.map((item) => this.#value(table.byNumber[2]!, item))) : schema(1);
+        return Array.isArray(value)
+          ? Buffer.concat(value.map((item) => this.#value(table.byNumber[2]!, item)))
+          : schema(1);
       case "schema-or-bool":
         return typeof value === "boolean" ? integer(1, Number(value)) : Buffer.concat([integer(1, 1), schema(2)]);
       default:

@@ -1,0 +1,138 @@
+/**
+ * Managers and what they own, as metadata.managedFields lists them: reading, writing, their order, and
+ * the bound on how many there may be.
+ */
+import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { FieldSet } from "./field-set.ts";
+import { fromFieldsV1, toFieldsV1 } from "./fields-v1.ts";
+import { FieldSetError } from "./path-element.ts";
+
+export interface ManagerEntry {
+  readonly manager: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+  /** RFC 3339, whole seconds. The scale subresource's entries have none. */
+  readonly time: string | undefined;
+  readonly fields: FieldSet;
+  /** The entry this one was read from, as long as nothing about it changed. */
+  readonly source: JsonObject | undefined;
+}
+
+/** By identifier, so that a manager has one entry per operation, version and subresource. */
+export type ManagerEntries = Map<string, ManagerEntry>;
+
+export const UPDATE_MANAGERS_MAX = 10;
+const OLD_UPDATES_MANAGER = "ancient-changes";
+const FIELDS_TYPE = "FieldsV1";
+
+/** An applier is the same whatever version it applies; an updater is another one in another version. */
+export function managerIdentifier(entry: Omit<ManagerEntry, "time" | "fields" | "source">): string {
+  const { manager, operation, subresource } = entry;
+  const apiVersion = operation === "Apply" ? undefined : entry.apiVersion;
+  return JSON.stringify({ manager: manager || undefined, operation, apiVersion, subresource: subresource || undefined });
+}
+
+/** Throws FieldSetError where an entry is not one. */
+export function decodeEntries(value: unknown): ManagerEntries {
+  const entries: ManagerEntries = new Map();
+  if (value === undefined || value === null) return entries;
+  if (!Array.isArray(value)) throw new FieldSetError("managedFields must be a list");
+  for (const item of value) {
+    const entry = decodeEntry(item);
+    entries.set(managerIdentifier(entry), entry);
+  }
+  return entries;
+}
+
+function decodeEntry(value: unknown): ManagerEntry {
+  if (!isJsonObject(value)) throw new FieldSetError("an entry of managedFields must be an object");
+  const operation = stringAt(value, "operation");
+  if (operation !== "Apply" && operation !== "Update") throw new FieldSetError("operation must be `Apply` or `Update`");
+  const apiVersion = stringAt(value, "apiVersion");
+  if (apiVersion === "") throw new FieldSetError("apiVersion must not be empty");
+  if (value["fieldsType"] !== FIELDS_TYPE) throw new FieldSetError("fieldsType must be `FieldsV1`");
+  return {
+    manager: stringAt(value, "manager"),
+    operation,
+    apiVersion,
+    subresource: stringAt(value, "subresource"),
+    time: stringAt(value, "time") || undefined,
+    fields: fromFieldsV1(value["fieldsV1"]),
+    source: value,
+  };
+}
+
+/** The list for metadata.managedFields, in its order; undefined when there is no entry. */
+export function encodeEntries(entries: ManagerEntries): readonly JsonObject[] | undefined {
+  if (entries.size === 0) return undefined;
+  const list = [...entries.values()];
+  if (list.length > 1) list.sort(compareEntries);
+  return list.map(encodeEntry);
+}
+
+function encodeEntry(entry: ManagerEntry): JsonObject {
+  if (entry.source !== undefined) return entry.source;
+  const encoded: JsonObject = {};
+  if (entry.manager !== "") encoded["manager"] = entry.manager;
+  encoded["operation"] = entry.operation;
+  encoded["apiVersion"] = entry.apiVersion;
+  if (entry.time !== undefined) encoded["time"] = entry.time;
+  encoded["fieldsType"] = FIELDS_TYPE;
+  encoded["fieldsV1"] = toFieldsV1(entry.fields);
+  if (entry.subresource !== "") encoded["subresource"] = entry.subresource;
+  return encoded;
+}
+
+function compareEntries(left: ManagerEntry, right: ManagerEntry): number {
+  return (
+    compareText(left.operation, right.operation) ||
+    seconds(left) - seconds(right) ||
+    compareText(left.manager, right.manager) ||
+    compareText(left.apiVersion, right.apiVersion) ||
+    compareText(left.subresource, right.subresource)
+  );
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+function seconds(entry: ManagerEntry): number {
+  const milliseconds = entry.time === undefined ? 0 : Date.parse(entry.time);
+  return Number.isNaN(milliseconds) ? 0 : Math.floor(milliseconds / 1000);
+}
+
+/**
+ * Merges the oldest updaters of each version into one bucket until there are few enough; the last one
+ * alone in its version stays as it is.
+ */
+export function capUpdateManagers(entries: ManagerEntries): void {
+  const updaters = [...entries].filter(([, entry]) => entry.operation === "Update");
+  let count = updaters.length;
+  if (count <= UPDATE_MANAGERS_MAX) return;
+  updaters.sort(([leftId, left], [rightId, right]) => seconds(left) - seconds(right) || compareText(leftId, rightId));
+  const firstOfVersion = new Map<string, string>();
+  for (const [id, entry] of updaters) {
+    if (count <= UPDATE_MANAGERS_MAX) return;
+    const first = firstOfVersion.get(entry.apiVersion);
+    if (first === undefined) {
+      firstOfVersion.set(entry.apiVersion, id);
+      continue;
+    }
+    mergeIntoBucket(entries, { first, id });
+    count--;
+  }
+}
+
+function mergeIntoBucket(entries: ManagerEntries, { first, id }: { readonly first: string; readonly id: string }): void {
+  const entry = entries.get(id)!;
+  const name = { manager: OLD_UPDATES_MANAGER, operation: "Update", apiVersion: entry.apiVersion, subresource: "" } as const;
+  const bucketId = managerIdentifier(name);
+  const bucket = entries.get(bucketId) ?? entries.get(first)!;
+  if (!entries.has(bucketId)) entries.delete(first);
+  entries.delete(id);
+  // The entry being merged is the more recent one.
+  entries.set(bucketId, { ...name, time: entry.time, fields: entry.fields.union(bucket.fields), source: undefined });
+}

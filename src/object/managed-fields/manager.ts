@@ -1,0 +1,206 @@
+/**
+ * Who owns which field, kept up to date on writes other than apply: the writer comes to own what it
+ * changed, everybody else loses what was changed or removed.
+ *
+ * It belongs after decoding, defaulting and patching, and before admission and the kind's own rules:
+ * fields that the server itself fills in later are nobody's.
+ */
+import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
+import type { StructSchema } from "../schema.ts";
+import type { AbsentFields } from "./absent-fields.ts";
+import { capUpdateManagers, decodeEntries, encodeEntries, managerIdentifier, type ManagerEntries } from "./entries.ts";
+import { FieldSet } from "./field-set.ts";
+import { FieldSetError, type FieldPath } from "./path-element.ts";
+import { reconcileWithSchema } from "./reconcile.ts";
+import { changedFields, type ChangedFields } from "./typed-set.ts";
+
+export interface VersionedObject {
+  readonly object: JsonObject;
+  readonly schema: StructSchema;
+}
+
+export interface ManagedFieldsUpdate {
+  /** Undefined on create. */
+  readonly live: JsonObject | undefined;
+  /** The object as it is to be, in the version of the request; its own managedFields are what the client sent. */
+  readonly next: JsonObject;
+  readonly schema: StructSchema;
+  /** Of the request. */
+  readonly apiVersion: string;
+  readonly manager: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  /** RFC 3339, whole seconds; writes through /scale leave none. */
+  readonly time: string | undefined;
+  /** Paths that this door cannot write, such as `["status"]`. */
+  readonly resetFields?: readonly (readonly string[])[];
+  /** `none` for custom resources; `zero` by default. */
+  readonly absentFields?: AbsentFields;
+  /**
+   * The object in the version of an entry; undefined where there is no such version any more, which ends
+   * the entry. It must not throw. Without it entries of other versions are left as they are.
+   */
+  readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | undefined;
+}
+
+/** The new metadata.managedFields, or undefined for none. */
+export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] | undefined {
+  const base = baseEntries(update);
+  // Tracking was given up for this object, by a client or by a server that did not track.
+  if (base.size === 0 && update.live !== undefined) return undefined;
+  try {
+    return encodeEntries(updatedEntries(base, update));
+  } catch (error) {
+    // An object whose list items have no keys will not pass validation; what was known must not be lost by it.
+    if (error instanceof FieldSetError) return liveEntries(update.live);
+    throw error;
+  }
+}
+
+function liveEntries(live: JsonObject | undefined): readonly JsonObject[] | undefined {
+  const sent = live && objectAt(live, "metadata")["managedFields"];
+  return Array.isArray(sent) && sent.length > 0 ? (sent as readonly JsonObject[]) : undefined;
+}
+
+/** The entries to start from: what the client sent, as long as it sent something usable, else those of the live object. */
+function baseEntries({ live, next, subresource }: ManagedFieldsUpdate): ManagerEntries {
+  const stored = live && objectAt(live, "metadata")["managedFields"];
+  const sent = objectAt(next, "metadata")["managedFields"];
+  if (subresource !== "" || jsonEquals(sent, stored)) return entriesOrNone(stored);
+  if (isReset(sent)) return new Map();
+  const entries = entriesOrNone(sent);
+  if (entries.size === 0) return entriesOrNone(stored);
+  // Rewritten in canonical form, because they are no server's writing.
+  for (const [id, entry] of entries) entries.set(id, { ...entry, time: entry.time && canonicalTime(entry.time), source: undefined });
+  return entries;
+}
+
+function entriesOrNone(value: unknown): ManagerEntries {
+  try {
+    return decodeEntries(value);
+  } catch (error) {
+    if (error instanceof FieldSetError) return new Map();
+    throw error;
+  }
+}
+
+/** An empty list, or a list of one empty entry, which is how merge patches can say it. */
+function isReset(sent: unknown): boolean {
+  if (!Array.isArray(sent) || sent.length > 1) return false;
+  const only: unknown = sent[0];
+  return only === undefined || (isJsonObject(only) && Object.values(only).every((value) => value === "" || value === null || value === undefined));
+}
+
+function canonicalTime(time: string): string | undefined {
+  const milliseconds = Date.parse(time);
+  return Number.isNaN(milliseconds) ? undefined : `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+function updatedEntries(entries: ManagerEntries, update: ManagedFieldsUpdate): ManagerEntries {
+  const comparisons = new VersionComparisons(update);
+  const own = comparisons.inRequestVersion;
+  for (const [id, entry] of entries) {
+    const version = comparisons.of(entry.apiVersion);
+    if (version === "unknown") continue;
+    const reconciled = version && reconcileWithSchema(entry.fields, version.schema);
+    const fields = version && reconciled?.difference(version.changed).difference(version.removed);
+    if (fields === undefined || fields.isEmpty) entries.delete(id);
+    else if (fields !== entry.fields) entries.set(id, { ...entry, fields, source: undefined });
+  }
+  const gained = own.changed.difference(NEVER_TRACKED);
+  if (!gained.isEmpty) gain(entries, gained, update);
+  capUpdateManagers(entries);
+  return entries;
+}
+
+function gain(entries: ManagerEntries, gained: FieldSet, { manager, apiVersion, subresource, time }: ManagedFieldsUpdate): void {
+  const name = { manager: manager === "" ? UNKNOWN_MANAGER : manager, operation: "Update", apiVersion, subresource } as const;
+  const id = managerIdentifier(name);
+  const fields = entries.get(id)?.fields.union(gained) ?? gained;
+  entries.set(id, { ...name, time, fields, source: undefined });
+}
+
+interface VersionComparison extends ChangedFields {
+  readonly schema: StructSchema;
+}
+
+/** What changed, as each version that somebody owns fields in sees it. */
+class VersionComparisons {
+  readonly inRequestVersion: VersionComparison;
+  readonly #update: ManagedFieldsUpdate;
+  readonly #reset: FieldSet | undefined;
+  readonly #byVersion = new Map<string, VersionComparison | undefined>();
+
+  constructor(update: ManagedFieldsUpdate) {
+    this.#update = update;
+    this.#reset = update.resetFields && FieldSet.of(...update.resetFields.map(namedPath));
+    const { live, next, schema } = update;
+    this.inRequestVersion = this.#compare({ before: live ?? {}, after: next, schema });
+    this.#byVersion.set(update.apiVersion, this.inRequestVersion);
+  }
+
+  /** Undefined for a version that is no more, `unknown` when there is no way to tell. */
+  of(apiVersion: string): VersionComparison | "unknown" | undefined {
+    if (this.#byVersion.has(apiVersion)) return this.#byVersion.get(apiVersion);
+    if (this.#update.inVersion === undefined) return "unknown";
+    const comparison = this.#convertAndCompare(apiVersion, this.#update.inVersion);
+    this.#byVersion.set(apiVersion, comparison);
+    return comparison;
+  }
+
+  #convertAndCompare(apiVersion: string, inVersion: NonNullable<ManagedFieldsUpdate["inVersion"]>): VersionComparison | undefined {
+    const { live, next } = this.#update;
+    const after = inVersion(next, apiVersion);
+    const before = live === undefined ? { object: {} } : inVersion(live, apiVersion);
+    if (before === undefined || after === undefined) return undefined;
+    return this.#compare({ before: before.object, after: after.object, schema: after.schema });
+  }
+
+  #compare({ before, after, schema }: { before: JsonObject; after: JsonObject; schema: StructSchema }): VersionComparison {
+    const { changed, removed } = changedFields(before, after, schema, this.#update.absentFields ?? "zero");
+    if (this.#reset === undefined) return { changed, removed, schema };
+    return { changed: changed.recursiveDifference(this.#reset), removed: removed.recursiveDifference(this.#reset), schema };
+  }
+}
+
+function namedPath(names: readonly string[]): FieldPath {
+  return names.map((name) => ({ kind: "field", name }));
+}
+
+/** Identity and bookkeeping of the object; `metadata` as such is nobody's either. */
+export const NEVER_TRACKED: FieldSet = FieldSet.of(
+  ...[
+    ["apiVersion"],
+    ["kind"],
+    ["metadata"],
+    ...[
+      "name",
+      "namespace",
+      "creationTimestamp",
+      "selfLink",
+      "uid",
+      "clusterName",
+      "generation",
+      "managedFields",
+      "resourceVersion",
+    ].map((name) => ["metadata", name]),
+  ].map(namedPath),
+);
+
+const UNKNOWN_MANAGER = "unknown";
+const MANAGER_NAME_BYTES_MAX = 128;
+const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+/** The name a writer gave itself, else the program part of its User-Agent. */
+export function managerName(fieldManager: string | undefined, userAgent: string | undefined): string {
+  if (fieldManager !== undefined && fieldManager !== "") return fieldManager;
+  let name = "";
+  let bytes = 0;
+  for (const character of userAgent?.split("/", 1)[0] ?? "") {
+    if (!PRINTABLE.test(character)) continue;
+    bytes += Buffer.byteLength(character);
+    if (bytes > MANAGER_NAME_BYTES_MAX) break;
+    name += character;
+  }
+  return name === "" ? UNKNOWN_MANAGER : name;
+}

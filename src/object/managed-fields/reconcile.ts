@@ -1,0 +1,49 @@
+/**
+ * Field sets outlive schemas: a list that one release owns by items another owns whole. Before a set is
+ * used, what lies below a now atomic field becomes that field; the other direction needs nothing.
+ */
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
+import { DEDUCED, isAtomicMap, listKeys, memberSchema, rootSchema } from "./shape.ts";
+
+export function reconcileWithSchema(set: FieldSet, schema: StructSchema): FieldSet {
+  const children = reconcileChildren(set.children, rootSchema(schema));
+  return children === set.children ? set : FieldSet.fromChildren(children);
+}
+
+function reconcileChildren(children: FieldChildren, schema: FieldSchema): FieldChildren {
+  let result: Map<string, FieldNode> | undefined;
+  for (const [key, node] of children) {
+    if (node.children === undefined) continue;
+    const reconciled = reconcileNode(node, schemaBelow(schema, key));
+    if (reconciled === node) continue;
+    result ??= new Map(children);
+    result.set(key, reconciled);
+  }
+  return result ?? children;
+}
+
+function schemaBelow(schema: FieldSchema, key: string): FieldSchema {
+  if (key.startsWith("f:")) return memberSchema(schema, key.slice(2));
+  return schema.type === "array" ? (schema.items ?? DEDUCED) : DEDUCED;
+}
+
+function reconcileNode(node: FieldNode, schema: FieldSchema): FieldNode {
+  if (node.children === undefined) return node;
+  if (isOwnedWhole(schema)) return LEAF;
+  const children = reconcileChildren(node.children, schema);
+  return children === node.children ? node : { member: node.member, children };
+}
+
+function isOwnedWhole(schema: FieldSchema): boolean {
+  switch (schema.type) {
+    case "array":
+      return listKeys(schema) === undefined;
+    case "struct":
+    case "map":
+    case "any":
+      return isAtomicMap(schema);
+    default:
+      return false;
+  }
+}
