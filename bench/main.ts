@@ -28,6 +28,7 @@ async function main(argv: readonly string[]): Promise<void> {
     return;
   }
   const before = options.compareWith === undefined ? newestResult(RESULTS, options.scale) : readResult(options.compareWith);
+  if (options.compareWith !== undefined && before === undefined) throw new UsageError(`${options.compareWith} is not a result of this benchmark`);
   const header = machine(options);
   const result: Result = { ...header, rows: await measureAll(options) };
   process.stdout.write(`\n${renderResult(result)}\n`);

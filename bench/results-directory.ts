@@ -8,14 +8,20 @@ export interface StoredResult {
   readonly result: Result;
 }
 
-export function readResult(file: string): StoredResult {
-  return { file, result: JSON.parse(readFileSync(file, "utf8")) as Result };
+/** Undefined when the file is not a result. */
+export function readResult(file: string): StoredResult | undefined {
+  try {
+    const result = JSON.parse(readFileSync(file, "utf8")) as Result;
+    return Array.isArray(result.rows) && typeof result.date === "string" ? { file, result } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The newest by its own date; undefined when there is none. Short runs are only compared with short runs. */
 export function newestResult(directory: string, scale: number): StoredResult | undefined {
   if (!existsSync(directory)) return undefined;
-  const results = readdirSync(directory).filter((name) => name.endsWith(".json")).map((name) => readResult(join(directory, name)));
+  const results = readdirSync(directory).filter((name) => name.endsWith(".json")).flatMap((name) => readResult(join(directory, name)) ?? []);
   return results.filter(({ result }) => result.scale === scale).sort((left, right) => left.result.date.localeCompare(right.result.date)).at(-1);
 }
 

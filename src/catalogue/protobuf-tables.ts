@@ -4,8 +4,14 @@
  * which kinds and fields a release has is for its schemas to say. A kind that is newer than the table
  * has no message here.
  */
-import type { FieldShape, FieldTable, MessageForm, MessageTable, ProtobufTables } from "../object/protobuf/tables.ts";
-import type { ScalarType } from "../object/protobuf/tables.ts";
+import type {
+  FieldShape,
+  FieldTable,
+  MessageForm,
+  MessageTable,
+  ProtobufTables,
+  ScalarType,
+} from "../object/protobuf/tables.ts";
 import { decodedOnce, storedProtobuf } from "./data-files.ts";
 
 /** The type is a scalar, a full name, or a name within the message's own package. */

@@ -1,5 +1,34 @@
-/** Calls a server without a socket: the same chain, the same checks, plain values in and out. */
-import { BodyTooLargeError, type ApiRequest, type ApiResponse, type ConnectionInfo, type Frame, type ResponseHeaders, type StreamSink } from "../http/message.ts";
+/** Calls a server without a socket: the same chain, the same checks, plain values in and out. For Node: messages of the server are Buffers. */
+import {
+  BodyTooLargeError,
+  headerValue,
+  type ApiRequest,
+  type ApiResponse,
+  type ConnectionInfo,
+  type Frame,
+  type ResponseHeaders,
+  type StreamSink,
+} from "../http/message.ts";
+import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
+import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
+
+type Handle = (request: ApiRequest) => Promise<ApiResponse>;
+
+const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientCertificate: undefined };
+
+/** Calls as whoever the connection and the headers say. */
+export function createInProcessTransport(handle: Handle, connection: ConnectionInfo = LOCAL): Transport {
+  return {
+    async send(request) {
+      const { signal = neverAborts() } = request;
+      if (signal.aborted) throw abortedError(signal);
+      const response = await unlessAborted(handle(toApiRequest(request, { connection, signal })), signal);
+      const names = Object.keys(response.headers);
+      const headers = Object.fromEntries(names.map((name) => [name, headerValue(response.headers, name)]));
+      return { status: response.status, headers, body: bodyChunks(response, signal) };
+    },
+  };
+}
 
 export interface InProcessRequest {
   readonly method: string;
@@ -18,25 +47,29 @@ export interface InProcessResponse {
   /** The whole body; of a stream: what had arrived when it ended. */
   text(): Promise<string>;
   json<T = Record<string, unknown>>(): Promise<T>;
-  /** Pieces of a stream as they arrive; leaving the loop closes the stream. */
+  /** Pieces of a stream as they arrive, until it ends in whatever way; leaving the loop closes the stream. */
   frames(): AsyncGenerator<string, void, undefined>;
 }
 
-const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientCertificate: undefined };
+export async function callInProcess(handle: Handle, request: InProcessRequest): Promise<InProcessResponse> {
+  const { method, target, headers = {}, body, connection = LOCAL, signal = neverAborts() } = request;
+  const bytes = toBytes(body);
+  const isJson = bytes.length > 0 && typeof body === "object" && !Buffer.isBuffer(body);
+  const sent = { method, target, body: bytes, headers: { ...(isJson ? { "content-type": "application/json" } : {}), ...headers } };
+  return new Answer(await handle(toApiRequest(sent, { connection, signal })), signal);
+}
 
-export async function callInProcess(handle: (request: ApiRequest) => Promise<ApiResponse>, request: InProcessRequest): Promise<InProcessResponse> {
+function toApiRequest(request: ClientRequest, from: { readonly connection: ConnectionInfo; readonly signal: AbortSignal }): ApiRequest {
   const question = request.target.indexOf("?");
-  const body = toBytes(request.body);
-  const response = await handle({
+  const body = Buffer.from(request.body ?? []);
+  return {
     method: request.method,
     path: question < 0 ? request.target : request.target.slice(0, question),
     rawQuery: question < 0 ? "" : request.target.slice(question + 1),
-    headers: { ...(body.length > 0 && typeof request.body === "object" && !Buffer.isBuffer(request.body) ? { "content-type": "application/json" } : {}), ...request.headers },
+    headers: request.headers,
     body: { read: (limit) => (body.length > limit ? Promise.reject(new BodyTooLargeError("the body is too large")) : Promise.resolve(body)) },
-    connection: request.connection ?? LOCAL,
-    signal: request.signal ?? new AbortController().signal,
-  });
-  return new Answer(response);
+    ...from,
+  };
 }
 
 function toBytes(body: InProcessRequest["body"]): Buffer {
@@ -48,12 +81,14 @@ function toBytes(body: InProcessRequest["body"]): Buffer {
 class Answer implements InProcessResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  readonly #body: ApiResponse["body"];
+  readonly #response: ApiResponse;
+  readonly #signal: AbortSignal;
 
-  constructor(response: ApiResponse) {
+  constructor(response: ApiResponse, signal: AbortSignal) {
     this.status = response.status;
     this.headers = response.headers;
-    this.#body = response.body;
+    this.#response = response;
+    this.#signal = signal;
   }
 
   async text(): Promise<string> {
@@ -67,69 +102,95 @@ class Answer implements InProcessResponse {
   }
 
   async *frames(): AsyncGenerator<string, void, undefined> {
-    const body = this.#body;
-    if (body.kind === "bytes") yield Buffer.concat(body.chunks).toString("utf8");
-    if (body.kind !== "stream") return;
-    const sink = new CollectingSink();
-    body.open(sink);
     try {
-      for (;;) {
-        const frame = sink.take();
-        if (frame !== undefined) yield frame;
-        else if (sink.isEnded) return;
-        else await sink.changed();
-      }
-    } finally {
-      sink.close();
+      for await (const chunk of bodyChunks(this.#response, this.#signal)) yield chunk.toString("utf8");
+    } catch (thrown) {
+      if (!isFailure(thrown, "reset") && !isFailure(thrown, "aborted")) throw thrown;
     }
   }
 }
 
-/** The reader's end of a stream. It never blocks the writer: in-process readers keep up or are tests. */
-class CollectingSink implements StreamSink {
-  #frames: string[] = [];
+async function* bodyChunks({ body }: ApiResponse, signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+  if (body.kind === "bytes") yield Buffer.concat(body.chunks);
+  if (body.kind !== "stream") return;
+  const sink = new ReaderSink();
+  const onAbort = (): void => sink.finish("aborted");
+  body.open(sink);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    for (;;) {
+      const chunk = sink.take();
+      if (chunk !== undefined) yield chunk;
+      else if (sink.ending === "complete") return;
+      else if (sink.ending === "cut") throw new TransportError("reset", "the stream was cut short");
+      else if (sink.ending === "aborted") throw abortedError(signal);
+      else await sink.changed();
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    sink.finish("aborted");
+  }
+}
+
+/** The reader's end of a stream. */
+class ReaderSink implements StreamSink {
+  #chunks: Buffer[] = [];
   #bytes = 0;
-  #onClose: (() => void)[] = [];
+  #isFull = false;
+  readonly #onClose: (() => void)[] = [];
+  readonly #onDrain: (() => void)[] = [];
   #wake: () => void = () => {};
-  isEnded = false;
+  ending: "complete" | "cut" | "aborted" | undefined;
 
   write(frame: Frame): boolean {
-    if (this.isEnded) return false;
-    this.#frames.push(frame.bytes.toString("utf8"));
+    if (this.ending !== undefined) return false;
+    this.#chunks.push(frame.bytes);
     this.#bytes += frame.bytes.length;
+    this.#isFull = this.#bytes > IN_PROCESS_BUFFER_BYTES;
     this.#wake();
-    return true;
+    return !this.#isFull;
   }
 
   bufferedBytes(): number {
     return this.#bytes;
   }
 
-  onDrain(): void {}
+  onDrain(callback: () => void): void {
+    this.#onDrain.push(callback);
+  }
 
   onClose(callback: () => void): void {
-    this.#onClose.push(callback);
+    if (this.ending === undefined) this.#onClose.push(callback);
+    else callback();
   }
 
   end(): void {
-    this.close();
+    this.finish("complete");
   }
 
   abort(): void {
-    this.close();
+    this.finish("cut");
   }
 
-  close(): void {
-    if (this.isEnded) return;
-    this.isEnded = true;
+  /** Only the first ending counts. */
+  finish(ending: NonNullable<ReaderSink["ending"]>): void {
+    if (this.ending !== undefined) return;
+    this.ending = ending;
+    if (ending !== "complete") this.#chunks = [];
     for (const callback of this.#onClose) callback();
     this.#wake();
   }
 
-  take(): string | undefined {
-    const frame = this.#frames.shift();
-    if (frame !== undefined) this.#bytes -= Buffer.byteLength(frame);
-    return frame;
+  take(): Buffer | undefined {
+    const chunk = this.#chunks.shift();
+    if (chunk === undefined) return undefined;
+    this.#bytes -= chunk.length;
+    if (this.#isFull && this.#bytes <= IN_PROCESS_BUFFER_BYTES) {
+      this.#isFull = false;
+      for (const callback of this.#onDrain) callback();
+    }
+    return chunk;
   }
 
   changed(): Promise<void> {
@@ -137,4 +198,31 @@ class CollectingSink implements StreamSink {
       this.#wake = resolve;
     });
   }
+}
+
+/** The handler goes on, as a server does whose client has left; its answer is thrown away. */
+async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => {
+    reject(abortedError(signal));
+    void answer.then(discard, () => {});
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** A stream must be opened to learn that nobody reads it. */
+function discard({ body }: ApiResponse): void {
+  if (body.kind !== "stream") return;
+  const sink = new ReaderSink();
+  body.open(sink);
+  sink.finish("aborted");
+}
+
+function neverAborts(): AbortSignal {
+  return new AbortController().signal;
 }

@@ -2,11 +2,12 @@
 import { createHash } from "node:crypto";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
-import { headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
-import { acceptsJson, OFFERED, parseAccept, type MediaType } from "../http/negotiate.ts";
+import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
+import { NAMED_TYPES, parseAccept, plainMedia, type MediaType } from "../http/negotiate.ts";
 import { jsonBytes, pageNotFound } from "../http/respond.ts";
 import { notAcceptable, unknownResource } from "../meta/status-error.ts";
 import type { JsonObject } from "../meta/json.ts";
+import { toYaml } from "../object/yaml.ts";
 import { aggregatedGroups, apiGroup, apiGroupList, apiResourceList, apiVersions } from "./document.ts";
 
 const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -24,9 +25,8 @@ export interface DiscoveryOptions {
 
 /** Answers everything at and directly below /api and /apis; undefined for paths that are not discovery's. */
 export function discoveryHandler(options: DiscoveryOptions): (request: WithInfo) => ApiResponse | undefined {
-  const { catalogue } = options;
   const encoded = new Map<string, Encoded>();
-  const encode = (key: string, document: () => JsonObject): Encoded => {
+  const encode: Encode = (key, document) => {
     let known = encoded.get(key);
     if (known === undefined) encoded.set(key, (known = encodeDocument(document())));
     return known;
@@ -34,55 +34,51 @@ export function discoveryHandler(options: DiscoveryOptions): (request: WithInfo)
   return (request) => {
     const { apiPrefix, segments } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
-    if (segments.length === 1) return rootResponse(request, apiPrefix, { options, encode });
-    refuseOtherRepresentations(request);
-    if (apiPrefix === "api") {
-      const core = catalogue.groups.find((group) => group.name === "" && group.versions.includes(segments[1]!));
-      if (core === undefined) throw unknownResource();
-      return plain(encode(`api/${segments[1]!}`, () => apiResourceList(core, segments[1]!)));
+    const accept = headerValue(request.headers, "accept");
+    if (segments.length === 1 && prefersAggregated(accept)) {
+      return aggregated(request, encode(`aggregated ${apiPrefix}`, () => aggregatedGroups(options.catalogue, apiPrefix)));
     }
-    const [, name = "", version] = segments;
-    const group = catalogue.groups.find((candidate) => candidate.name === name && name !== "");
-    if (group === undefined) return pageNotFound();
-    if (version === undefined) return plain(encode(`apis/${name}`, () => apiGroup(group)));
-    if (!group.versions.includes(version)) throw unknownResource();
-    return plain(encode(`apis/${name}/${version}`, () => apiResourceList(group, version)));
+    const document = plainDocument(options, segments, encode);
+    if (document === undefined) return pageNotFound();
+    const media = plainMedia(accept);
+    if (media === undefined) throw notAcceptable(NAMED_TYPES);
+    return media === "json" ? jsonBytes(200, [document.bytes]) : yamlDocument(document);
   };
 }
 
-function rootResponse(
-  request: WithInfo,
-  prefix: "api" | "apis",
-  made: { options: DiscoveryOptions; encode: (key: string, document: () => JsonObject) => Encoded },
-): ApiResponse {
-  const { catalogue, serverAddress } = made.options;
-  switch (representation(headerValue(request.headers, "accept"))) {
-    case "aggregated":
-      return aggregated(request, made.encode(`aggregated ${prefix}`, () => aggregatedGroups(catalogue, prefix)));
-    case "legacy":
-      return plain(made.encode(prefix, () => (prefix === "api" ? apiVersions(catalogue, serverAddress()) : apiGroupList(catalogue))));
-    case "none":
-      throw notAcceptable(OFFERED);
+type Encode = (key: string, document: () => JsonObject) => Encoded;
+
+/** Undefined for a group nobody serves, which kube-apiserver does not know as an API at all. */
+function plainDocument({ catalogue, serverAddress }: DiscoveryOptions, segments: readonly string[], encode: Encode): Encoded | undefined {
+  const [prefix, first, second] = segments;
+  const name = prefix === "api" ? "" : first;
+  const version = prefix === "api" ? first : second;
+  if (first === undefined) {
+    return encode(segments.join("/"), () => (prefix === "api" ? apiVersions(catalogue, serverAddress()) : apiGroupList(catalogue)));
   }
+  const group = catalogue.groups.find((candidate) => candidate.name === name && (name !== "" || prefix === "api"));
+  if (group === undefined) {
+    if (prefix === "api") throw unknownResource();
+    return undefined;
+  }
+  if (version === undefined) return encode(segments.join("/"), () => apiGroup(group));
+  if (!group.versions.includes(version)) throw unknownResource();
+  return encode(segments.join("/"), () => apiResourceList(group, version));
 }
 
 /** The first clause that can be met decides; a profile says who is asking and does not change the form. */
-function representation(accept: string | undefined): "aggregated" | "legacy" | "none" {
-  if (accept === undefined || accept === "") return "legacy";
+function prefersAggregated(accept: string | undefined): boolean {
+  if (accept === undefined || accept === "") return false;
   for (const clause of parseAccept(accept)) {
-    if (isAggregated(clause)) return "aggregated";
-    if (!clause.parameters.has("as") && ["application/json", "application/*", "*/*"].includes(clause.type)) return "legacy";
+    if (isAggregated(clause)) return true;
+    if (!clause.parameters.has("as") && ["application/json", "application/yaml", "application/*", "*/*"].includes(clause.type)) return false;
   }
-  return "none";
+  return false;
 }
 
 function isAggregated({ type, parameters }: MediaType): boolean {
   const isOurs = parameters.get("g") === "apidiscovery.k8s.io" && parameters.get("v") === "v2";
   return type === "application/json" && isOurs && parameters.get("as") === "APIGroupDiscoveryList";
-}
-
-function refuseOtherRepresentations(request: WithInfo): void {
-  if (!acceptsJson(headerValue(request.headers, "accept"))) throw notAcceptable(OFFERED);
 }
 
 function aggregated(request: WithInfo, document: Encoded): ApiResponse {
@@ -91,8 +87,9 @@ function aggregated(request: WithInfo, document: Encoded): ApiResponse {
   return jsonBytes(200, [document.bytes], headers);
 }
 
-function plain(document: Encoded): ApiResponse {
-  return jsonBytes(200, [document.bytes]);
+function yamlDocument(document: Encoded): ApiResponse {
+  const text = toYaml(JSON.parse(document.bytes.toString("utf8")));
+  return { status: 200, headers: { "content-type": "application/yaml" }, body: bytesBody(Buffer.from(text)) };
 }
 
 function encodeDocument(document: JsonObject): Encoded {

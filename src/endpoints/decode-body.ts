@@ -5,13 +5,15 @@ import { parseGroupVersion } from "../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
 import { describeSyntaxError, findDuplicateMembers, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE, ProtobufDecodeError, type ProtobufTables } from "../object/protobuf/decode.ts";
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
+import { parseYaml, YamlError } from "../object/yaml.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
 import type { FieldValidation } from "./options.ts";
 import { withUniqueOwners } from "./owner-references.ts";
 
-export const ACCEPTED_BODIES: readonly string[] = ["application/json"];
+export const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
 
 export interface DecodedBody {
   readonly object: JsonObject;
@@ -33,12 +35,38 @@ export function contentType(request: ApiRequest): string {
   return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
 }
 
-export async function decodeObject(request: ApiRequest, served: ServedResource, validation: FieldValidation): Promise<DecodedBody> {
-  if (!ACCEPTED_BODIES.includes(contentType(request))) throw unsupportedMediaType(ACCEPTED_BODIES);
+export async function decodeObject(call: BodySource, validation: FieldValidation): Promise<DecodedBody> {
+  const { request, served } = call;
+  const unrecognized = (why: string): Error => badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
   const bytes = await readBody(request);
-  const value = parseJsonBody(bytes, (why) => badRequest(`the object provided is unrecognized (must be of type ${served.kind}): couldn't get version/kind; json parse error: ${why} (${summary(bytes)})`));
-  if (!isJsonObject(value)) throw notAnObject(value, bytes, served);
-  return decodeAs(served, value, { bytes, validation, problem: (kind, version, why) => badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`) });
+  const value = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
+  if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
+  return decodeAs(served, value, {
+    // Only JSON text is looked through for duplicate members; a YAML reader refuses them itself.
+    bytes: contentType(request) === "application/json" ? bytes : undefined,
+    validation,
+    problem: (kind, version, why) => badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
+  });
+}
+
+export interface BodySource {
+  readonly request: ApiRequest;
+  readonly served: ServedResource;
+  readonly protobuf: () => ProtobufTables;
+}
+
+/** The body as a JSON value, whatever it was sent as. */
+export function parseBody(call: Omit<BodySource, "served">, bytes: Buffer, problem: (why: string) => Error): unknown {
+  const type = contentType(call.request);
+  if (type === "application/json") return parseJsonBody(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`));
+  try {
+    if (type === PROTOBUF_MEDIA_TYPE) return decodeProtobufObject(bytes, call.protobuf());
+    if (type === "application/yaml") return parseYaml(bytes.toString("utf8"));
+  } catch (thrown) {
+    if (thrown instanceof ProtobufDecodeError || thrown instanceof YamlError) throw problem(thrown.message);
+    throw thrown;
+  }
+  throw unsupportedMediaType(ACCEPTED_BODIES);
 }
 
 /** JSON.parse with a bound on depth and Go's words for what is wrong. */
@@ -48,7 +76,7 @@ export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): u
   try {
     return JSON.parse(text);
   } catch {
-    throw problem(describeSyntaxError(text));
+    throw problem(describeSyntaxError(bytes));
   }
 }
 
@@ -103,12 +131,10 @@ function countMembers(value: unknown): number {
   return Object.keys(value).reduce((sum, key) => sum + 1 + countMembers(value[key]), 0);
 }
 
-function notAnObject(value: unknown, bytes: Buffer, served: ServedResource): Error {
+function notAnObject(value: unknown): string {
   const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value === "boolean" ? "bool" : typeof value;
   const target = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
-  return badRequest(
-    `the object provided is unrecognized (must be of type ${served.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${kind} into Go value of type ${target} (${summary(bytes)})`,
-  );
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${kind} into Go value of type ${target}`;
 }
 
 const SUMMARY_BYTES = 30;

@@ -1,37 +1,39 @@
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
-import { jsonBytes, jsonResponse, successStatus } from "../http/respond.ts";
+import { jsonResponse, successStatus } from "../http/respond.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../meta/json.ts";
-import { badRequest, isReason, unsupportedMediaType, type FieldError } from "../meta/status-error.ts";
+import { badRequest, isReason, type FieldError } from "../meta/status-error.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../registry/delete.ts";
 import { list } from "../registry/list.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
-import { ACCEPTED_BODIES, contentType, parseJsonBody, readBody } from "./decode-body.ts";
-import { listChunks } from "./list.ts";
+import { parseBody, readBody } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
 import { dryRunErrors, integer, invalidOptions, listOptions, selectorOptions } from "./options.ts";
-import { writtenResponse } from "./written.ts";
+import { chunksResponse, writtenResponse } from "./render/respond.ts";
 
-export async function deleteEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
+  const { context, served, renderer, request } = call;
   const { namespace, name } = request.info;
-  const options = await deleteOptions(request);
+  const options = await deleteOptions(call);
   const deleted = await deleteObject(context, served, { namespace, name, options });
   if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details));
-  return writtenResponse(deleted.remains && options.orphanDependents === false ? 202 : 200, deleted.written, served);
+  return writtenResponse(deleted.remains && options.orphanDependents === false ? 202 : 200, deleted.written, renderer);
 }
 
 /** Deletes what the selectors choose, one by one, and answers with the list of it. */
-export async function deleteCollectionEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiResponse> {
+  const { context, served, renderer, request } = call;
   const selectors = selectorOptions(request.query, served);
   const { limit } = listOptions(request.query);
-  const options = await deleteOptions(request);
+  const options = await deleteOptions(call);
   const { namespace } = request.info;
   const listed = await list(context, served, { ...selectors, namespace, state: { kind: "newest" }, limit: Math.max(0, limit) });
   for (let at = 0; at < listed.entries.length; at += DELETIONS_AT_ONCE) {
     await Promise.all(listed.entries.slice(at, at + DELETIONS_AT_ONCE).map((entry) => deleteListed(context, served, { entry, options })));
   }
-  return jsonBytes(200, listChunks(listed, served));
+  return chunksResponse(200, renderer.list(listed));
 }
 
 /** Enough to share group commits; few enough that other writers are not held up. */
@@ -48,9 +50,10 @@ async function deleteListed(context: RegistryContext, served: ServedResource, wh
   }
 }
 
-async function deleteOptions(request: WithInfo): Promise<DeleteOptions> {
-  const bytes = await readBody(request);
-  const body = bytes.length === 0 ? optionsFromQuery(request) : optionsFromBody(request, bytes);
+async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
+  const bytes = await readBody(call.request);
+  // An empty body says nothing, whatever it claims to be.
+  const body = bytes.length === 0 ? optionsFromQuery(call.request) : optionsFromBody(parseBody(call, bytes, badRequest));
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
   const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];
@@ -81,11 +84,8 @@ function isPropagationPolicy(value: unknown): value is PropagationPolicy {
   return value === "Foreground" || value === "Background" || value === "Orphan";
 }
 
-function optionsFromBody(request: WithInfo, bytes: Buffer): JsonObject {
-  if (!ACCEPTED_BODIES.includes(contentType(request))) throw unsupportedMediaType(ACCEPTED_BODIES);
-  const problem = (why: string): Error => badRequest(`couldn't get version/kind; json parse error: ${why}`);
-  const body = parseJsonBody(bytes, problem);
-  if (!isJsonObject(body)) throw problem("json: cannot unmarshal into Go value of type v1.DeleteOptions");
+function optionsFromBody(body: unknown): JsonObject {
+  if (!isJsonObject(body)) throw badRequest("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type v1.DeleteOptions");
   if (body["kind"] !== undefined && body["kind"] !== "DeleteOptions") throw badRequest(`decoded object cannot be converted to DeleteOptions`);
   refuseMistyped(body);
   return body;

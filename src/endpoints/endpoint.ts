@@ -1,5 +1,9 @@
 /** One resource of one served version, as the route table finds it. */
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ProtobufTables } from "../object/protobuf/decode.ts";
+import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
+import type { Renderer } from "./render/renderer.ts";
 
 export interface ResourceEndpoint {
   readonly group: string;
@@ -14,4 +18,15 @@ export interface ResourceEndpoint {
   readonly deprecation: string | undefined;
   /** Undefined for what is answered, not stored: reviews, bindings. */
   readonly served: ServedResource | undefined;
+}
+
+/** What a verb's endpoint is given. */
+export interface EndpointCall {
+  readonly context: RegistryContext;
+  readonly served: ServedResource;
+  /** Makes the answer in the form the client wants. */
+  readonly renderer: Renderer;
+  readonly request: WithInfo;
+  /** Decoded when the first protobuf body arrives. */
+  readonly protobuf: () => ProtobufTables;
 }

@@ -1,17 +1,15 @@
-import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
-import type { RegistryContext } from "../registry/context.ts";
 import { get } from "../registry/read.ts";
-import type { ServedResource } from "../registry/resource.ts";
 import type { Freshness } from "../storage/object-store.ts";
+import type { EndpointCall } from "./endpoint.ts";
 import { revisionOf } from "./options.ts";
-import { entryResponse } from "./written.ts";
+import { chunksResponse } from "./render/respond.ts";
 
-export async function getEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+export async function getEndpoint({ context, served, renderer, request }: EndpointCall): Promise<ApiResponse> {
   const { namespace, name } = request.info;
   const freshness = freshnessOf(request.query.get("resourceVersion") ?? "");
   const entry = await get(context, served, { namespace, name, freshness });
-  return entryResponse(200, entry, served);
+  return chunksResponse(200, renderer.entry(entry));
 }
 
 export function freshnessOf(resourceVersion: string): Freshness {

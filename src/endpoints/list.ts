@@ -1,17 +1,12 @@
-import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
-import { jsonBytes } from "../http/respond.ts";
 import { badRequest } from "../meta/status-error.ts";
-import type { RegistryContext } from "../registry/context.ts";
-import { list, type Listed, type ListRequest } from "../registry/list.ts";
-import { itemIn } from "../registry/representation.ts";
-import type { ServedResource } from "../registry/resource.ts";
+import { list, type ListRequest } from "../registry/list.ts";
+import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
 import { invalidOptions, listOptionErrors, listOptions, revisionOf, selectorOptions, type ListOptions } from "./options.ts";
+import { chunksResponse } from "./render/respond.ts";
 
-const TAIL = Buffer.from("]}\n");
-
-export async function listEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+export async function listEndpoint({ context, served, renderer, request }: EndpointCall): Promise<ApiResponse> {
   const selectors = selectorOptions(request.query, served);
   const options = listOptions(request.query);
   const errors = listOptionErrors(options, "list");
@@ -20,7 +15,7 @@ export async function listEndpoint(context: RegistryContext, served: ServedResou
   // A list from the cache ("0") ignores the limit, as clients of kube-apiserver have learnt to rely on.
   const limit = state.kind === "any" || options.limit < 0 ? 0 : options.limit;
   const listed = await list(context, served, { ...selectors, namespace: request.info.namespace, state, limit });
-  return jsonBytes(200, listChunks(listed, served));
+  return chunksResponse(200, renderer.list(listed));
 }
 
 function listState(options: ListOptions): ListRequest["state"] {
@@ -33,21 +28,4 @@ function listState(options: ListOptions): ListRequest["state"] {
   const isExact = resourceVersionMatch === "Exact" || (resourceVersionMatch === "" && limit > 0);
   if (isExact && revision !== undefined && revision !== 0) return { kind: "exact", revision };
   return freshnessOf(resourceVersion);
-}
-
-/** The items are the cache's own buffers; only what stands around them is made here. */
-export function listChunks(listed: Listed, served: ServedResource): Buffer[] {
-  const metadata = {
-    resourceVersion: String(listed.revision),
-    ...(listed.continueToken === undefined ? {} : { continue: listed.continueToken }),
-    ...(listed.remainingItemCount === undefined ? {} : { remainingItemCount: listed.remainingItemCount }),
-  };
-  const head = `{"kind":${JSON.stringify(served.listKind)},"apiVersion":${JSON.stringify(served.apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
-  const chunks: Buffer[] = [Buffer.from(head)];
-  for (const entry of listed.entries) {
-    const item = itemIn(entry, served);
-    chunks.push(chunks.length === 1 ? item.subarray(1) : item);
-  }
-  chunks.push(TAIL);
-  return chunks;
 }

@@ -1,9 +1,12 @@
 /** The query parameters of the verbs, checked with the sentences clients know. */
+import type { WithInfo } from "../http/filters/request-info.ts";
+import { headerValue } from "../http/message.ts";
 import type { Query } from "../http/query.ts";
 import { parseFieldSelector, type FieldRequirement } from "../meta/field-selector.ts";
 import { parseLabelSelector, SelectorError, type LabelSelector } from "../meta/label-selector.ts";
 import { parseIntError, parseUintError } from "../meta/resource-version.ts";
 import { badRequest, invalid, StatusError, type FieldError } from "../meta/status-error.ts";
+import { managerName } from "../object/managed-fields/manager.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { SELECTOR_CHARACTERS_MAX } from "./limits.ts";
 
@@ -13,6 +16,8 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
+  /** Who the fields written belong to: `fieldManager`, or the program that sent the request. */
+  readonly manager: string;
 }
 
 export interface SelectorOptions {
@@ -22,11 +27,15 @@ export interface SelectorOptions {
 
 const FIELD_MANAGER_BYTES_MAX = 128;
 
-export function writeOptions(query: Query, kind: OptionsKind): WriteOptions {
+export function writeOptions({ query, headers }: WithInfo, kind: OptionsKind): WriteOptions {
   const errors = [...dryRunErrors(query.all("dryRun")), ...fieldManagerErrors(query), ...fieldValidationErrors(query)];
   if (errors.length > 0) throw invalidOptions(kind, errors);
   const validation = query.get("fieldValidation");
-  return { dryRun: query.has("dryRun") && query.all("dryRun").includes("All"), fieldValidation: validation === undefined || validation === "" ? "Warn" : (validation as FieldValidation) };
+  return {
+    dryRun: query.all("dryRun").includes("All"),
+    fieldValidation: validation === undefined || validation === "" ? "Warn" : (validation as FieldValidation),
+    manager: managerName(query.get("fieldManager"), headerValue(headers, "user-agent")),
+  };
 }
 
 export function dryRunErrors(values: readonly string[]): FieldError[] {

@@ -1,25 +1,24 @@
-import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, StatusError } from "../meta/status-error.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError, parseJsonPatch } from "../object/patch/json-patch.ts";
 import { applyMergePatch } from "../object/patch/merge-patch.ts";
-import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { update } from "../registry/update.ts";
 import { contentType, decodeAs, parseJsonBody, readBody, warningHeaders } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions, type FieldValidation } from "./options.ts";
 import { doorOf } from "./update.ts";
-import { writtenResponse } from "./written.ts";
+import { writtenResponse } from "./render/respond.ts";
 
 type Patch = (existing: JsonObject) => unknown;
 
-export async function patchEndpoint(context: RegistryContext, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
+export async function patchEndpoint({ context, served, renderer, request }: EndpointCall): Promise<ApiResponse> {
   const type = contentType(request);
   if (type !== "application/json-patch+json" && type !== "application/merge-patch+json") {
     throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
   }
-  const { dryRun, fieldValidation } = writeOptions(request.query, "PatchOptions");
+  const { dryRun, fieldValidation, manager } = writeOptions(request, "PatchOptions");
   const value = parseJsonBody(await readBody(request), (why) => badRequest(`error decoding patch: ${why}`));
   const patch = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
   const { namespace, name } = request.info;
@@ -29,8 +28,8 @@ export async function patchEndpoint(context: RegistryContext, served: ServedReso
     warnings = decoded.warnings;
     return decoded.object;
   };
-  const { written } = await update(context, served, { namespace, name, dryRun, door: doorOf(request), verb: "patch", next });
-  return writtenResponse(200, written, served, warningHeaders(warnings));
+  const { written } = await update(context, served, { namespace, name, manager, dryRun, door: doorOf(request), verb: "patch", next });
+  return writtenResponse(200, written, renderer, warningHeaders(warnings));
 }
 
 function mergePatch(value: unknown): Patch {

@@ -1,20 +1,21 @@
 /** From a request about a resource to the verb that answers it. */
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
-import { headerValue, type ApiResponse } from "../http/message.ts";
-import { acceptsJson, OFFERED } from "../http/negotiate.ts";
-import { jsonResponse } from "../http/respond.ts";
+import { bytesBody, type ApiResponse } from "../http/message.ts";
+import { errorResponse, jsonResponse } from "../http/respond.ts";
 import { formatGroupVersion } from "../meta/group-version.ts";
-import { methodNotAllowed, notAcceptable, notFound, StatusError, unknownResource } from "../meta/status-error.ts";
-import type { ServedResource } from "../registry/resource.ts";
+import { methodNotAllowed, notFound, StatusError, unknownResource } from "../meta/status-error.ts";
+import { toYaml } from "../object/yaml.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
-import type { ResourceEndpoint } from "./endpoint.ts";
+import type { EndpointCall, ResourceEndpoint } from "./endpoint.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { patchEndpoint } from "./patch.ts";
+import type { Representation } from "./render/negotiate.ts";
+import { rendererFor, representationFor } from "./render/respond.ts";
 import { updateEndpoint } from "./update.ts";
 import { watchEndpoint, type WatchDependencies } from "./watch.ts";
 
@@ -26,12 +27,36 @@ export function resourceHandler(dependencies: WatchDependencies, resolve: Resolv
     const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
     if (endpoint === undefined) throw unknownResource();
     refuseMisdirected(endpoint, request);
-    if (!acceptsJson(headerValue(request.headers, "accept"))) throw notAcceptable(OFFERED);
-    const { served, deprecation } = endpoint;
-    const isStored = served !== undefined && isStoredDoor(request.info.subresource);
-    const response = isStored ? await translated(() => serve(dependencies, served, request)) : notStored(endpoint, request);
-    return deprecation === undefined ? response : withWarning(response, deprecation);
+    const representation = representationFor(request);
+    const response = await answer(dependencies, endpoint, { request, representation });
+    const { deprecation } = endpoint;
+    const warned = deprecation === undefined ? response : withWarning(response, deprecation);
+    return representation.media === "yaml" ? yamlResponse(warned) : warned;
   };
+}
+
+async function answer(
+  dependencies: WatchDependencies,
+  endpoint: ResourceEndpoint,
+  { request, representation }: { request: WithInfo; representation: Representation },
+): Promise<ApiResponse> {
+  const { served } = endpoint;
+  try {
+    if (served === undefined || !isStoredDoor(request.info.subresource)) return notStored(endpoint, request);
+    const { context } = dependencies;
+    const renderer = rendererFor(representation, served, { request, clock: context.clock });
+    return await translated(() => serve(dependencies, { context, served, renderer, request, protobuf: dependencies.protobuf }));
+  } catch (thrown) {
+    // Refusals, too, are said in YAML to whoever asked for it.
+    if (representation.media === "yaml" && thrown instanceof StatusError) return errorResponse(thrown);
+    throw thrown;
+  }
+}
+
+function yamlResponse(response: ApiResponse): ApiResponse {
+  if (response.body.kind !== "bytes") return response;
+  const value: unknown = JSON.parse(Buffer.concat(response.body.chunks).toString("utf8"));
+  return { ...response, headers: { ...response.headers, "content-type": "application/yaml" }, body: bytesBody(Buffer.from(toYaml(value))) };
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {
@@ -56,25 +81,24 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
 }
 
-function serve(dependencies: WatchDependencies, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
-  const { context } = dependencies;
-  switch (request.info.verb) {
+function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
+  switch (call.request.info.verb) {
     case "get":
-      return getEndpoint(context, served, request);
+      return getEndpoint(call);
     case "list":
-      return listEndpoint(context, served, request);
+      return listEndpoint(call);
     case "watch":
-      return watchEndpoint(dependencies, served, request);
+      return watchEndpoint(dependencies, call);
     case "create":
-      return createEndpoint(context, served, request);
+      return createEndpoint(call);
     case "update":
-      return updateEndpoint(context, served, request);
+      return updateEndpoint(call);
     case "patch":
-      return patchEndpoint(context, served, request);
+      return patchEndpoint(call);
     case "delete":
-      return deleteEndpoint(context, served, request);
+      return deleteEndpoint(call);
     case "deletecollection":
-      return deleteCollectionEndpoint(context, served, request);
+      return deleteCollectionEndpoint(call);
     default:
       throw methodNotAllowed();
   }

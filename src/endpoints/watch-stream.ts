@@ -7,16 +7,18 @@ import type { Cancel, Clock } from "../base/clock.ts";
 import type { Counter } from "../base/metrics.ts";
 import type { Frame, StreamSink } from "../http/message.ts";
 import { expired, StatusError } from "../meta/status-error.ts";
-import { membersIn, refuseUnreadable } from "../registry/representation.ts";
+import { refuseUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Memo } from "../storage/watch-cache/entry.ts";
 import type { CacheEvent, Following } from "../storage/watch-cache/history.ts";
+import type { Renderer } from "./render/renderer.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
 
 export interface WatchStreamOptions {
   readonly clock: Clock;
   readonly served: ServedResource;
+  readonly renderer: Renderer;
   readonly start: WatchStart;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
@@ -38,9 +40,11 @@ export class WatchStream {
   #following: Following | undefined;
   #cancelTimer: Cancel = () => {};
   #isEnded = false;
+  #renderer: Renderer;
 
   constructor(options: WatchStreamOptions, sink: StreamSink) {
     this.#options = options;
+    this.#renderer = options.renderer;
     this.#sink = sink;
     this.#endsAt = options.clock.monotonic() + options.timeoutMs;
   }
@@ -110,14 +114,15 @@ export class WatchStream {
     return this.#sink.write(frame);
   }
 
-  /** Encoded once for everybody who is told the same in the same version. */
+  /** Encoded once for everybody who is told the same in the same form. */
   #frame(event: SelectedEvent, memo: Memo): Frame {
-    const { served, encodings } = this.#options;
-    const key = `${event.type} ${event.entry.modRevision} ${served.apiVersion}`;
+    const renderer = this.#renderer;
+    this.#renderer = renderer.following ?? renderer;
+    const key = `${event.type} ${event.entry.modRevision} ${renderer.key}`;
     const known = memo.get(key) as Frame | undefined;
     if (known !== undefined) return known;
-    encodings.inc();
-    const bytes = Buffer.concat([Buffer.from(`{"type":"${event.type}","object":`), served.objectHead, membersIn(event.entry, served), EVENT_TAIL]);
+    this.#options.encodings.inc();
+    const bytes = Buffer.concat([Buffer.from(`{"type":"${event.type}","object":`), ...renderer.entry(event.entry), EVENT_TAIL]);
     const frame: Frame = { bytes };
     // An object shown as it stands belongs to the object: only live events keep their encoding.
     if (memo !== event.entry.memo) memo.set(key, frame);
@@ -125,9 +130,8 @@ export class WatchStream {
   }
 
   #bookmark(revision: number, annotations = ""): Frame {
-    const { kind, apiVersion } = this.#options.served;
     const metadata = `{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}`;
-    return { bytes: Buffer.from(`{"type":"BOOKMARK","object":{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${metadata}}}\n`) };
+    return { bytes: Buffer.from(`{"type":"BOOKMARK","object":${this.#renderer.bookmark(metadata)}}\n`) };
   }
 
   #fail(error: StatusError): void {

@@ -1,12 +1,13 @@
 import { randomInteger } from "../base/random.ts";
 import type { Counter } from "../base/metrics.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { isReason } from "../meta/status-error.ts";
+import type { ProtobufTables } from "../object/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { toStatusError } from "../registry/storage-errors.ts";
 import { startWatch, type WatchRequest } from "../registry/watch.ts";
+import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
 import { WATCH_TIMEOUT_MS_MIN } from "./limits.ts";
 import { invalidOptions, listOptionErrors, listOptions, revisionOf, selectorOptions, type ListOptions } from "./options.ts";
@@ -14,14 +15,16 @@ import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
 import { requiredValue } from "../meta/field-selector.ts";
 
 export interface WatchDependencies {
+  readonly protobuf: () => ProtobufTables;
   readonly context: RegistryContext;
   readonly open: OpenWatches;
   readonly encodings: Counter;
   readonly deliveries: (served: ServedResource) => Counter;
 }
 
-export async function watchEndpoint(dependencies: WatchDependencies, served: ServedResource, request: WithInfo): Promise<ApiResponse> {
-  const { context, open } = dependencies;
+export async function watchEndpoint(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
+  const { context, served, renderer, request } = call;
+  const { open } = dependencies;
   const selectors = selectorOptions(request.query, served);
   const options = listOptions(request.query);
   const errors = listOptionErrors(options, "watch");
@@ -35,6 +38,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, served: Ser
     const streamOptions = {
       clock: context.clock,
       served,
+      renderer,
       start,
       timeoutMs: timeoutMs(context, options),
       bookmarks: options.allowWatchBookmarks,

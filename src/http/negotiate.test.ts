@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { acceptsJson, parseAccept, parseMediaType } from "./negotiate.ts";
+import { plainMedia, parseAccept, parseMediaType } from "./negotiate.ts";
 import { headerValue } from "./message.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-describe("acceptsJson", () => {
+describe("plain JSON is taken", () => {
   test.each([
     [undefined, true],
     ["", true],
@@ -23,7 +23,7 @@ describe("acceptsJson", () => {
     [",,;;", false],
     ["application/json;AS=Table", false],
   ])("%j: %s", (header, isAccepted) => {
-    expect(acceptsJson(header)).toBe(isAccepted);
+    expect(plainMedia(header) === "json").toBe(isAccepted);
   });
 });
 

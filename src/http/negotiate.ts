@@ -25,13 +25,16 @@ export function parseMediaType(text: string): MediaType {
   return { type: type.trim().toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** What the server can answer objects in. */
-export const OFFERED: readonly string[] = ["application/json"];
+/** As kube-apiserver names what it answers in, protobuf included, which is never made here: clients compare the text. */
+export const NAMED_TYPES: readonly string[] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 
-/** True when the client takes plain JSON. Clauses that ask for another representation (as=Table) fall through. */
-export function acceptsJson(header: string | undefined): boolean {
-  if (header === undefined || header === "" || header === "application/json" || header === "*/*") return true;
-  return parseAccept(header).some(
-    ({ type, parameters }) => !parameters.has("as") && (type === "application/json" || type === "application/*" || type === "*/*"),
-  );
+/** How a plain document is to be sent; undefined when the client takes none of it. Clauses with `as` fall through. */
+export function plainMedia(header: string | undefined): "json" | "yaml" | undefined {
+  if (header === undefined || header === "" || header === "application/json" || header === "*/*") return "json";
+  for (const { type, parameters } of parseAccept(header)) {
+    if (parameters.has("as")) continue;
+    if (type === "application/json" || type === "application/*" || type === "*/*") return "json";
+    if (type === "application/yaml") return "yaml";
+  }
+  return undefined;
 }

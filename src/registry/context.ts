@@ -5,6 +5,7 @@ import type { JsonObject } from "../meta/json.ts";
 import type { LeasePool } from "../storage/lease-pool.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
+import type { Allocators } from "./services/allocators.ts";
 
 export interface RegistryContext {
   readonly store: ObjectStore;
@@ -13,6 +14,7 @@ export interface RegistryContext {
   readonly random: Random;
   /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. */
   readonly namespacePrefix: string;
+  readonly allocators: Allocators;
 }
 
 /** What a write left behind: a stored entry, or, for a dry run, what would have been stored. */

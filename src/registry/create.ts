@@ -2,12 +2,15 @@ import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { generateName } from "../meta/names.ts";
 import { alreadyExists, badRequest, invalid, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
+import { withDefaults } from "./defaults.ts";
+import { withManagedFields } from "./managed-fields.ts";
 import { metadataErrors } from "./metadata-validation.ts";
 import { refuseCreationOutsideLiveNamespace } from "./namespace-lifecycle.ts";
 import { prepareForCreate } from "./prepare.ts";
 import { encodeForStorage } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { kindRules } from "./kind-rules.ts";
+import { withAllocation, type Allocation } from "./services/service-allocation.ts";
 
 /** Collisions of generated names before the client is told to try again. */
 const GENERATED_NAME_ATTEMPTS = 8;
@@ -18,6 +21,8 @@ export interface CreateRequest {
   readonly name?: string;
   /** In the served version, decoded and type-checked. */
   readonly object: JsonObject;
+  /** Who comes to own its fields. */
+  readonly manager: string;
   readonly dryRun: boolean;
 }
 
@@ -32,7 +37,8 @@ export async function create(context: RegistryContext, served: ServedResource, r
   const generates = name === "" && stringAt(placed, "generateName") !== "";
   for (let attempt = 1; ; attempt++) {
     const named = generates ? { ...placed, name: generateName(stringAt(placed, "generateName"), context.random) } : placed;
-    const written = await createNamed(context, served, { ...request, object: { ...request.object, metadata: named } });
+    const attemptRequest = { ...request, object: { ...request.object, metadata: named } };
+    const written = await withAllocation(context, served, request.dryRun, (allocation) => createNamed(context, served, attemptRequest, allocation));
     if (written !== undefined) return written;
     if (!generates) throw alreadyExists(served.groupResource, name);
     if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, stringAt(named, "name"));
@@ -40,8 +46,10 @@ export async function create(context: RegistryContext, served: ServedResource, r
 }
 
 /** Undefined when the name is taken. */
-async function createNamed(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Written | undefined> {
-  const object = prepareForCreate(context, served, request.object);
+async function createNamed(context: RegistryContext, served: ServedResource, request: CreateRequest, allocation: Allocation): Promise<Written | undefined> {
+  const next = withDefaults(served, withoutSystemFields(request.object));
+  const tracked = withManagedFields(context, served, { live: undefined, next, manager: request.manager, door: "main" });
+  const object = prepareForCreate(context, served, tracked);
   const metadata = objectAt(object, "metadata");
   const name = stringAt(metadata, "name");
   const { stored } = served;
@@ -53,14 +61,21 @@ async function createNamed(context: RegistryContext, served: ServedResource, req
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
-    return { object };
+    return { object: await allocation.assign(object) };
   }
+  const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const result = await context.store.create(key, encodeForStorage(object, served), lease);
+  const result = await context.store.create(key, encodeForStorage(complete, served), lease);
   return result.committed ? { entry: result.entry } : undefined;
 }
 
+
+/** Fields only the server writes: what a client says in them is not even tracked as its wish. */
+function withoutSystemFields(object: JsonObject): JsonObject {
+  const { uid: _uid, creationTimestamp: _created, deletionTimestamp: _deleted, deletionGracePeriodSeconds: _grace, selfLink: _link, ...metadata } = objectAt(object, "metadata");
+  return { ...object, metadata };
+}
 
 function placeInNamespace(served: ServedResource, metadata: JsonObject, namespace: string): JsonObject {
   const given = stringAt(metadata, "namespace");

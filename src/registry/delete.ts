@@ -5,6 +5,7 @@ import { timestamp, type RegistryContext, type Written } from "./context.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { refuseDeletionOfImmortal } from "./namespace-lifecycle.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
+import { withAllocation } from "./services/service-allocation.ts";
 
 export type PropagationPolicy = "Orphan" | "Background" | "Foreground";
 
@@ -32,19 +33,19 @@ export async function deleteObject(context: RegistryContext, served: ServedResou
   const { strategy } = served.stored;
   if (strategy.life === "namespace") refuseDeletionOfImmortal(request.name);
   let isRemoved = false;
-  const written = await guaranteedUpdate(context, served, {
+  const written = await withAllocation(context, served, request.options.dryRun, (allocation) => guaranteedUpdate(context, served, {
     key: objectKey(served.stored, request.namespace, request.name),
     dryRun: request.options.dryRun,
     decide: (existing, entry) => {
       refuseFailedPreconditions(served, request, { existing, entry });
       const change = decideDeletion(context, served, { existing, options: request.options });
       isRemoved = change.kind === "remove";
-      return change;
+      return allocation.apply(change, existing);
     },
     absent: () => {
       throw notFound(served.groupResource, request.name);
     },
-  });
+  }));
   if (!isRemoved || strategy.returnsDeletedObject) return { kind: "object", written, remains: !isRemoved };
   const { group, resource } = served.groupResource;
   const uid = "object" in written ? stringAt(objectAt(written.object, "metadata"), "uid") : "";

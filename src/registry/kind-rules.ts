@@ -3,6 +3,7 @@ import { jsonEquals, objectAt, type JsonObject } from "../meta/json.ts";
 import type { FieldError } from "../meta/status-error.ts";
 import { forbiddenField, invalidValue, required } from "./metadata-validation.ts";
 import type { ServedResource } from "./resource.ts";
+import { serviceErrors, serviceUpdateErrors } from "./services/service-rules.ts";
 
 export interface KindRules {
   onCreate(object: JsonObject): FieldError[];
@@ -17,6 +18,7 @@ export function kindRules(served: ServedResource): KindRules {
 }
 
 const CORE_RULES: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
+  ["Service", { onCreate: serviceErrors, onUpdate: serviceUpdateErrors }],
   [
     "ConfigMap",
     {

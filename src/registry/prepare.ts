@@ -1,26 +1,27 @@
 /** What the server decides about an object before it is stored: fields it owns, and fields a request may not write. */
 import { randomUuid } from "../base/random.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
+import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
+import { prepareService, prepareServiceUpdate } from "./services/service-defaults.ts";
+import { isServices } from "./services/service-fields.ts";
 
 /** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
 export type Door = "main" | "status" | "finalize";
 
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
   const { strategy } = served.stored;
-  const { selfLink: _selfLink, deletionTimestamp: _deletion, deletionGracePeriodSeconds: _grace, ...metadata } = objectAt(object, "metadata");
   const prepared: JsonObject = {
     ...object,
     kind: served.kind,
     apiVersion: served.apiVersion,
-    metadata: { ...metadata, uid: randomUuid(context.random), creationTimestamp: timestamp(context.clock) },
+    metadata: { ...objectAt(object, "metadata"), uid: randomUuid(context.random), creationTimestamp: timestamp(context.clock) },
   };
   if (strategy.tracksGeneration) objectAt(prepared, "metadata")["generation"] = 1;
   if (strategy.hasStatus) delete prepared["status"];
   if (strategy.life === "namespace") prepareNamespace(prepared);
   if (strategy.life === "pod") prepared["status"] = { phase: "Pending" };
-  if (served.kind === "Secret") prepareSecret(prepared);
+  if (isServices(served.stored)) prepareService(prepared);
   return prepared;
 }
 
@@ -35,8 +36,8 @@ export function prepareForUpdate(served: ServedResource, object: JsonObject, exi
   }
   delete metadata["selfLink"];
   const prepared = throughDoor({ ...object, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, { door, hasStatus: strategy.hasStatus });
-  if (served.kind === "Secret") prepareSecret(prepared);
   if (strategy.life === "namespace") prepareNamespaceUpdate(prepared, existing, door);
+  if (isServices(served.stored) && door === "main") prepareServiceUpdate(prepared, existing);
   if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
     metadata["generation"] = Number(before["generation"] ?? 0) + 1;
   }
@@ -62,31 +63,15 @@ function hasNewDesiredState(object: JsonObject, existing: JsonObject): boolean {
 }
 
 function prepareNamespace(namespace: JsonObject): void {
-  const metadata = objectAt(namespace, "metadata");
-  metadata["labels"] = { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": metadata["name"] };
   const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
   namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: finalizers.includes("kubernetes") ? finalizers : [...finalizers, "kubernetes"] };
   namespace["status"] = { phase: "Active" };
 }
 
 function prepareNamespaceUpdate(namespace: JsonObject, existing: JsonObject, door: Door): void {
-  const metadata = objectAt(namespace, "metadata");
-  metadata["labels"] = { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": metadata["name"] };
   if (door === "main") namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: objectAt(existing, "spec")["finalizers"] };
   if (door === "finalize") {
     const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
     namespace["spec"] = finalizers.length === 0 ? {} : { finalizers };
   }
-}
-
-/** stringData is a write-only convenience; a secret without a type is opaque. */
-function prepareSecret(secret: JsonObject): void {
-  const stringData = objectAt(secret, "stringData");
-  delete secret["stringData"];
-  const keys = Object.keys(stringData);
-  if (keys.length > 0) {
-    const encoded = Object.fromEntries(keys.map((key) => [key, Buffer.from(String(stringData[key])).toString("base64")]));
-    secret["data"] = { ...objectAt(secret, "data"), ...encoded };
-  }
-  if (stringAt(secret, "type") === "") secret["type"] = "Opaque";
 }

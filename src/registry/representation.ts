@@ -46,6 +46,16 @@ function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
+/** The object in the version it is stored in. */
+export function storedObject(entry: Entry): JsonObject {
+  return parseEntry(entry);
+}
+
+/** An object of the served version in the shape it is or would be stored in. */
+export function storedShape(object: JsonObject, served: ServedResource): JsonObject {
+  return convertObject(object, served.groupVersion, served.stored.storageVersion);
+}
+
 const METADATA_ORDER: readonly string[] = [
   "name",
   "generateName",

@@ -2,6 +2,7 @@
 import type { GroupResource, GroupVersion } from "../meta/group-version.ts";
 import type { NameRule } from "../meta/names.ts";
 import type { StructSchema } from "../object/schema.ts";
+import type { TableRenderer } from "../object/table/table.ts";
 
 /** What distinguishes one kind's life from another's. Everything else is the same for all kinds. */
 export interface Strategy {
@@ -43,6 +44,10 @@ export interface ServedResource {
   readonly kind: string;
   readonly listKind: string;
   readonly schema: StructSchema;
+  /** The kind's schema in another version of this release, served or not. */
+  readonly schemaOf: (groupVersion: GroupVersion) => StructSchema | undefined;
+  /** How people see it. */
+  readonly table: TableRenderer;
   readonly fieldSelectors: readonly string[];
   /** Which sentence an unknown field selector gets. */
   readonly fieldSelectorErrorStyle: "default" | "label" | "kind-label" | "quoted-label";

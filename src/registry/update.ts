@@ -6,15 +6,20 @@ import type { RegistryContext, Written } from "./context.ts";
 import { create } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { kindRules } from "./kind-rules.ts";
+import { withDefaults } from "./defaults.ts";
+import { withManagedFields } from "./managed-fields.ts";
 import { invalidValue, metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
+import { withAllocation } from "./services/service-allocation.ts";
 
 export interface UpdateRequest {
   readonly namespace: string;
   readonly name: string;
   readonly door: Door;
   readonly dryRun: boolean;
+  /** Who comes to own what changes. */
+  readonly manager: string;
   /** The new object in the served version: decoded for a PUT, made from the current one for a patch. */
   readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
   /** PUT demands a resourceVersion of some kinds; a patch is applied again to whatever is there. */
@@ -31,22 +36,23 @@ export async function update(context: RegistryContext, served: ServedResource, r
   if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   let isCreated = false;
   const { stored } = served;
-  const written = await guaranteedUpdate(context, served, {
+  const written = await withAllocation(context, served, request.dryRun, (allocation) => guaranteedUpdate(context, served, {
     key: objectKey(stored, request.namespace, request.name),
     dryRun: request.dryRun,
     decide: async (existing, entry) => {
       const object = await request.next(existing);
       refuseMisplaced(object, request);
       refuseOutdated(served, { object, entry, existing, request });
-      return decideChange(served, object, { existing, request });
+      const tracked = withManagedFields(context, served, { live: existing, next: withDefaults(served, object), manager: request.manager, door: request.door });
+      return allocation.apply(decideChange(served, tracked, { existing, request }), existing);
     },
     absent: async () => {
       if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main") throw notFound(served.groupResource, request.name);
       isCreated = true;
       const object = withoutRevision(served, await request.next({}), request);
-      return create(context, served, { namespace: request.namespace, object, dryRun: request.dryRun });
+      return create(context, served, { namespace: request.namespace, object, manager: request.manager, dryRun: request.dryRun });
     },
-  });
+  }));
   return { written, isCreated };
 }
 

@@ -7,7 +7,10 @@ import { impersonate } from "../auth/impersonate.ts";
 import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
-import { callInProcess, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
+import { protobufTables } from "../catalogue/protobuf-tables.ts";
+import { createClient } from "../client/client.ts";
+import { callInProcess, createInProcessTransport, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
+import type { Transport } from "../client/transport.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
 import { healthHandler, measureHealth, type HealthCheck } from "../endpoints/health.ts";
@@ -47,6 +50,8 @@ export interface Server {
   readonly ready: Promise<void>;
   /** Calls the server as itself, with full access. */
   call(request: InProcessRequest): Promise<InProcessResponse>;
+  /** For clients that act as the server itself, with full access. */
+  readonly transport: Transport;
   /** Where clients reach it, once that is known. */
   announce(address: string): void;
   /** /readyz fails from now on. Resolves after the configured delay. */
@@ -85,7 +90,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
 
   const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientCertificate: undefined };
   const call = (request: InProcessRequest): Promise<InProcessResponse> => callInProcess(handle, { ...request, connection: loopback });
-  const hooks = startupHooks(env, cache, call);
+  const transport = createInProcessTransport((request) => handle(request), loopback);
+  const hooks = startupHooks(env, cache, transport);
   const lifecycle = new Lifecycle(hooks);
   const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
   const openWatches: OpenWatches = new Set();
@@ -101,6 +107,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     handle,
     ready: lifecycle.ready,
     call,
+    transport,
     announce: (reachable) => {
       address = reachable;
     },
@@ -116,11 +123,13 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   };
 }
 
-function startupHooks(env: Env, cache: WatchCache, call: Server["call"]): StartupHook[] {
-  const { clock, log } = env;
+function startupHooks(env: Env, cache: WatchCache, transport: Transport): StartupHook[] {
+  const { clock, random } = env;
+  // The hook asks again by itself, and sooner than a server that is not ready yet would have it.
+  const client = createClient({ transport, clock, random, defaults: { retriesMax: 0 } });
   return [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
-    systemNamespacesHook({ call, clock, log }),
+    systemNamespacesHook({ client, clock }),
   ];
 }
 
@@ -151,7 +160,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     namespacePrefix: `${config.storageRoot}namespaces/`,
   };
   return createRouter({
-    resources: resourceHandler({ context, open: openWatches, ...watchCounters(metrics) }, table.resolve),
+    resources: resourceHandler({ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) }, table.resolve),
     discovery: discoveryHandler({ catalogue, serverAddress: parts.address }),
     openApi: openApiHandler({ catalogue, now: () => clock.now() }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),

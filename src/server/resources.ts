@@ -2,8 +2,10 @@
 import type { Catalogue, CatalogueResource, CatalogueVersion } from "../catalogue/catalogue.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import type { ResolveEndpoint } from "../endpoints/resources.ts";
+import { tableColumns } from "../catalogue/table-columns.ts";
 import { formatGroupVersion, parseGroupVersion } from "../meta/group-version.ts";
 import type { ServedResource, StoredResource } from "../registry/resource.ts";
+import { tableRenderer } from "../object/table/table.ts";
 import { strategyFor } from "../registry/strategies.ts";
 
 export interface ResourceTableOptions {
@@ -97,6 +99,11 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
     fieldSelectorErrorStyle,
     fieldSelectorAliases,
     objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+    schemaOf: ({ group, version: other }) => catalogue.schemas.kind(group, other, kind),
+    get table() {
+      const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
+      return tableRenderer({ group: groupVersion.group, kind, columns, release: catalogue.release.name });
+    },
     // Looked up on the first write: most kinds are never written, and their schemas never decoded.
     get schema() {
       const schema = catalogue.schemas.kind(groupVersion.group, groupVersion.version, kind);

@@ -15,6 +15,7 @@ describe("creation", () => {
         uid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
         resourceVersion: expect.stringMatching(/^[0-9]+$/),
         creationTimestamp: "2030-01-01T00:00:00Z",
+        managedFields: expect.any(Array),
       },
       data: { a: "1" },
     });

@@ -21,7 +21,8 @@ const LAYERS = {
   endpoints: { imports: ["base", "meta", "object", "registry", "http"], types: ["storage"] },
   auth: { imports: ["base", "meta", "http"] },
   audit: { imports: ["base", "meta", "http"] },
-  discovery: { imports: ["base", "meta", "catalogue", "http"] },
+  // OpenAPI shows the schemas that object/ defines; every document can be had as YAML.
+  discovery: { imports: ["base", "meta", "object", "catalogue", "http"] },
   // Runs in browsers, so it knows the message types of http/ and nothing that serves them.
   client: { imports: ["base", "meta", "http/message.ts"] },
   peers: { imports: ["base", "meta", "http", "client", "discovery"] },

@@ -30,7 +30,12 @@ const FIELDS_TYPE = "FieldsV1";
 export function managerIdentifier(entry: Omit<ManagerEntry, "time" | "fields" | "source">): string {
   const { manager, operation, subresource } = entry;
   const apiVersion = operation === "Apply" ? undefined : entry.apiVersion;
-  return JSON.stringify({ manager: manager || undefined, operation, apiVersion, subresource: subresource || undefined });
+  return JSON.stringify({
+    manager: manager || undefined,
+    operation,
+    apiVersion,
+    subresource: subresource || undefined,
+  });
 }
 
 /** Throws FieldSetError where an entry is not one. */
@@ -126,9 +131,17 @@ export function capUpdateManagers(entries: ManagerEntries): void {
   }
 }
 
-function mergeIntoBucket(entries: ManagerEntries, { first, id }: { readonly first: string; readonly id: string }): void {
+function mergeIntoBucket(
+  entries: ManagerEntries,
+  { first, id }: { readonly first: string; readonly id: string },
+): void {
   const entry = entries.get(id)!;
-  const name = { manager: OLD_UPDATES_MANAGER, operation: "Update", apiVersion: entry.apiVersion, subresource: "" } as const;
+  const name = {
+    manager: OLD_UPDATES_MANAGER,
+    operation: "Update",
+    apiVersion: entry.apiVersion,
+    subresource: "",
+  } as const;
   const bucketId = managerIdentifier(name);
   const bucket = entries.get(bucketId) ?? entries.get(first)!;
   if (!entries.has(bucketId)) entries.delete(first);

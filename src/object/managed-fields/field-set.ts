@@ -180,7 +180,8 @@ function withoutBelow(
   other: FieldNode,
   { member, subtract }: { readonly member: boolean; readonly subtract: Subtract },
 ): FieldNode | undefined {
-  const children = node.children && other.children ? subtractChildren(node.children, other.children, subtract) : node.children;
+  const children =
+    node.children && other.children ? subtractChildren(node.children, other.children, subtract) : node.children;
   if (member === node.member && children === node.children) return node;
   return nodeOrNothing(member, children);
 }
@@ -203,7 +204,8 @@ function childrenEqual(left: FieldChildren | undefined, right: FieldChildren | u
   if (left === undefined || right === undefined || left.size !== right.size) return false;
   for (const [key, node] of left) {
     const other = right.get(key);
-    if (other === undefined || node.member !== other.member || !childrenEqual(node.children, other.children)) return false;
+    if (other === undefined || node.member !== other.member || !childrenEqual(node.children, other.children))
+      return false;
   }
   return true;
 }

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json-text.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
-import { compareElementKeys, elementKey, FieldSetError, parseElementKey } from "./path-element.ts";
+import { canonicalKey, compareElementKeys, FieldSetError } from "./path-element.ts";
 
 /** Stands for the element itself, where something below it is listed too. */
 const SELF = ".";
@@ -25,9 +25,13 @@ function writeChildren(children: FieldChildren, target: JsonObject): void {
   }
 }
 
+/** Sets read from text and little changed are in order already. */
 function sortedKeys(children: FieldChildren): string[] {
   const keys = [...children.keys()];
-  return keys.length < 2 ? keys : keys.sort(compareElementKeys);
+  for (let index = 1; index < keys.length; index++) {
+    if (compareElementKeys(keys[index - 1]!, keys[index]!) > 0) return keys.sort(compareElementKeys);
+  }
+  return keys;
 }
 
 export function fromFieldsV1(value: unknown): FieldSet {
@@ -47,12 +51,6 @@ function readChildren(value: JsonObject, depth: number): FieldChildren | undefin
     children.set(canonical, readNode(value[key], depth));
   }
   return children;
-}
-
-function canonicalKey(key: string): string | undefined {
-  if (key.startsWith("f:")) return key;
-  const element = parseElementKey(key);
-  return element && elementKey(element);
 }
 
 function readNode(value: unknown, depth: number): FieldNode {

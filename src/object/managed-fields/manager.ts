@@ -45,33 +45,51 @@ export interface ManagedFieldsUpdate {
 
 /** The new metadata.managedFields, or undefined for none. */
 export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] | undefined {
-  const base = baseEntries(update);
-  // Tracking was given up for this object, by a client or by a server that did not track.
-  if (base.size === 0 && update.live !== undefined) return undefined;
+  const { live } = update;
   try {
-    return encodeEntries(updatedEntries(base, update));
+    const comparisons = new VersionComparisons(update);
+    const keeps = keepsEntries(update);
+    if (live !== undefined && keeps && comparisons.isEmpty) return liveEntries(live);
+    const base = keeps ? entriesOrNone(liveEntries(live)) : sentEntries(update);
+    // Tracking was given up for this object, by a client or by a server that did not track.
+    if (base.size === 0 && live !== undefined) return undefined;
+    return encodeEntries(updatedEntries(base, comparisons, update));
   } catch (error) {
     // An object whose list items have no keys will not pass validation; what was known must not be lost by it.
-    if (error instanceof FieldSetError) return liveEntries(update.live);
+    if (error instanceof FieldSetError) return liveEntries(live);
     throw error;
   }
 }
 
 function liveEntries(live: JsonObject | undefined): readonly JsonObject[] | undefined {
-  const sent = live && objectAt(live, "metadata")["managedFields"];
-  return Array.isArray(sent) && sent.length > 0 ? (sent as readonly JsonObject[]) : undefined;
+  const stored = live && managedFieldsOf(live);
+  return Array.isArray(stored) && stored.length > 0 ? (stored as readonly JsonObject[]) : undefined;
 }
 
-/** The entries to start from: what the client sent, as long as it sent something usable, else those of the live object. */
-function baseEntries({ live, next, subresource }: ManagedFieldsUpdate): ManagerEntries {
-  const stored = live && objectAt(live, "metadata")["managedFields"];
-  const sent = objectAt(next, "metadata")["managedFields"];
-  if (subresource !== "" || jsonEquals(sent, stored)) return entriesOrNone(stored);
+function managedFieldsOf(object: JsonObject): unknown {
+  return objectAt(object, "metadata")["managedFields"];
+}
+
+/** Whether the live object's entries are the ones to start from: nothing else was sent, or this door does not take any. */
+function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean {
+  const sent = managedFieldsOf(next);
+  return (
+    subresource !== "" ||
+    sent === undefined ||
+    sent === null ||
+    (live !== undefined && jsonEquals(sent, managedFieldsOf(live)))
+  );
+}
+
+/** What the client sent, as long as it is usable, else the live object's. */
+function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
+  const sent = managedFieldsOf(next);
   if (isReset(sent)) return new Map();
   const entries = entriesOrNone(sent);
-  if (entries.size === 0) return entriesOrNone(stored);
+  if (entries.size === 0) return entriesOrNone(liveEntries(live));
   // Rewritten in canonical form, because they are no server's writing.
-  for (const [id, entry] of entries) entries.set(id, { ...entry, time: entry.time && canonicalTime(entry.time), source: undefined });
+  for (const [id, entry] of entries)
+    entries.set(id, { ...entry, time: entry.time && canonicalTime(entry.time), source: undefined });
   return entries;
 }
 
@@ -88,7 +106,10 @@ function entriesOrNone(value: unknown): ManagerEntries {
 function isReset(sent: unknown): boolean {
   if (!Array.isArray(sent) || sent.length > 1) return false;
   const only: unknown = sent[0];
-  return only === undefined || (isJsonObject(only) && Object.values(only).every((value) => value === "" || value === null || value === undefined));
+  return (
+    only === undefined ||
+    (isJsonObject(only) && Object.values(only).every((value) => value === "" || value === null || value === undefined))
+  );
 }
 
 function canonicalTime(time: string): string | undefined {
@@ -96,9 +117,11 @@ function canonicalTime(time: string): string | undefined {
   return Number.isNaN(milliseconds) ? undefined : `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-function updatedEntries(entries: ManagerEntries, update: ManagedFieldsUpdate): ManagerEntries {
-  const comparisons = new VersionComparisons(update);
-  const own = comparisons.inRequestVersion;
+function updatedEntries(
+  entries: ManagerEntries,
+  comparisons: VersionComparisons,
+  update: ManagedFieldsUpdate,
+): ManagerEntries {
   for (const [id, entry] of entries) {
     const version = comparisons.of(entry.apiVersion);
     if (version === "unknown") continue;
@@ -107,14 +130,23 @@ function updatedEntries(entries: ManagerEntries, update: ManagedFieldsUpdate): M
     if (fields === undefined || fields.isEmpty) entries.delete(id);
     else if (fields !== entry.fields) entries.set(id, { ...entry, fields, source: undefined });
   }
-  const gained = own.changed.difference(NEVER_TRACKED);
+  const gained = comparisons.inRequestVersion.changed.difference(NEVER_TRACKED);
   if (!gained.isEmpty) gain(entries, gained, update);
   capUpdateManagers(entries);
   return entries;
 }
 
-function gain(entries: ManagerEntries, gained: FieldSet, { manager, apiVersion, subresource, time }: ManagedFieldsUpdate): void {
-  const name = { manager: manager === "" ? UNKNOWN_MANAGER : manager, operation: "Update", apiVersion, subresource } as const;
+function gain(
+  entries: ManagerEntries,
+  gained: FieldSet,
+  { manager, apiVersion, subresource, time }: ManagedFieldsUpdate,
+): void {
+  const name = {
+    manager: manager === "" ? UNKNOWN_MANAGER : manager,
+    operation: "Update",
+    apiVersion,
+    subresource,
+  } as const;
   const id = managerIdentifier(name);
   const fields = entries.get(id)?.fields.union(gained) ?? gained;
   entries.set(id, { ...name, time, fields, source: undefined });
@@ -139,6 +171,12 @@ class VersionComparisons {
     this.#byVersion.set(update.apiVersion, this.inRequestVersion);
   }
 
+  /** Nothing changed that anybody can own. */
+  get isEmpty(): boolean {
+    const { changed, removed } = this.inRequestVersion;
+    return changed.difference(NEVER_TRACKED).isEmpty && removed.difference(NEVER_TRACKED).isEmpty;
+  }
+
   /** Undefined for a version that is no more, `unknown` when there is no way to tell. */
   of(apiVersion: string): VersionComparison | "unknown" | undefined {
     if (this.#byVersion.has(apiVersion)) return this.#byVersion.get(apiVersion);
@@ -148,7 +186,10 @@ class VersionComparisons {
     return comparison;
   }
 
-  #convertAndCompare(apiVersion: string, inVersion: NonNullable<ManagedFieldsUpdate["inVersion"]>): VersionComparison | undefined {
+  #convertAndCompare(
+    apiVersion: string,
+    inVersion: NonNullable<ManagedFieldsUpdate["inVersion"]>,
+  ): VersionComparison | undefined {
     const { live, next } = this.#update;
     const after = inVersion(next, apiVersion);
     const before = live === undefined ? { object: {} } : inVersion(live, apiVersion);
@@ -156,11 +197,34 @@ class VersionComparisons {
     return this.#compare({ before: before.object, after: after.object, schema: after.schema });
   }
 
-  #compare({ before, after, schema }: { before: JsonObject; after: JsonObject; schema: StructSchema }): VersionComparison {
-    const { changed, removed } = changedFields(before, after, schema, this.#update.absentFields ?? "zero");
+  #compare({
+    before,
+    after,
+    schema,
+  }: {
+    before: JsonObject;
+    after: JsonObject;
+    schema: StructSchema;
+  }): VersionComparison {
+    const absent = this.#update.absentFields ?? "zero";
+    const { changed, removed } = changedFields(
+      withoutManagedFields(before),
+      withoutManagedFields(after),
+      schema,
+      absent,
+    );
     if (this.#reset === undefined) return { changed, removed, schema };
-    return { changed: changed.recursiveDifference(this.#reset), removed: removed.recursiveDifference(this.#reset), schema };
+    return {
+      changed: changed.recursiveDifference(this.#reset),
+      removed: removed.recursiveDifference(this.#reset),
+      schema,
+    };
   }
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  return isJsonObject(metadata) ? { ...object, metadata: { ...metadata, managedFields: undefined } } : object;
 }
 
 function namedPath(names: readonly string[]): FieldPath {

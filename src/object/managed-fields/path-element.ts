@@ -20,6 +20,7 @@ export class FieldSetError extends Error {
 }
 
 const SEPARATOR = 0x3a;
+const BACKSLASH = 0x5c;
 
 export function fieldKey(name: string): string {
   return `f:${name}`;
@@ -59,6 +60,17 @@ export function parseElementKey(key: string): PathElement | undefined {
     default:
       return undefined;
   }
+}
+
+/** What nearly all keys look like: one plain string, or one member with a plain string or a small number. */
+const PLAIN = /^(?:v:|k:\{"[A-Za-z]{1,64}":)(?:"[^"\\<>&\u2028\u2029\p{Cc}\p{Cs}]*"|0|[1-9][0-9]{0,14})\}?$/u;
+
+/** The canonical form of a key that came from outside; undefined as for parseElementKey. */
+export function canonicalKey(key: string): string | undefined {
+  if (key.startsWith("f:")) return key;
+  if (PLAIN.test(key) && key.startsWith("k") === key.endsWith("}")) return key;
+  const element = parseElementKey(key);
+  return element && elementKey(element);
 }
 
 function parseJson(text: string): unknown {
@@ -104,11 +116,15 @@ const VALUE_DEPTH_MAX = 16;
 function canonicalJson(value: unknown, depth = 0): string {
   if (typeof value === "string") return escapeAsGo(JSON.stringify(value));
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (depth >= VALUE_DEPTH_MAX) throw new FieldSetError(`a list item's key or value nests deeper than ${VALUE_DEPTH_MAX}`);
+  if (depth >= VALUE_DEPTH_MAX)
+    throw new FieldSetError(`a list item's key or value nests deeper than ${VALUE_DEPTH_MAX}`);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(",")}]`;
   const object = value as JsonObject;
-  const names = Object.keys(object).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(object[name], depth + 1)}`).join(",")}}`;
+  let text = "";
+  for (const name of Object.keys(object).sort()) {
+    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonicalJson(object[name], depth + 1)}`;
+  }
+  return `{${text}}`;
 }
 
 const HTML_UNSAFE = /[<>&\u2028\u2029]/g;
@@ -118,18 +134,29 @@ function escapeAsGo(text: string): string {
   return text.replace(HTML_UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-const KIND_ORDER = ["f", "k", "v", "i"];
+const KIND_ORDER: readonly string[] = ["f", "k", "v", "i"];
 
 /** The order of steps in fieldsV1: fields, keys, values, indexes; keys and values by what they mean, 80 before 443. */
 export function compareElementKeys(left: string, right: string): number {
   if (left === right) return 0;
   const kind = left[0] ?? "";
   if (kind !== right[0]) return KIND_ORDER.indexOf(kind) - KIND_ORDER.indexOf(right[0] ?? "");
-  if (kind === "f") return left < right ? -1 : 1;
+  if (kind === "f" || differInLetters(left, right)) return left < right ? -1 : 1;
   return compareJson(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
 }
 
-const TYPE_ORDER = ["number", "string", "boolean", "array", "object", "null"];
+/** Where two keys first differ by lower-case letters, text order is the order of what they mean. */
+function differInLetters(left: string, right: string): boolean {
+  let at = 2;
+  while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++;
+  return isLowerCase(left.charCodeAt(at)) && isLowerCase(right.charCodeAt(at)) && left.charCodeAt(at - 1) !== BACKSLASH;
+}
+
+function isLowerCase(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
+}
+
+const TYPE_ORDER: readonly string[] = ["number", "string", "boolean", "array", "object", "null"];
 
 function jsonType(value: unknown): string {
   if (value === null) return "null";

@@ -2,7 +2,7 @@
  * What the schema says about owning a value: whether it is owned whole (atomic) or by its parts, and how
  * the parts are named. Where the schema is silent, maps are owned by their members and lists whole.
  */
-import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { elementKey, FieldSetError } from "./path-element.ts";
 
@@ -75,16 +75,19 @@ export function rootSchema(struct: StructSchema): FieldSchema {
 /** The fieldsV1 key of an item of an associative list or set. */
 export function itemKey(item: unknown, schema: FieldSchema, keys: readonly string[]): string {
   if (keys.length === 0) return setItemKey(item);
-  if (!isJsonObject(item)) throw new FieldSetError("an associative list with keys may not have items that are no objects");
+  if (!isJsonObject(item))
+    throw new FieldSetError("an associative list with keys may not have items that are no objects");
   const fields: JsonObject = {};
-  let found = false;
+  let found = 0;
   for (const name of keys) {
-    const value = (Object.hasOwn(item, name) ? item[name] : undefined) ?? schema.items?.struct?.fields.get(name)?.default;
+    const value =
+      (Object.hasOwn(item, name) ? item[name] : undefined) ?? schema.items?.struct?.fields.get(name)?.default;
     if (value === undefined) continue;
-    fields[name] = value;
-    found = true;
+    setMember(fields, name, value);
+    found++;
   }
-  if (!found) throw new FieldSetError(`an item of an associative list omits all its key fields: ${keys.join(", ")}`);
+  if (found === 0)
+    throw new FieldSetError(`an item of an associative list omits all its key fields: ${keys.join(", ")}`);
   return elementKey({ kind: "key", fields });
 }
 

@@ -58,7 +58,12 @@ export interface ChangedFields {
  * What appears or disappears as a whole is in with everything below it, leaves or not. A field is in both
  * sets only where several list items shared a key before and one has it now.
  */
-export function changedFields(before: JsonObject, after: JsonObject, schema: StructSchema, absent: AbsentFields): ChangedFields {
+export function changedFields(
+  before: JsonObject,
+  after: JsonObject,
+  schema: StructSchema,
+  absent: AbsentFields,
+): ChangedFields {
   const root = new Place(undefined, "");
   compareMaps(before, after, { schema: rootSchema(schema), place: root, absent });
   return { changed: FieldSet.fromChildren(root.changedBelow), removed: FieldSet.fromChildren(root.removedBelow) };
@@ -104,7 +109,10 @@ class Place {
 /** A value that turned from a map into something else is noted twice: what it was below, and itself. */
 function put(children: Map<string, FieldNode>, key: string, node: FieldNode): void {
   const known = children.get(key);
-  children.set(key, known === undefined ? node : { member: known.member || node.member, children: known.children ?? node.children });
+  children.set(
+    key,
+    known === undefined ? node : { member: known.member || node.member, children: known.children ?? node.children },
+  );
 }
 
 interface Comparison {
@@ -119,7 +127,8 @@ function compareMaps(before: JsonObject, after: JsonObject, at: Comparison): voi
     const then = Object.hasOwn(before, name) ? before[name] : undefined;
     if (now === then || now === undefined) continue;
     const member = memberSchema(at.schema, name);
-    const known = then === undefined ? absentValue({ struct: at.schema.struct, name, present: now, absent: at.absent }) : then;
+    const known =
+      then === undefined ? absentValue({ struct: at.schema.struct, name, present: now, absent: at.absent }) : then;
     compareValues(known, now, { schema: member, place: at.place, absent: at.absent, key: fieldKey(name) });
   }
   for (const name of Object.keys(before)) {
@@ -169,11 +178,14 @@ function isMapOrNothing(value: unknown): value is JsonObject | null {
 }
 
 function compareLists(before: readonly unknown[], after: readonly unknown[], at: Comparison): void {
+  // Lists are mostly equal, and telling so is cheaper than naming their items.
+  if (jsonEquals(before, after)) return;
   const keys = listKeys(at.schema) ?? [];
   const then = itemsByKey(before, at.schema, keys);
   const now = itemsByKey(after, at.schema, keys);
-  for (const [key, items] of now) compareItems(then.get(key) ?? [], items, { ...at, schema: itemSchema(at.schema), key });
-  for (const [key, items] of then) if (!now.has(key)) compareItems(items, [], { ...at, schema: itemSchema(at.schema), key });
+  const below = { schema: itemSchema(at.schema), place: at.place, absent: at.absent };
+  for (const [key, items] of now) compareItems(then.get(key) ?? [], items, { ...below, key });
+  for (const [key, items] of then) if (!now.has(key)) compareItems(items, [], { ...below, key });
 }
 
 /** Items that share a key are owned together: only the key itself is tracked while there is more than one. */

@@ -246,7 +246,7 @@ describe("values", () => {
 
 describe("hostile bytes", () => {
   const nested = (depth: number): Buffer => {
-    let schema = Buffer.alloc(0);
+    let schema: Buffer = Buffer.alloc(0);
     for (let level = 0; level < depth; level++) schema = delimited(28, schema);
     return delimited(2, delimited(7, delimited(4, delimited(1, schema))));
   };

@@ -70,9 +70,9 @@ class MessageDecoder {
 
   /** Nested messages are only found here and decoded later, so that every byte is read once per level. */
   #readSlots(table: MessageTable, ranges: Ranges): Slots {
-    const slots = Array.from<unknown>({ length: table.fields.length });
+    const slots: unknown[] = [];
     for (let at = 0; at < ranges.length; at += 2) {
-      const reader = new WireReader(this.#bytes, [ranges[at]!, ranges[at + 1]!], table.name);
+      const reader = new WireReader(this.#bytes, ranges[at]!, ranges[at + 1]!, table.name);
       while (reader.next()) {
         const field = table.byNumber[reader.field];
         if (field === undefined) reader.skip();
@@ -116,7 +116,7 @@ class MessageDecoder {
   #map(field: FieldTable, entries: Ranges, depth: number): JsonObject {
     const map: JsonObject = {};
     for (let at = 0; at < entries.length; at += 2) {
-      const reader = new WireReader(this.#bytes, [entries[at]!, entries[at + 1]!], `of an entry of ${field.name}`);
+      const reader = new WireReader(this.#bytes, entries[at]!, entries[at + 1]!, `of an entry of ${field.name}`);
       let key = "";
       let scalar: unknown;
       let ranges = NO_RANGES;

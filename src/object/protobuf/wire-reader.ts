@@ -29,7 +29,7 @@ export class WireReader {
   #high = 0;
 
   /** `message` is what errors call it. */
-  constructor(bytes: Buffer, [start, end]: readonly [number, number], message: string) {
+  constructor(bytes: Buffer, start: number, end: number, message: string) {
     this.#bytes = bytes;
     this.#position = start;
     this.#end = end;

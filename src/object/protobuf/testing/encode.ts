@@ -70,7 +70,7 @@ class Encoder {
       case "list":
         return Buffer.concat(((value ?? []) as unknown[]).map((item) => this.#value(field, item)));
       case "map":
-        return Buffer.concat(Object.entries((value ?? {}) as object).map((entry) => this.#entry(field, entry)));
+        return Buffer.concat(Object.entries(value ?? {}).map((entry) => this.#entry(field, entry)));
       case "pointer":
         return value === undefined ? Buffer.alloc(0) : this.#value(field, value);
       default:

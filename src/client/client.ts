@@ -1,0 +1,46 @@
+/** A client of one API server: resources, informers, and any path besides. */
+import type { Clock } from "../base/clock.ts";
+import type { Random } from "../base/random.ts";
+import { Informer, type InformerSettings } from "./informer.ts";
+import type { KubernetesObject, ResourceType } from "./objects.ts";
+import { Requester, type Answer, type RequestSpec } from "./requester.ts";
+import { ResourceClient } from "./resource-client.ts";
+import type { Transport } from "./transport.ts";
+
+export interface ClientOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Who asks, as access logs and field managers show it. Browsers refuse to send it. */
+  readonly userAgent?: string;
+  readonly defaults?: {
+    /** Sent with every request; keys are lower case. */
+    readonly headers?: Readonly<Record<string, string>>;
+    /** For everything but watches, all attempts together. Default: none. */
+    readonly timeoutMs?: number;
+    /** How often a request is asked again when the server asks for it. Default 10. */
+    readonly retriesMax?: number;
+  };
+}
+
+export interface Client {
+  resource<T extends KubernetesObject = KubernetesObject>(type: ResourceType): ResourceClient<T>;
+  /** Not running yet: see `Informer.run`. */
+  informer<T extends KubernetesObject = KubernetesObject>(type: ResourceType, settings?: InformerSettings<T>): Informer<T>;
+  /** Any path, with the same retries and errors. */
+  request(spec: RequestSpec): Promise<Answer>;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { transport, clock, random, userAgent, defaults = {} } = options;
+  const headers = { ...(userAgent === undefined ? {} : { "user-agent": userAgent }), ...defaults.headers };
+  const { timeoutMs, retriesMax } = defaults;
+  const requester = new Requester({ transport, clock, headers, timeoutMs, retriesMax });
+  const resource = <T extends KubernetesObject>(type: ResourceType): ResourceClient<T> => new ResourceClient<T>(requester, type);
+  return {
+    resource,
+    informer: <T extends KubernetesObject>(type: ResourceType, settings: InformerSettings<T> = {}) =>
+      new Informer<T>({ ...settings, source: resource<T>(type), clock, random }),
+    request: (spec) => requester.read(spec),
+  };
+}

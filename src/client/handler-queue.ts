@@ -1,0 +1,106 @@
+/** One handler's notifications: told in order, one at a time, each awaited. */
+import { HANDLER_BACKLOG } from "./limits.ts";
+
+export interface InformerHandler<T> {
+  onAdd?(object: T, about: { readonly isInInitialList: boolean }): void | Promise<void>;
+  /** At a resync both are the same object. */
+  onUpdate?(object: T, before: T): void | Promise<void>;
+  /** With `isFinalStateUnknown` the deletion itself was missed: the object is as it was last seen. */
+  onDelete?(object: T, about: { readonly isFinalStateUnknown: boolean }): void | Promise<void>;
+}
+
+export type Notification<T> =
+  | { readonly kind: "add"; readonly object: T; readonly isInInitialList: boolean }
+  | { readonly kind: "update"; readonly object: T; readonly before: T }
+  | { readonly kind: "delete"; readonly object: T; readonly isFinalStateUnknown: boolean };
+
+export class HandlerQueue<T> {
+  readonly #handler: InformerHandler<T>;
+  readonly #onError: (thrown: unknown) => void;
+  #waiting: (Notification<T> | (() => void))[] = [];
+  /** Entries of `#waiting` and of the batch being told. */
+  #backlog = 0;
+  #draining: Promise<void> | undefined;
+  #onRoom: (() => void)[] = [];
+  #isClosed = false;
+
+  constructor(handler: InformerHandler<T>, onError: (thrown: unknown) => void) {
+    this.#handler = handler;
+    this.#onError = onError;
+  }
+
+  get isIdle(): boolean {
+    return this.#draining === undefined;
+  }
+
+  push(notification: Notification<T>): void {
+    this.#enqueue(notification);
+  }
+
+  /** Runs the callback when everything pushed so far has been told. */
+  mark(callback: () => void): void {
+    this.#enqueue(callback);
+  }
+
+  /** Resolves when the backlog is short, or nobody waits for it any more. */
+  room(): Promise<void> | undefined {
+    if (this.#isClosed || this.#backlog <= HANDLER_BACKLOG) return undefined;
+    return new Promise((resolve) => {
+      this.#onRoom.push(resolve);
+    });
+  }
+
+  /** What has not been told is dropped. Resolves when the handler has returned from the call it is in. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#waiting = [];
+    this.#makeRoom();
+    await this.#draining;
+  }
+
+  #enqueue(entry: Notification<T> | (() => void)): void {
+    if (this.#isClosed) return;
+    this.#waiting.push(entry);
+    this.#backlog++;
+    this.#draining ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    // The pusher first finishes what it is at, so that handlers see a cache that holds the change.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      for (const entry of batch) {
+        if (this.#isClosed) break;
+        if (typeof entry === "function") entry();
+        else await this.#tell(entry);
+        if (--this.#backlog <= HANDLER_BACKLOG) this.#makeRoom();
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  async #tell(notification: Notification<T>): Promise<void> {
+    const handler = this.#handler;
+    try {
+      switch (notification.kind) {
+        case "add":
+          return await handler.onAdd?.(notification.object, { isInInitialList: notification.isInInitialList });
+        case "update":
+          return await handler.onUpdate?.(notification.object, notification.before);
+        case "delete":
+          return await handler.onDelete?.(notification.object, { isFinalStateUnknown: notification.isFinalStateUnknown });
+      }
+    } catch (thrown) {
+      this.#onError(thrown);
+    }
+  }
+
+  #makeRoom(): void {
+    if (this.#onRoom.length === 0) return;
+    const callbacks = this.#onRoom;
+    this.#onRoom = [];
+    for (const callback of callbacks) callback();
+  }
+}

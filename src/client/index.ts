@@ -1,0 +1,9 @@
+/** The client for its users: everything here runs in Node and in browsers. In Node, see also node-transport.ts. */
+export { createClient, type Client, type ClientOptions } from "./client.ts";
+export { createFetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
+export type { HandlerRegistration, Informer, InformerSettings } from "./informer.ts";
+export type { InformerHandler } from "./handler-queue.ts";
+export type * from "./objects.ts";
+export type { ResourceClient } from "./resource-client.ts";
+export { TransportError, type ClientRequest, type ClientResponse, type Transport } from "./transport.ts";
+export { StatusError, isReason } from "../meta/status-error.ts";

@@ -1,0 +1,195 @@
+/**
+ * A local copy of one resource, and the news about it. What handlers are told is a history of each object:
+ * added, updated any number of times, deleted, whatever happened to the watches underneath.
+ */
+import { sleep, type Clock } from "../base/clock.ts";
+import type { Random } from "../base/random.ts";
+import { HandlerQueue, type InformerHandler, type Notification } from "./handler-queue.ts";
+import { keyText, type KubernetesObject, type ObjectKey, type SelectOptions } from "./objects.ts";
+import { ObjectCache, type IndexFunction } from "./object-cache.ts";
+import { Reflector, type ChangeEvent, type ListerWatcher } from "./reflector.ts";
+
+export interface InformerSettings<T extends KubernetesObject> extends SelectOptions {
+  /** How often handlers are told all objects again, as updates. Default: never. */
+  readonly resyncMs?: number;
+  readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  /** Failures of requests that will be repeated, and what handlers threw. Must not throw. */
+  readonly onError?: (thrown: unknown) => void;
+}
+
+export interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T> {
+  readonly source: ListerWatcher<T>;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface HandlerRegistration {
+  /** Whether the handler has been told of everything that was there when it came, or at the first list. */
+  readonly hasSynced: boolean;
+  /** Tells it nothing more. Resolves when it has returned from the call it is in. */
+  remove(): Promise<void>;
+}
+
+export class Informer<T extends KubernetesObject = KubernetesObject> {
+  readonly #options: InformerOptions<T>;
+  readonly #reflector: Reflector<T>;
+  readonly #cache: ObjectCache<T>;
+  readonly #queues = new Set<HandlerQueue<T>>();
+  readonly #synced = Promise.withResolvers<boolean>();
+  #hasSynced = false;
+  #state: "new" | "running" | "stopped" = "new";
+
+  constructor(options: InformerOptions<T>) {
+    this.#options = options;
+    this.#cache = new ObjectCache(options.indexes ?? {}, (thrown) => this.#report(thrown));
+    const { source, clock, random, namespace, labelSelector, fieldSelector } = options;
+    this.#reflector = new Reflector({
+      source,
+      clock,
+      random,
+      select: { namespace, labelSelector, fieldSelector },
+      onError: (thrown) => this.#report(thrown),
+      sink: {
+        replace: (objects) => this.#replace(objects),
+        apply: (key, event) => this.#apply(key, event),
+      },
+    });
+  }
+
+  /** Whether the cache has held everything there was, once. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get resourceVersion(): string {
+    return this.#reflector.resourceVersion;
+  }
+
+  /** Objects are shared with everybody: they must not be changed. */
+  get(key: ObjectKey): T | undefined {
+    return this.#cache.get(keyText(key));
+  }
+
+  list(): T[] {
+    return this.#cache.list();
+  }
+
+  byIndex(name: string, value: string): T[] {
+    return this.#cache.byIndex(name, value);
+  }
+
+  /** A handler that comes late is first told of everything there is. */
+  addHandler(handler: InformerHandler<T>): HandlerRegistration {
+    const queue = new HandlerQueue<T>(handler, (thrown) => this.#report(thrown));
+    let hasSynced = false;
+    if (this.#state === "stopped") void queue.close();
+    else this.#queues.add(queue);
+    for (const object of this.#cache.list()) queue.push({ kind: "add", object, isInInitialList: true });
+    const markSynced = (): void =>
+      queue.mark(() => {
+        hasSynced = true;
+      });
+    if (this.#hasSynced) markSynced();
+    else void this.#synced.promise.then(markSynced);
+    return {
+      get hasSynced() {
+        return hasSynced;
+      },
+      remove: () => {
+        this.#queues.delete(queue);
+        return queue.close();
+      },
+    };
+  }
+
+  /** True when the cache is complete; false when the informer or the signal ended before. */
+  waitForSync(signal?: AbortSignal): Promise<boolean> {
+    if (this.#hasSynced || signal === undefined) return this.#synced.promise;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const onAbort = (): void => resolve(false);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    void this.#synced.promise.then((isSynced) => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(isSynced);
+    });
+    return promise;
+  }
+
+  /** Runs until the signal aborts. Resolves when no handler will be called any more. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#state !== "new") throw new TypeError("an informer runs once");
+    this.#state = "running";
+    const resyncing = this.#resync(signal);
+    const closeQueues = (): void => void [...this.#queues].map((queue) => queue.close());
+    signal.addEventListener("abort", closeQueues, { once: true });
+    await this.#reflector.run(signal);
+    await resyncing;
+    this.#state = "stopped";
+    this.#synced.resolve(false);
+    await Promise.all([...this.#queues].map((queue) => queue.close()));
+  }
+
+  async #replace(objects: ReadonlyMap<string, T>): Promise<void> {
+    for (const key of this.#cache.keys()) if (!objects.has(key)) this.#remove(key, undefined);
+    for (const [key, object] of objects) this.#upsert(key, object);
+    if (!this.#hasSynced) {
+      this.#hasSynced = true;
+      this.#synced.resolve(true);
+    }
+    await this.#room();
+  }
+
+  async #apply(key: string, event: ChangeEvent<T>): Promise<void> {
+    if (event.type === "DELETED") this.#remove(key, event.object);
+    else this.#upsert(key, event.object);
+    await this.#room();
+  }
+
+  #upsert(key: string, object: T): void {
+    const before = this.#cache.get(key);
+    if (before === undefined) {
+      this.#cache.set(key, object);
+      return this.#tell({ kind: "add", object, isInInitialList: !this.#hasSynced });
+    }
+    if (before.metadata?.resourceVersion === object.metadata?.resourceVersion) return;
+    // DIFFERS: client-go calls it an update when another object has taken the name meanwhile.
+    if (before.metadata?.uid !== object.metadata?.uid) {
+      this.#remove(key, undefined);
+      return this.#upsert(key, object);
+    }
+    this.#cache.set(key, object);
+    this.#tell({ kind: "update", object, before });
+  }
+
+  /** `final` is undefined when only the absence was seen. */
+  #remove(key: string, final: T | undefined): void {
+    const before = this.#cache.delete(key);
+    if (before === undefined) return;
+    this.#tell({ kind: "delete", object: final ?? before, isFinalStateUnknown: final === undefined });
+  }
+
+  #tell(notification: Notification<T>): void {
+    for (const queue of this.#queues) queue.push(notification);
+  }
+
+  /** A handler that does not keep up slows the watch down, and in the end makes it a new list. */
+  async #room(): Promise<void> {
+    for (const queue of this.#queues) await queue.room();
+  }
+
+  async #resync(signal: AbortSignal): Promise<void> {
+    const { clock, resyncMs = 0 } = this.#options;
+    if (resyncMs <= 0) return;
+    while (await sleep(clock, resyncMs, signal)) {
+      if (!this.#hasSynced) continue;
+      // Whoever is still busy has enough to do.
+      const idle = [...this.#queues].filter((queue) => queue.isIdle);
+      for (const object of this.#cache.list()) for (const queue of idle) queue.push({ kind: "update", object, before: object });
+    }
+  }
+
+  #report(thrown: unknown): void {
+    this.#options.onError?.(thrown);
+  }
+}

@@ -1,0 +1,122 @@
+/** Over HTTPS with Node's own client: certificates, tokens, connections that are kept. Not for browsers. */
+import { request as httpRequest, Agent as HttpAgent, type ClientRequest as NodeRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
+import { headerValue } from "../http/message.ts";
+import { abortedError, isFailure, TransportError, type ClientRequest, type ClientResponse, type Transport, type TransportFailure } from "./transport.ts";
+
+export interface NodeTransportOptions {
+  /** Such as "https://127.0.0.1:6443". Plain http is for tests and proxies on the same machine. */
+  readonly url: string;
+  /** PEM of the authorities to trust. Default: the system's. */
+  readonly ca?: string | Buffer;
+  /** PEM of the certificate to present, and its key. */
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
+  /** The name the server's certificate must have. Default: the host of the URL. */
+  readonly serverName?: string;
+  /** Asked for every request when it is a function: tokens in files are rotated. */
+  readonly token?: string | (() => string);
+  /** Connections at a time; each watch has one to itself. Default: no bound. */
+  readonly connectionsMax?: number;
+}
+
+export interface NodeTransport extends Transport, Disposable {}
+
+/** A connection on which nothing comes back, not even this probe, is dead. */
+const KEEP_ALIVE_PROBE_MS = 15_000;
+
+export function createNodeTransport(options: NodeTransportOptions): NodeTransport {
+  const { ca, cert, key, serverName, token, connectionsMax } = options;
+  const url = new URL(options.url);
+  const isSecure = url.protocol === "https:";
+  const agentOptions = {
+    keepAlive: true,
+    keepAliveMsecs: KEEP_ALIVE_PROBE_MS,
+    ...(connectionsMax === undefined ? {} : { maxSockets: connectionsMax }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  };
+  const agent = isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
+  const start = isSecure ? httpsRequest : httpRequest;
+  const base = url.pathname.replace(/\/+$/, "");
+  const open = ({ method, target, headers, body, signal }: ClientRequest): NodeRequest => {
+    const bearer = typeof token === "function" ? token() : token;
+    const request = start({
+      agent,
+      host: url.hostname.replace(/^\[|\]$/g, ""),
+      port: url.port === "" ? (isSecure ? 443 : 80) : url.port,
+      method,
+      path: base + target,
+      headers: {
+        ...headers,
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+        ...(body === undefined ? {} : { "content-length": body.length }),
+      },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    request.end(body);
+    return request;
+  };
+  return {
+    send: (request) => sendFresh(open, request),
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+/** A kept connection may have been closed just before the request went out: a read then takes another one. */
+async function sendFresh(open: (request: ClientRequest) => NodeRequest, request: ClientRequest): Promise<ClientResponse> {
+  for (;;) {
+    if (request.signal?.aborted === true) throw abortedError(request.signal);
+    const sent = open(request);
+    try {
+      return toResponse(await headOf(sent), request.signal);
+    } catch (thrown) {
+      const error = toTransportError(thrown, request.signal);
+      if (!(sent.reusedSocket && request.method === "GET" && isFailure(error, "reset"))) throw error;
+    }
+  }
+}
+
+function headOf(request: NodeRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on("error", reject);
+    request.once("response", resolve);
+  });
+}
+
+function toResponse(response: IncomingMessage, signal: AbortSignal | undefined): ClientResponse {
+  const names = Object.keys(response.headers);
+  const headers = Object.fromEntries(names.map((name) => [name, headerValue(response.headers, name)]));
+  // Between the head and the reading of the body nobody else listens, and an error without listeners ends the process.
+  response.on("error", () => {});
+  return { status: response.statusCode ?? 0, headers, body: chunks(response, signal) };
+}
+
+async function* chunks(response: IncomingMessage, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for await (const chunk of response) yield chunk as Uint8Array;
+  } catch (thrown) {
+    throw toTransportError(thrown, signal);
+  }
+}
+
+const FAILURES: Readonly<Record<string, TransportFailure>> = {
+  ECONNREFUSED: "refused",
+  ENOTFOUND: "refused",
+  EAI_AGAIN: "refused",
+  EHOSTUNREACH: "refused",
+  ENETUNREACH: "refused",
+  ECONNRESET: "reset",
+  EPIPE: "reset",
+  ERR_STREAM_PREMATURE_CLOSE: "reset",
+  ETIMEDOUT: "timeout",
+};
+
+function toTransportError(thrown: unknown, signal: AbortSignal | undefined): TransportError {
+  if (signal?.aborted === true) return abortedError(signal);
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return new TransportError(Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other", error.message, { cause: thrown });
+}

@@ -1,0 +1,93 @@
+/** What an informer knows: objects by key, and by whatever its indexes say of them. */
+import type { KubernetesObject } from "./objects.ts";
+
+/** The values under which an object is found; none is fine. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+export class ObjectCache<T extends KubernetesObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexes: ReadonlyMap<string, Index<T>>;
+
+  /** An object that an index function fails on is reported, and not found by that index. */
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>>, onError: (thrown: unknown) => void) {
+    this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf, onError)]));
+  }
+
+  /** Keys are as `keyText` makes them. */
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  keys(): ReadonlySet<string> {
+    return new Set(this.#objects.keys());
+  }
+
+  list(): T[] {
+    return [...this.#objects.values()];
+  }
+
+  byIndex(name: string, value: string): T[] {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new TypeError(`there is no index ${JSON.stringify(name)}`);
+    return index.keys(value).map((key) => this.#objects.get(key)!);
+  }
+
+  set(key: string, object: T): void {
+    this.delete(key);
+    this.#objects.set(key, object);
+    for (const index of this.#indexes.values()) index.add(key, object);
+  }
+
+  /** The object that was there. */
+  delete(key: string): T | undefined {
+    const before = this.#objects.get(key);
+    if (before === undefined) return undefined;
+    this.#objects.delete(key);
+    for (const index of this.#indexes.values()) index.remove(key);
+    return before;
+  }
+}
+
+/** Remembers what it said of an object, because the function may say something else of it later. */
+class Index<T> {
+  readonly #valuesOf: IndexFunction<T>;
+  readonly #onError: (thrown: unknown) => void;
+  readonly #keys = new Map<string, Set<string>>();
+  readonly #values = new Map<string, readonly string[]>();
+
+  constructor(valuesOf: IndexFunction<T>, onError: (thrown: unknown) => void) {
+    this.#valuesOf = valuesOf;
+    this.#onError = onError;
+  }
+
+  keys(value: string): string[] {
+    return [...(this.#keys.get(value) ?? [])];
+  }
+
+  add(key: string, object: T): void {
+    const values = this.#ask(object);
+    if (values.length > 0) this.#values.set(key, values);
+    for (const value of values) {
+      const keys = this.#keys.get(value) ?? new Set();
+      this.#keys.set(value, keys.add(key));
+    }
+  }
+
+  #ask(object: T): readonly string[] {
+    try {
+      return [...new Set(this.#valuesOf(object))];
+    } catch (thrown) {
+      this.#onError(thrown);
+      return [];
+    }
+  }
+
+  remove(key: string): void {
+    for (const value of this.#values.get(key) ?? []) {
+      const keys = this.#keys.get(value)!;
+      keys.delete(key);
+      if (keys.size === 0) this.#keys.delete(value);
+    }
+    this.#values.delete(key);
+  }
+}

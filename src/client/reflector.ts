@@ -1,0 +1,216 @@
+/**
+ * Keeps a copy of one resource true: all of it first, then every change, over as many watches as that takes.
+ *
+ *   listing    a streaming list, or where a server refuses that a LIST → following; failure → wait, listing
+ *   following  clean end, broken connection → the next watch from the last version seen
+ *              expired version, or anything else that was said → wait, listing
+ *
+ * The version only moves when everything up to it has been handed on, so no end of a stream loses a change.
+ */
+import type { Clock } from "../base/clock.ts";
+import { randomInteger, type Random } from "../base/random.ts";
+import { StatusError } from "../meta/status-error.ts";
+import { Backoff } from "./backoff.ts";
+import { Deadline } from "./deadline.ts";
+import { STREAMING_LIST_SILENCE_MS, WATCH_GRACE_MS, WATCH_SECONDS_MIN, WATCH_SHORT_MS } from "./limits.ts";
+import { isInitialEventsEnd, keyText, type KubernetesObject, type SelectOptions, type WatchEvent } from "./objects.ts";
+import type { ResourceClient } from "./resource-client.ts";
+import { isExpired, isVersionTooLarge } from "./status.ts";
+import { isFailure, TransportError } from "./transport.ts";
+
+export type ListerWatcher<T extends KubernetesObject> = Pick<ResourceClient<T>, "list" | "listAll" | "watch">;
+
+/** Who is told. The next event is read when the promise has resolved. */
+export interface ReflectorSink<T> {
+  /** Everything there is, keyed by namespace and name; what is not in it is gone. */
+  replace(objects: ReadonlyMap<string, T>): Promise<void>;
+  apply(key: string, event: ChangeEvent<T>): Promise<void>;
+}
+
+export type ChangeEvent<T> = Exclude<WatchEvent<T>, { type: "BOOKMARK" }>;
+
+export interface ReflectorOptions<T extends KubernetesObject> {
+  readonly source: ListerWatcher<T>;
+  readonly select: SelectOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sink: ReflectorSink<T>;
+  /** Failures that are being dealt with. */
+  readonly onError: (thrown: unknown) => void;
+}
+
+interface OpenWatch<T> {
+  readonly events: AsyncGenerator<WatchEvent<T>, void, undefined>;
+  readonly deadline: Deadline;
+  readonly lastsMs: number;
+}
+
+export class Reflector<T extends KubernetesObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #backoff: Backoff;
+  #version = "";
+  /** The server does not know the version any more, or not yet: start from what it has. */
+  #isVersionUnavailable = false;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#backoff = new Backoff(options);
+  }
+
+  get resourceVersion(): string {
+    return this.#version;
+  }
+
+  /** Runs until the signal aborts; nothing else ends it. */
+  async run(signal: AbortSignal): Promise<void> {
+    do {
+      try {
+        await this.#follow(await this.#list(signal), signal);
+      } catch (thrown) {
+        if (!signal.aborted) this.#options.onError(thrown);
+      }
+    } while (await this.#backoff.wait(signal));
+  }
+
+  /** The watch that goes on where a streaming list ended; undefined after a LIST. */
+  async #list(signal: AbortSignal): Promise<OpenWatch<T> | undefined> {
+    for (;;) {
+      const version = this.#startVersion();
+      try {
+        return await this.#streamingList(version, signal);
+      } catch (thrown) {
+        // Nobody there: a LIST would not be answered either.
+        if (signal.aborted || isFailure(thrown, "refused")) throw thrown;
+        this.#options.onError(thrown);
+        const isUnavailable = isExpired(thrown) || isVersionTooLarge(thrown);
+        if (isUnavailable) this.#isVersionUnavailable = true;
+        if (!isUnavailable || version === "") break;
+      }
+    }
+    await this.#plainList(signal);
+    return undefined;
+  }
+
+  async #streamingList(version: string, signal: AbortSignal): Promise<OpenWatch<T>> {
+    const watch = this.#watch(version, "initial events", signal);
+    const objects = new Map<string, T>();
+    try {
+      for (;;) {
+        watch.deadline.set(STREAMING_LIST_SILENCE_MS);
+        const { done, value: event } = await watch.events.next();
+        if (done === true) throw new TransportError("malformed", "the streaming list ended before it was complete");
+        if (isInitialEventsEnd(event)) {
+          watch.deadline.set(watch.lastsMs);
+          await this.#replace(objects, versionOf(event.object));
+          return watch;
+        }
+        if (event.type === "DELETED") objects.delete(keyOf(event.object));
+        else if (event.type !== "BOOKMARK") objects.set(keyOf(event.object), event.object);
+      }
+    } catch (thrown) {
+      await close(watch);
+      throw explained(watch, thrown);
+    }
+  }
+
+  async #plainList(signal: AbortSignal): Promise<void> {
+    const version = this.#startVersion();
+    try {
+      await this.#listAt(version, signal);
+    } catch (thrown) {
+      if (version === "" || !(isExpired(thrown) || isVersionTooLarge(thrown))) throw thrown;
+      this.#isVersionUnavailable = true;
+      await this.#listAt("", signal);
+    }
+  }
+
+  /** As client-go: without a version in pages, as the store is read; with one all at once, as caches are. */
+  async #listAt(version: string, signal: AbortSignal): Promise<void> {
+    const { source, select } = this.#options;
+    const list = version === "" ? await source.listAll({ ...select, signal }) : await source.list({ ...select, signal, resourceVersion: version });
+    const objects = new Map(list.items.map((item) => [keyOf(item), item]));
+    await this.#replace(objects, list.metadata.resourceVersion ?? "");
+  }
+
+  /** Returns when the signal aborts; throws when only a new list can help. */
+  async #follow(opened: OpenWatch<T> | undefined, signal: AbortSignal): Promise<void> {
+    let watch = opened;
+    while (!signal.aborted) {
+      watch ??= this.#watch(this.#version, "changes", signal);
+      try {
+        if (await this.#consume(watch)) continue;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        if (isExpired(thrown) || isVersionTooLarge(thrown)) this.#isVersionUnavailable = true;
+        if (!isResumable(thrown)) throw thrown;
+        this.#options.onError(explained(watch, thrown));
+      } finally {
+        await close(watch);
+        watch = undefined;
+      }
+      if (!(await this.#backoff.wait(signal))) return;
+    }
+  }
+
+  /** Whether the watch was of any use before it ended. */
+  async #consume(watch: OpenWatch<T>): Promise<boolean> {
+    const { clock, sink } = this.#options;
+    const startedAt = clock.monotonic();
+    const startVersion = this.#version;
+    watch.deadline.set(watch.lastsMs);
+    for await (const event of watch.events) {
+      if (event.type !== "BOOKMARK") await sink.apply(keyOf(event.object), event);
+      this.#version = versionOf(event.object) || this.#version;
+    }
+    return this.#version !== startVersion || clock.monotonic() - startedAt >= WATCH_SHORT_MS;
+  }
+
+  #watch(version: string, begins: "initial events" | "changes", signal: AbortSignal): OpenWatch<T> {
+    const { clock, random, source, select } = this.#options;
+    const timeoutSeconds = WATCH_SECONDS_MIN + randomInteger(random, WATCH_SECONDS_MIN);
+    const deadline = new Deadline(clock, signal);
+    const events = source.watch({
+      ...select,
+      resourceVersion: version,
+      allowWatchBookmarks: true,
+      timeoutSeconds,
+      signal: deadline.signal,
+      ...(begins === "changes" ? {} : { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }),
+    });
+    return { events, deadline, lastsMs: timeoutSeconds * 1000 + WATCH_GRACE_MS };
+  }
+
+  async #replace(objects: ReadonlyMap<string, T>, version: string): Promise<void> {
+    await this.#options.sink.replace(objects);
+    this.#version = version;
+    this.#isVersionUnavailable = false;
+  }
+
+  #startVersion(): string {
+    return this.#isVersionUnavailable ? "" : this.#version;
+  }
+}
+
+/** Broken and overloaded servers come back, and then know the version. Whatever else was said would be said again. */
+function isResumable(thrown: unknown): boolean {
+  if (thrown instanceof TransportError) return thrown.failure !== "malformed";
+  if (!(thrown instanceof StatusError) || isVersionTooLarge(thrown)) return false;
+  return ["TooManyRequests", "ServiceUnavailable", "Timeout"].includes(thrown.reason);
+}
+
+function explained<T>(watch: OpenWatch<T>, thrown: unknown): unknown {
+  return watch.deadline.isExpired ? new TransportError("timeout", "the watch fell silent", { cause: thrown }) : thrown;
+}
+
+async function close<T>(watch: OpenWatch<T>): Promise<void> {
+  watch.deadline[Symbol.dispose]();
+  await watch.events.return();
+}
+
+function keyOf(object: KubernetesObject): string {
+  return keyText(object.metadata ?? {});
+}
+
+function versionOf(object: KubernetesObject): string {
+  return object.metadata?.resourceVersion ?? "";
+}

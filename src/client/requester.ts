@@ -1,0 +1,136 @@
+/** Sends a request as often as the retry rules allow, and turns what comes back into a value or an error. */
+import { sleep, type Clock } from "../base/clock.ts";
+import { StatusError } from "../meta/status-error.ts";
+import { Deadline } from "./deadline.ts";
+import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./limits.ts";
+import { decideRetry, retryAfterSeconds, type FailedAttempt } from "./retry.ts";
+import { answerError } from "./status.ts";
+import {
+  abortedError,
+  isFailure,
+  readBody,
+  TransportError,
+  type ClientRequest,
+  type ClientResponse,
+  type Transport,
+} from "./transport.ts";
+
+export interface RequesterOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** Sent with every request; keys are lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retriesMax?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface RequestSpec {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default application/json. */
+  readonly contentType?: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: ClientResponse["headers"];
+  readonly text: string;
+}
+
+export class Requester {
+  readonly #options: RequesterOptions;
+
+  constructor(options: RequesterOptions) {
+    this.#options = options;
+  }
+
+  /** The whole answer, when its status is 2xx. */
+  async read(spec: RequestSpec): Promise<Answer> {
+    using deadline = new Deadline(this.#options.clock, spec.signal);
+    const timeoutMs = spec.timeoutMs ?? this.#options.timeoutMs;
+    if (timeoutMs !== undefined) deadline.set(timeoutMs);
+    try {
+      const response = await this.#send(this.#toRequest(spec, deadline.signal), "read");
+      const bytes = await readBody(response.body, ANSWER_BYTES_MAX);
+      return { status: response.status, headers: response.headers, text: new TextDecoder().decode(bytes) };
+    } catch (thrown) {
+      if (deadline.isExpired && isFailure(thrown, "aborted")) {
+        throw new TransportError("timeout", `no answer within ${timeoutMs} ms`, { cause: thrown });
+      }
+      throw thrown;
+    }
+  }
+
+  /** The answer's body as it comes, when its status is 2xx. Only the signal ends it early. */
+  async stream(spec: RequestSpec): Promise<ClientResponse> {
+    return this.#send(this.#toRequest(spec, spec.signal), "watch");
+  }
+
+  #toRequest(spec: RequestSpec, signal: AbortSignal | undefined): ClientRequest {
+    const hasBody = spec.body !== undefined;
+    return {
+      method: spec.method,
+      target: spec.target,
+      headers: {
+        accept: "application/json",
+        ...this.#options.headers,
+        ...(hasBody ? { "content-type": spec.contentType ?? "application/json" } : {}),
+        ...spec.headers,
+      },
+      ...(hasBody ? { body: new TextEncoder().encode(JSON.stringify(spec.body)) } : {}),
+      ...(signal === undefined ? {} : { signal }),
+    };
+  }
+
+  async #send(request: ClientRequest, purpose: "read" | "watch"): Promise<ClientResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#attempt(request);
+      if (outcome.kind === "accepted") return outcome.response;
+      const { retriesMax } = this.#options;
+      const decision = decideRetry({
+        attempt,
+        method: request.method,
+        isWatch: purpose === "watch",
+        isBodyReplayable: true,
+        outcome: outcome.facts,
+        ...(retriesMax === undefined ? {} : { retriesMax }),
+      });
+      if (!decision.retry) throw outcome.error;
+      if (!(await sleep(this.#options.clock, decision.waitMs, request.signal))) throw abortedError(request.signal);
+    }
+  }
+
+  async #attempt(request: ClientRequest): Promise<Outcome> {
+    if (request.signal?.aborted === true) throw abortedError(request.signal);
+    try {
+      const response = await this.#options.transport.send(request);
+      if (response.status >= 200 && response.status < 300) return { kind: "accepted", response };
+      return await refusal(request.method, response);
+    } catch (thrown) {
+      if (!(thrown instanceof TransportError)) throw thrown;
+      return { kind: "failed", error: thrown, facts: { failure: thrown.failure } };
+    }
+  }
+}
+
+type Outcome =
+  | { readonly kind: "accepted"; readonly response: ClientResponse }
+  | {
+      readonly kind: "failed";
+      readonly error: StatusError | TransportError;
+      readonly facts: FailedAttempt["outcome"];
+    };
+
+async function refusal(method: string, response: ClientResponse): Promise<Outcome> {
+  const { status, headers } = response;
+  const retryAfter = headers["retry-after"];
+  const text = new TextDecoder().decode(await readBody(response.body, ERROR_BYTES_MAX));
+  const error = answerError({ method, status, text, retryAfterSeconds: retryAfterSeconds(retryAfter) });
+  return { kind: "failed", error, facts: { status, retryAfter } };
+}

@@ -1,0 +1,182 @@
+/** The verbs of one resource. Failures are StatusErrors when a server answered, TransportErrors when none did. */
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { PAGE_ITEMS } from "./limits.ts";
+import type {
+  ApplyOptions,
+  DeleteCollectionOptions,
+  DeleteOptions,
+  GetOptions,
+  KubernetesList,
+  KubernetesObject,
+  ListOptions,
+  ObjectKey,
+  PatchType,
+  RequestOptions,
+  ResourceType,
+  SelectOptions,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from "./objects.ts";
+import { queryText, resourcePath, type Place, type QueryValues } from "./paths.ts";
+import type { Requester, RequestSpec } from "./requester.ts";
+import { isExpired } from "./status.ts";
+import { TransportError } from "./transport.ts";
+import { decodeWatch } from "./watch-decoder.ts";
+
+const PATCH_CONTENT_TYPES = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+} as const;
+
+export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
+  readonly type: ResourceType;
+  readonly #requester: Requester;
+
+  constructor(requester: Requester, type: ResourceType) {
+    this.#requester = requester;
+    this.type = type;
+  }
+
+  get(key: ObjectKey, options: GetOptions = {}): Promise<T> {
+    const { subresource, resourceVersion } = options;
+    return this.#object("GET", { ...key, subresource }, { query: { resourceVersion }, options });
+  }
+
+  /** One page, or everything when no limit is given. */
+  async list(options: ListOptions = {}): Promise<KubernetesList<T>> {
+    const { namespace, limit, continue: token, resourceVersion, resourceVersionMatch } = options;
+    const query = { ...selectors(options), limit, continue: token, resourceVersion, resourceVersionMatch };
+    return toList<T>(await this.#json("GET", { namespace }, { query, options }));
+  }
+
+  /** Page after page of one consistent state; throws a StatusError (Expired) when that state is forgotten meanwhile. */
+  async *pages(options: ListOptions = {}): AsyncGenerator<KubernetesList<T>, void, undefined> {
+    const { resourceVersion: _version, resourceVersionMatch: _match, ...following } = options;
+    let page = await this.list({ limit: PAGE_ITEMS, ...options });
+    yield page;
+    for (let token = page.metadata.continue; token !== undefined && token !== ""; token = page.metadata.continue) {
+      page = await this.list({ limit: PAGE_ITEMS, ...following, continue: token });
+      yield page;
+    }
+  }
+
+  /** Everything, taken in pages; when these take too long, all at once. */
+  async listAll(options: ListOptions = {}): Promise<KubernetesList<T>> {
+    const pages: KubernetesList<T>[] = [];
+    try {
+      for await (const page of this.pages(options)) pages.push(page);
+    } catch (thrown) {
+      if (!isExpired(thrown) || pages.length === 0) throw thrown;
+      const { limit: _limit, ...unlimited } = options;
+      return this.list(unlimited);
+    }
+    const { continue: _token, remainingItemCount: _count, ...metadata } = pages.at(-1)!.metadata;
+    return { ...pages[0]!, metadata, items: pages.flatMap(({ items }) => items) };
+  }
+
+  create(object: T, options: WriteOptions & { readonly name?: string } = {}): Promise<T> {
+    const { subresource, name } = options;
+    const place = { namespace: object.metadata?.namespace, name, subresource };
+    return this.#object("POST", place, { query: writing(options), body: object, options });
+  }
+
+  replace(object: T, options: WriteOptions = {}): Promise<T> {
+    const place = { ...keyOf(object), subresource: options.subresource };
+    return this.#object("PUT", place, { query: writing(options), body: object, options });
+  }
+
+  replaceStatus(object: T, options: WriteOptions = {}): Promise<T> {
+    return this.replace(object, { ...options, subresource: "status" });
+  }
+
+  patch(key: ObjectKey, patch: { readonly type: PatchType; readonly body: unknown }, options: WriteOptions = {}): Promise<T> {
+    const place = { ...key, subresource: options.subresource };
+    const contentType = PATCH_CONTENT_TYPES[patch.type];
+    return this.#object("PATCH", place, { query: writing(options), body: patch.body, contentType, options });
+  }
+
+  /** Server-side apply. */
+  apply(object: T, options: ApplyOptions): Promise<T> {
+    const place = { ...keyOf(object), subresource: options.subresource };
+    const query = { ...writing(options), force: options.force };
+    return this.#object("PATCH", place, { query, body: object, contentType: PATCH_CONTENT_TYPES.apply, options });
+  }
+
+  /** The deleted object, or while finalizers hold it the object that is being deleted, or a Status: as the server says. */
+  delete(key: ObjectKey, options: DeleteOptions = {}): Promise<JsonObject> {
+    return this.#json("DELETE", key, { body: deleteBody(options), options });
+  }
+
+  async deleteCollection(options: DeleteCollectionOptions = {}): Promise<void> {
+    const { namespace, limit, resourceVersion, resourceVersionMatch } = options;
+    const query = { ...selectors(options), limit, resourceVersion, resourceVersionMatch };
+    await this.#json("DELETE", { namespace }, { query, body: deleteBody(options), options });
+  }
+
+  /**
+   * Ends when the server ends it; throws what the server says in an ERROR event. Leaving the loop closes the
+   * stream; from outside the loop only the signal does.
+   */
+  async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const { resourceVersion, resourceVersionMatch, sendInitialEvents, allowWatchBookmarks, timeoutSeconds } = options;
+    const query = { ...selectors(options), resourceVersion, resourceVersionMatch, sendInitialEvents, allowWatchBookmarks, timeoutSeconds };
+    const target = resourcePath(this.type, { namespace: options.namespace }) + queryText({ watch: true, ...query });
+    const response = await this.#requester.stream({ method: "GET", target, signal: options.signal });
+    yield* decodeWatch<T>(response.body);
+  }
+
+  async #object(method: string, place: Place, how: How): Promise<T> {
+    return (await this.#json(method, place, how)) as KubernetesObject as T;
+  }
+
+  async #json(method: string, place: Place, { query = {}, options, ...rest }: How): Promise<JsonObject> {
+    const target = resourcePath(this.type, place) + queryText(query);
+    const { text } = await this.#requester.read({ method, target, ...rest, signal: options.signal, timeoutMs: options.timeoutMs });
+    return parseObject(text);
+  }
+}
+
+interface How extends Pick<RequestSpec, "body" | "contentType"> {
+  readonly query?: QueryValues;
+  readonly options: RequestOptions;
+}
+
+function parseObject(text: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (thrown) {
+    throw new TransportError("malformed", "the answer is not JSON", { cause: thrown });
+  }
+  if (!isJsonObject(parsed)) throw new TransportError("malformed", "the answer is not an object");
+  return parsed;
+}
+
+/** Items of built-in kinds come without kind and apiVersion, which events of a watch have: here they have them too. */
+function toList<T extends KubernetesObject>(list: JsonObject): KubernetesList<T> {
+  const { kind, apiVersion, items } = list;
+  if (!Array.isArray(items ?? [])) throw new TransportError("malformed", "the answer is not a list");
+  const head = typeof kind === "string" && kind.endsWith("List") ? { kind: kind.slice(0, -"List".length), apiVersion } : {};
+  const filled = ((items ?? []) as T[]).map((item) => ({ ...head, ...item }));
+  return { ...list, metadata: isJsonObject(list["metadata"]) ? list["metadata"] : {}, items: filled };
+}
+
+function keyOf(object: KubernetesObject): Place {
+  return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
+}
+
+function selectors({ labelSelector, fieldSelector }: SelectOptions): QueryValues {
+  return { labelSelector, fieldSelector };
+}
+
+function writing({ dryRun, fieldManager, fieldValidation }: WriteOptions): QueryValues {
+  return { dryRun, fieldManager, fieldValidation };
+}
+
+function deleteBody({ dryRun, gracePeriodSeconds, propagationPolicy, preconditions }: DeleteOptions): JsonObject {
+  const given = { gracePeriodSeconds, propagationPolicy, preconditions, ...(dryRun === undefined ? {} : { dryRun: [dryRun] }) };
+  return { kind: "DeleteOptions", apiVersion: "v1", ...given };
+}

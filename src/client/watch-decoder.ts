@@ -1,0 +1,70 @@
+/** The events of a watch, from the bytes of its stream: one JSON object per line. */
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { EVENT_BYTES_MAX } from "./limits.ts";
+import type { WatchEvent } from "./objects.ts";
+import { statusError } from "./status.ts";
+import { concatBytes, TransportError } from "./transport.ts";
+
+const NEWLINE = 0x0a;
+
+/** Ends with the stream; throws a StatusError for an ERROR event, a TransportError for what is no event. */
+export async function* decodeWatch<T>(
+  body: AsyncIterable<Uint8Array>,
+  eventBytesMax = EVENT_BYTES_MAX,
+): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  for await (const line of splitLines(body, eventBytesMax)) yield toEvent<T>(line);
+}
+
+/** A last line without its newline was cut off; whoever resumes is told it again. */
+async function* splitLines(body: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array, void, undefined> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      const rest = chunk.subarray(from, end);
+      from = end + 1;
+      const line = concatBytes([...parts, rest], length + rest.length);
+      parts = [];
+      length = 0;
+      refuseLong(line.length, bytesMax);
+      if (line.length > 0) yield line;
+    }
+    if (from === chunk.length) continue;
+    parts.push(chunk.subarray(from));
+    length += chunk.length - from;
+    refuseLong(length, bytesMax);
+  }
+}
+
+function refuseLong(length: number, bytesMax: number): void {
+  if (length > bytesMax) throw new TransportError("malformed", `an event of the watch is longer than ${bytesMax} bytes`);
+}
+
+function toEvent<T>(line: Uint8Array): WatchEvent<T> {
+  const event = parseEvent(line);
+  const { type, object } = event;
+  if (!isJsonObject(object)) throw new TransportError("malformed", "an event of the watch has no object");
+  switch (type) {
+    case "ERROR":
+      throw statusError(object, 500);
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+    case "BOOKMARK":
+      return event as unknown as WatchEvent<T>;
+    default:
+      throw new TransportError("malformed", "an event of the watch has an unknown type");
+  }
+}
+
+function parseEvent(line: Uint8Array): JsonObject {
+  let event: unknown;
+  try {
+    event = JSON.parse(new TextDecoder().decode(line));
+  } catch (thrown) {
+    throw new TransportError("malformed", "an event of the watch is not JSON", { cause: thrown });
+  }
+  if (!isJsonObject(event)) throw new TransportError("malformed", "an event of the watch is not an object");
+  return event;
+}

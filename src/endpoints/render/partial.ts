@@ -1,0 +1,61 @@
+/** Metadata alone: what garbage collectors, namespace and quota controllers live on. Slices, like whole objects. */
+import { objectAt } from "../../meta/json.ts";
+import { membersIn } from "../../registry/representation.ts";
+import type { ServedResource } from "../../registry/resource.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import { listMetadata, type Renderer } from "./renderer.ts";
+
+const CLOSE = Buffer.from("}");
+const LIST_TAIL = Buffer.from("]}");
+
+export function partialRenderer(served: ServedResource, metaVersion: string): Renderer {
+  const apiVersion = JSON.stringify(metaVersion);
+  const head = Buffer.from(`{"kind":"PartialObjectMetadata","apiVersion":${apiVersion},`);
+  const nextHead = Buffer.concat([Buffer.from(","), head]);
+  return {
+    key: `partial ${metaVersion} ${served.apiVersion}`,
+    entry: (entry) => [head, metadataMember(entry, served), CLOSE],
+    object: (object) => [head, Buffer.from(`"metadata":${JSON.stringify(objectAt(object, "metadata"))}`), CLOSE],
+    list(listed) {
+      const chunks: Buffer[] = [Buffer.from(`{"kind":"PartialObjectMetadataList","apiVersion":${apiVersion},"metadata":${listMetadata(listed)},"items":[`)];
+      for (const entry of listed.entries) chunks.push(chunks.length === 1 ? head : nextHead, metadataMember(entry, served), CLOSE);
+      chunks.push(LIST_TAIL);
+      return chunks;
+    },
+    bookmark: (metadata) => `{"kind":"PartialObjectMetadata","apiVersion":${apiVersion},"metadata":${metadata}}`,
+  };
+}
+
+/** `"metadata":{…}` out of the object's members, which begin with it. */
+function metadataMember(entry: Entry, served: ServedResource): Buffer {
+  const members = membersIn(entry, served);
+  const memoKey = `metadata end ${served.apiVersion}`;
+  let end = entry.memo.get(memoKey) as number | undefined;
+  if (end === undefined) entry.memo.set(memoKey, (end = endOfObject(members, members.indexOf("{"))));
+  return members.subarray(0, end);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN = 0x7b;
+const CLOSED = 0x7d;
+
+/** Index behind the brace that closes the one at `start`; the text is known to be valid JSON. */
+function endOfObject(bytes: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      do at = bytes.indexOf(QUOTE, at + 1);
+      while (isEscaped(bytes, at));
+    } else if (byte === OPEN) depth++;
+    else if (byte === CLOSED && --depth === 0) return at + 1;
+  }
+  return bytes.length;
+}
+
+function isEscaped(bytes: Buffer, at: number): boolean {
+  let backslashes = 0;
+  while (bytes[at - 1 - backslashes] === BACKSLASH) backslashes++;
+  return backslashes % 2 === 1;
+}

@@ -1,0 +1,67 @@
+/** Rows for people: what `kubectl get` shows. Made from parsed objects, in the shape they are stored in. */
+import type { Clock } from "../../base/clock.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { badRequest } from "../../meta/status-error.ts";
+import { objectIn, storedObject, storedShape } from "../../registry/representation.ts";
+import type { ServedResource } from "../../registry/resource.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import { listMetadata, type Renderer } from "./renderer.ts";
+
+export type IncludeObject = "None" | "Metadata" | "Object";
+
+export interface TableOptions {
+  readonly metaVersion: string;
+  readonly include: IncludeObject;
+  readonly showsColumns: boolean;
+  readonly clock: Clock;
+}
+
+export function parseIncludeObject(text: string | undefined): IncludeObject {
+  if (text === undefined || text === "") return "Metadata";
+  if (text === "None" || text === "Metadata" || text === "Object") return text;
+  throw badRequest(`unrecognized includeObject value: ${JSON.stringify(text)}`);
+}
+
+export function tableRenderer(served: ServedResource, options: TableOptions): Renderer {
+  const { metaVersion, showsColumns, include } = options;
+  const head = `{"kind":"Table","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
+  const columns = `,"columnDefinitions":${showsColumns ? JSON.stringify(served.table.columns) : "null"},"rows":`;
+  const table = (metadata: string, rows: readonly string[]): Buffer[] => [Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`)];
+  return {
+    key: `table ${metaVersion} ${include} ${showsColumns ? "columns " : ""}${served.apiVersion}`,
+    entry: (entry) => table(`{"resourceVersion":"${entry.modRevision}"}`, [entryRow(entry, served, options)]),
+    object(object) {
+      const version = objectAt(object, "metadata")["resourceVersion"];
+      return table(JSON.stringify(version === undefined ? {} : { resourceVersion: version }), [objectRow(object, served, options)]);
+    },
+    list: (listed) => table(listMetadata(listed), listed.entries.map((entry) => entryRow(entry, served, options))),
+    bookmark: (metadata) => {
+      const object = `{"kind":${JSON.stringify(served.kind)},"apiVersion":${JSON.stringify(served.apiVersion)},"metadata":${metadata}}`;
+      return `${head}${metadata}${columns}[{"cells":[],"object":${object}}]}`;
+    },
+    // Columns are said once per watch.
+    ...(showsColumns ? { following: tableRenderer(served, { ...options, showsColumns: false }) } : {}),
+  };
+}
+
+function entryRow(entry: Entry, served: ServedResource, options: TableOptions): string {
+  return row(storedObject(entry), { served, options, shown: () => objectIn(entry, served) });
+}
+
+function objectRow(object: JsonObject, served: ServedResource, options: TableOptions): string {
+  return row(storedShape(object, served), { served, options, shown: () => object });
+}
+
+function row(stored: JsonObject, what: { served: ServedResource; options: TableOptions; shown: () => JsonObject }): string {
+  const { served, options } = what;
+  const cells = served.table.cells(stored, options.clock.now());
+  const conditions = served.table.conditions?.(stored) ?? [];
+  return JSON.stringify({ cells, ...(conditions.length === 0 ? {} : { conditions }), object: rowObject(what) });
+}
+
+function rowObject({ options, shown }: { options: TableOptions; shown: () => JsonObject }): JsonObject | null {
+  if (options.include === "None") return null;
+  const object = shown();
+  if (options.include === "Object") return object;
+  return { kind: "PartialObjectMetadata", apiVersion: options.metaVersion, metadata: object["metadata"] };
+}

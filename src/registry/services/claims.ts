@@ -1,0 +1,129 @@
+/**
+ * Who owns which number: one key per number taken, and creating the key is the taking. Every server of
+ * every release goes through the same keys, so none is handed out twice.
+ *
+ * A claim is released by compare and swap on the revision at which its owner was last seen to need it.
+ * Whoever comes to need a number that its own object already claims writes the claim again, so that a
+ * release decided before then misses.
+ */
+import { randomInteger, type Random } from "../../base/random.ts";
+import { objectAt, stringAt } from "../../meta/json.ts";
+import { serviceUnavailable } from "../../meta/status-error.ts";
+import { prefixEnd } from "../../storage/kv.ts";
+import type { ObjectStore } from "../../storage/object-store.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import type { NumberRange } from "./number-range.ts";
+
+export interface Owner {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface Claim {
+  /** What is claimed: an address, a port. */
+  readonly number: string;
+  readonly entry: Entry;
+}
+
+export interface ClaimPool {
+  readonly range: NumberRange;
+  /** Undefined when somebody else has it. Does not ask whether it is in the range. */
+  take(number: string, owner: Owner): Promise<Claim | undefined>;
+  /** Any free one; undefined when there is none. */
+  takeAny(owner: Owner): Promise<Claim | undefined>;
+  /** What `takeAny` might take, without taking it. */
+  suggest(): string | undefined;
+  /** The claim on a number, no matter whose, as the store has it now. */
+  find(number: string): Promise<Claim | undefined>;
+  list(): Promise<readonly Claim[]>;
+  /** Nothing happens when the claim has been written since. */
+  release(claim: Claim): Promise<void>;
+}
+
+export interface ClaimPoolOptions {
+  readonly store: ObjectStore;
+  readonly random: Random;
+  /** Where the claims lie, such as "/registry/ranges/evenkeel/nodeports/". */
+  readonly prefix: string;
+  readonly range: NumberRange;
+  /** Taken by something other than a claim, as far as the cache knows. */
+  readonly isReserved: (number: string) => boolean;
+}
+
+/** Each lost race over one claim means that its owner's other writer won it. */
+const RACES_MAX = 16;
+
+export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
+  const { store, prefix, range } = options;
+  const toClaim = (entry: Entry): Claim => ({ number: entry.key.slice(prefix.length), entry });
+  return {
+    range,
+    take: (number, owner) => take(options, number, owner),
+    async takeAny(owner) {
+      for (const number of candidates(options)) {
+        const result = await store.create(prefix + number, encodeClaim(owner));
+        if (result.committed) return toClaim(result.entry);
+      }
+      return undefined;
+    },
+    suggest: () => candidates(options).next().value ?? undefined,
+    async find(number) {
+      const entry = await store.get(prefix + number, { kind: "newest" });
+      return entry === undefined ? undefined : toClaim(entry);
+    },
+    async list() {
+      const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
+      return entries.map(toClaim);
+    },
+    async release(claim) {
+      await store.remove(claim.entry);
+    },
+  };
+}
+
+export function isOwnedBy(claim: Claim, owner: Owner): boolean {
+  return ownerUid(claim) === owner.uid;
+}
+
+/** Empty for a claim nobody can read. */
+export function ownerUid({ entry }: Claim): string {
+  if (entry.corrupt !== undefined) return "";
+  const known = entry.memo.get("owner");
+  if (typeof known === "string") return known;
+  const uid = stringAt(objectAt(parseEntry(entry), "metadata"), "uid");
+  entry.memo.set("owner", uid);
+  return uid;
+}
+
+async function take({ store, prefix }: ClaimPoolOptions, number: string, owner: Owner): Promise<Claim | undefined> {
+  const value = encodeClaim(owner);
+  let result = await store.create(prefix + number, value);
+  for (let race = 0; race < RACES_MAX; race++) {
+    if (result.committed) return { number, entry: result.entry };
+    const { current } = result;
+    if (current !== undefined && !isOwnedBy({ number, entry: current }, owner)) return undefined;
+    result = current === undefined ? await store.create(prefix + number, value) : await store.replace(current, value);
+  }
+  throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
+}
+
+/** Every number the cache takes for free, from a chance place onwards: two servers rarely try the same. */
+function* candidates({ store, prefix, range, random, isReserved }: ClaimPoolOptions): Generator<string, undefined> {
+  const bands = [
+    { from: range.unaskedFrom, size: range.size - range.unaskedFrom },
+    { from: 0, size: range.unaskedFrom },
+  ];
+  for (const { from, size } of bands) {
+    const start = randomInteger(random, size);
+    for (let step = 0; step < size; step++) {
+      const number = range.nameAt(from + ((start + step) % size));
+      if (store.cache.get(prefix + number) === undefined && !isReserved(number)) yield number;
+    }
+  }
+  return undefined;
+}
+
+function encodeClaim({ namespace, name, uid }: Owner): Buffer {
+  return Buffer.from(JSON.stringify({ kind: "Claim", apiVersion: "evenkeel/v1", metadata: { name, namespace, uid } }));
+}
