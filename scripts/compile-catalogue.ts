@@ -174,11 +174,11 @@ if (factsDirectory === undefined) throw new Error("usage: compile-catalogue.ts F
 compile(factsDirectory);
 
 function compile(directory: string): void {
-  const readFacts = <Facts>(file: string): Facts => JSON.parse(readFileSync(join(directory, file), "utf8")) as Facts;
-  const resources = readFacts<FactResources>("resources.json");
-  const decodable = readFacts<Record<string, string[] | ByRelease<string[]>>>("decodable-versions.json");
-  const selectors = readFacts<FactSelectors>("field-selectors.json");
-  const tables = readFacts<FactTables>("table-columns.json");
+  const readFacts = (file: string): unknown => JSON.parse(readFileSync(join(directory, file), "utf8"));
+  const resources = readFacts("resources.json") as FactResources;
+  const decodable = readFacts("decodable-versions.json") as Record<string, string[] | ByRelease<string[]>>;
+  const selectors = readFacts("field-selectors.json") as FactSelectors;
+  const tables = readFacts("table-columns.json") as FactTables;
   const store = gunzipSync(readFileSync(join(directory, "schema/store.json.gz"))).toString();
   const schemas = JSON.parse(store) as FactSchemas;
 
@@ -285,12 +285,12 @@ function compileResource(
 
 function compileVersion(fact: FactResource, version: string, selectors: FactSelectors): StoredVersion {
   const { defaultOn, gate, verbs, lifecycle, lifecycleChanges } = fact.versions[version] as FactVersion;
-  const states = { true: "on", false: "off", undefined: undefined } as const;
+  const states = { true: "on", false: "off", undefined } as const;
   const fieldSelectors = compileSelectors(fact, version, selectors);
   const aliases = selectors.resources.find((selector) => isSelectorOf(selector, fact, version))?.aliases;
   return {
     kind: fact.kind[version] as string,
-    served: changePoints((release) => states[`${defaultOn[release]}` as keyof typeof states]),
+    served: changePoints((release) => states[`${defaultOn[release]}`]),
     ...(gate !== undefined && { gate }),
     ...(verbs.join() !== ALL_VERBS.join() && { verbs }),
     ...(lifecycle && { lifecycle: compileLifecycle(lifecycle, lifecycleChanges) }),
@@ -360,7 +360,7 @@ function isInRange({ since, until }: Range, release: ReleaseName): boolean {
 function compileTables(facts: FactTables, { resources }: FactResources): StoredTables {
   const kindOf = (name: string): string => {
     const resource = resources.find(
-      ({ group, resource }) => name === (group === "" ? resource : `${resource}.${group}`),
+      ({ group, resource: plural }) => name === (group === "" ? plural : `${plural}.${group}`),
     );
     if (resource === undefined) throw new Error(`no resource is named ${name}`);
     return `${resource.group}/${Object.values(resource.kind)[0]}`;
@@ -552,7 +552,7 @@ function factAt<Value extends readonly unknown[]>(
   fact: Value | ByRelease<Value>,
   release: ReleaseName,
 ): Value | undefined {
-  return Array.isArray(fact) ? (fact as unknown as Value) : (fact as ByRelease<Value>)[release];
+  return Array.isArray(fact) ? (fact as Value) : (fact as ByRelease<Value>)[release];
 }
 
 function changePoints<Value>(at: (release: ReleaseName) => Value | undefined): ChangePoints<Value> {

@@ -1,6 +1,5 @@
 /** Small answers. */
-import type { Status } from "../meta/status-error.ts";
-import type { StatusError } from "../meta/status-error.ts";
+import type { Status, StatusError } from "../meta/status-error.ts";
 import { bytesBody, type ApiResponse, type ResponseHeaders } from "./message.ts";
 
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): ApiResponse {

@@ -22,7 +22,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   const requirements = new Parser(tokenize(text)).parse();
   if (requirements.length === 0) return MATCHES_ALL_LABELS;
   if (requirements.length === 1) return requirements[0]!;
-  return (labels) => requirements.every((requirement) => requirement(labels));
+  return (labels) => requirements.every((holds) => holds(labels));
 }
 
 const SYMBOLS: ReadonlySet<string> = new Set(["(", ")", ",", "!", "=", "==", "!=", ">", "<"]);

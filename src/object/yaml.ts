@@ -39,6 +39,17 @@ function toJson(value: unknown, budget: { left: number }, depth: number): unknow
   return Object.fromEntries(Object.keys(value).map((key) => [key, toJson(value[key], budget, depth + 1)]));
 }
 
+/** Keys in order, as every Kubernetes tool writes them. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}
+
 export function toYaml(value: unknown): string {
-  return dump(value, { noRefs: true, lineWidth: -1, sortKeys: true });
+  return dump(sorted(value), { noRefs: true, lineWidth: -1 });
 }

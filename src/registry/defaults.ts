@@ -14,7 +14,7 @@ export function withDefaults(served: ServedResource, object: JsonObject): JsonOb
 function secretDefaults(object: JsonObject): JsonObject {
   const given = objectAt(object, "stringData");
   const { stringData: _stringData, ...secret } = object;
-  const encoded = Object.keys(given).map((key) => [key, Buffer.from(String(given[key])).toString("base64")]);
+  const encoded = Object.keys(given).map((key): [string, string] => [key, Buffer.from(String(given[key])).toString("base64")]);
   const data = encoded.length === 0 ? {} : { data: { ...objectAt(secret, "data"), ...Object.fromEntries(encoded) } };
   return { ...secret, ...data, type: stringAt(secret, "type") === "" ? "Opaque" : secret["type"] };
 }

@@ -49,6 +49,7 @@ export async function update(context: RegistryContext, served: ServedResource, r
     absent: async () => {
       if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main") throw notFound(served.groupResource, request.name);
       isCreated = true;
+      await allocation.revert();
       const object = withoutRevision(served, await request.next({}), request);
       return create(context, served, { namespace: request.namespace, object, manager: request.manager, dryRun: request.dryRun });
     },

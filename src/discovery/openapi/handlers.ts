@@ -62,7 +62,7 @@ function documentOf(catalogue: Catalogue, group: CatalogueGroup, version: string
 }
 
 function indexOf(documents: ReadonlyMap<string, LazyDocument>): Encoded {
-  const paths = [...documents].map(([path, { hash }]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]);
+  const paths = [...documents].map(([path, { hash }]): [string, object] => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]);
   return withHash(Buffer.from(JSON.stringify({ paths: Object.fromEntries(paths) })));
 }
 

@@ -108,7 +108,7 @@ describe("requests", () => {
     await using server = await startServer(async (request) => {
       const read = request.body.read(100);
       reading.resolve();
-      const message = await read.then(() => "read", (error: Error) => error.message);
+      const message = await read.then(() => "read", (error: unknown) => (error as Error).message);
       await new Promise(setImmediate);
       outcome.resolve({ message, aborted: request.signal.aborted });
       return ok();

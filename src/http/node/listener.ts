@@ -49,7 +49,7 @@ export function listen(options: ListenOptions): Promise<Listener> {
     server.once("error", reject);
     server.listen({ host: options.host, port: options.port }, () => {
       server.off("error", reject);
-      server.on("error", (error) => options.log("accepting a connection failed", { error }));
+      server.on("error", (error: Error) => options.log("accepting a connection failed", { error }));
       resolve(createListener(server, { ...options, limits }));
     });
   });

@@ -22,11 +22,12 @@ export function nestMetric(metric: JsonObject, role: MetricRole): JsonObject {
 }
 
 function reshapeSources(metric: JsonObject, reshape: (source: JsonObject, name: string) => JsonObject): JsonObject {
-  const sources = SOURCES.flatMap((name) => {
+  const sources: JsonObject = {};
+  for (const name of SOURCES) {
     const source = metric[name];
-    return isJsonObject(source) ? [[name, reshape(source, name)]] : [];
-  });
-  return { type: metric["type"], ...Object.fromEntries(sources), ...omitMembers(metric, ["type", ...SOURCES]) };
+    if (isJsonObject(source)) sources[name] = reshape(source, name);
+  }
+  return { type: metric["type"], ...sources, ...omitMembers(metric, ["type", ...SOURCES]) };
 }
 
 /** In the order in which kube-apiserver writes the members of each source. */

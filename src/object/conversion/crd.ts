@@ -63,7 +63,7 @@ function hoistSharedMembers(spec: JsonObject): JsonObject {
   return {
     ...spec,
     version: first["name"],
-    ...presentMembers(Object.fromEntries(agreed.map((key) => [SHARED_MEMBERS[key], first[key]]))),
+    ...presentMembers(Object.fromEntries(agreed.map((key): [string, unknown] => [SHARED_MEMBERS[key]!, first[key]]))),
     versions: versions.map((version) => omitMembers(version, agreed)),
   };
 }

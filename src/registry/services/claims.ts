@@ -26,12 +26,18 @@ export interface Claim {
   readonly entry: Entry;
 }
 
+export interface Taken {
+  readonly claim: Claim;
+  /** The owner had it already: another of its writers may rely on it, so it is not this one's to give back. */
+  readonly wasOwned: boolean;
+}
+
 export interface ClaimPool {
   readonly range: NumberRange;
   /** Undefined when somebody else has it. Does not ask whether it is in the range. */
-  take(number: string, owner: Owner): Promise<Claim | undefined>;
+  take(number: string, owner: Owner): Promise<Taken | undefined>;
   /** Any free one; undefined when there is none. */
-  takeAny(owner: Owner): Promise<Claim | undefined>;
+  takeAny(owner: Owner): Promise<Taken | undefined>;
   /** What `takeAny` might take, without taking it. */
   suggest(): string | undefined;
   /** The claim on a number, no matter whose, as the store has it now. */
@@ -63,7 +69,7 @@ export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
     async takeAny(owner) {
       for (const number of candidates(options)) {
         const result = await store.create(prefix + number, encodeClaim(owner));
-        if (result.committed) return toClaim(result.entry);
+        if (result.committed) return { claim: toClaim(result.entry), wasOwned: false };
       }
       return undefined;
     },
@@ -96,13 +102,15 @@ export function ownerUid({ entry }: Claim): string {
   return uid;
 }
 
-async function take({ store, prefix }: ClaimPoolOptions, number: string, owner: Owner): Promise<Claim | undefined> {
+async function take({ store, prefix }: ClaimPoolOptions, number: string, owner: Owner): Promise<Taken | undefined> {
   const value = encodeClaim(owner);
   let result = await store.create(prefix + number, value);
+  let wasOwned = false;
   for (let race = 0; race < RACES_MAX; race++) {
-    if (result.committed) return { number, entry: result.entry };
+    if (result.committed) return { claim: { number, entry: result.entry }, wasOwned };
     const { current } = result;
     if (current !== undefined && !isOwnedBy({ number, entry: current }, owner)) return undefined;
+    wasOwned = current !== undefined;
     result = current === undefined ? await store.create(prefix + number, value) : await store.replace(current, value);
   }
   throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);

@@ -15,7 +15,7 @@ import type { Change } from "../guaranteed-update.ts";
 import { invalidValue } from "../metadata-validation.ts";
 import { prepareForCreate } from "../prepare.ts";
 import type { ServedResource } from "../resource.ts";
-import { isOwnedBy, type Claim, type ClaimPool, type Owner } from "./claims.ts";
+import { isOwnedBy, type Claim, type ClaimPool, type Owner, type Taken } from "./claims.ts";
 import { isFor } from "./ip-addresses.ts";
 import { fillIpFamilies } from "./ip-families.ts";
 import { canonicalIp } from "./ip-range.ts";
@@ -39,9 +39,15 @@ export interface Allocation {
   assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
   /** The same for a change that has been decided, which may be a removal. */
   apply(change: Change, existing: JsonObject): Promise<Change>;
+  /** Whatever was assigned will not be stored after all. */
+  revert(): Promise<void>;
 }
 
-const NOTHING_TO_ALLOCATE: Allocation = { assign: (object) => Promise.resolve(object), apply: (change) => Promise.resolve(change) };
+const NOTHING_TO_ALLOCATE: Allocation = {
+  assign: (object) => Promise.resolve(object),
+  apply: (change) => Promise.resolve(change),
+  revert: () => Promise.resolve(),
+};
 
 /** After this long the repair may soon take a claim without a service for a leak. */
 const CLAIMS_FRESH_MS = 60_000;
@@ -74,7 +80,7 @@ class AllocationSession implements Allocation {
   readonly #served: ServedResource;
   readonly #mode: "claim" | "suggest";
   /** Taken by the latest attempt, each with the pool it belongs to. */
-  #taken: { readonly pool: ClaimPool; readonly claim: Claim }[] = [];
+  #taken: (Taken & { readonly pool: ClaimPool })[] = [];
   /** What the latest attempt makes superfluous. */
   #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = { claims: [], addresses: [] };
   #owner: Owner = { namespace: "", name: "", uid: "" };
@@ -115,7 +121,7 @@ class AllocationSession implements Allocation {
     const taken = this.#taken;
     this.#taken = [];
     this.#dropped = { claims: [], addresses: [] };
-    await leavingFailuresToRepair(taken.map(({ pool, claim }) => () => pool.release(claim)));
+    await leavingFailuresToRepair(taken.filter(({ wasOwned }) => !wasOwned).map(({ pool, claim }) => () => pool.release(claim)));
   }
 
   /** The service is stored. */
@@ -216,16 +222,16 @@ class AllocationSession implements Allocation {
       const found = await pool.find(number);
       return found === undefined || isOwnedBy(found, this.#owner);
     }
-    const claim = await pool.take(number, this.#owner);
-    if (claim !== undefined) this.#taken.push({ pool, claim });
-    return claim !== undefined;
+    const taken = await pool.take(number, this.#owner);
+    if (taken !== undefined) this.#taken.push({ ...taken, pool });
+    return taken !== undefined;
   }
 
   async #takeAny(pool: ClaimPool): Promise<string | undefined> {
     if (this.#mode === "suggest") return pool.suggest();
-    const claim = await pool.takeAny(this.#owner);
-    if (claim !== undefined) this.#taken.push({ pool, claim });
-    return claim?.number;
+    const taken = await pool.takeAny(this.#owner);
+    if (taken !== undefined) this.#taken.push({ ...taken, pool });
+    return taken?.claim.number;
   }
 
   /** Read before the service is stored: a claim that is written again later is not the one to release. */

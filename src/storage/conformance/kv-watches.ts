@@ -61,8 +61,8 @@ function contentTests(context: KvSuiteContext): void {
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
     await create(fixture.kv, `${prefix}a/bc`);
     const inside = await create(fixture.kv, `${prefix}a/b/x`);
-    const live = Recorder.start(fixture.kv, { prefix: `${prefix}a/b/`, fromRevision: fromRevision });
-    const plain = Recorder.start(fixture.kv, { prefix: `${prefix}a/b`, fromRevision: fromRevision });
+    const live = Recorder.start(fixture.kv, { prefix: `${prefix}a/b/`, fromRevision });
+    const plain = Recorder.start(fixture.kv, { prefix: `${prefix}a/b`, fromRevision });
     await create(fixture.kv, `${prefix}a/bd`);
     await create(fixture.kv, `${prefix}a/c`);
     await create(fixture.kv, `${prefix}a/b`);

@@ -60,6 +60,7 @@ export function toStorageError(thrown: unknown): unknown {
       break;
     case STATUS.dataLoss:
       return new StorageError("corrupt", message, { cause: thrown });
+    default:
   }
   return unavailable(message, thrown);
 }

@@ -95,7 +95,7 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
         const key = `/k/${writer}-${index}`;
         const result = await kv
           .commit({ kind: "put", key, value: Buffer.from("x"), expectedRevision: 0 })
-          .then((answer) => (answer.committed ? "committed" : "lost"), (error: { code: string }) => error.code);
+          .then((answer) => (answer.committed ? "committed" : "lost"), (error: unknown) => (error as { code: string }).code);
         outcomes.set(key, result);
       }
     };

@@ -181,7 +181,7 @@ export class Channel {
       this.received++;
       outcome = statusOf(headers) ?? httpProblem(headers[":status"]);
     });
-    stream.on("trailers", (headers) => {
+    stream.on("trailers", (headers: IncomingHttpHeaders) => {
       outcome ??= statusOf(headers) ?? new RpcFailure("garbled", "etcd's answer has no gRPC status");
     });
     stream.on("data", (chunk: Buffer) => {

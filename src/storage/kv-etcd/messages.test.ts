@@ -37,7 +37,7 @@ describe("requests", () => {
     const compare = "0a07" + "1002" + "1a016b" + "3007";
     const put = "0a016b" + "120176" + "18ffffffffffffffff7f";
     const failure = "1a05" + "0a03" + "0a016b";
-    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}1212${"1210"}${put}${failure}`);
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}12121210${put}${failure}`);
   });
 
   test("a key expected to be absent is compared with revision 0, which the wire leaves out", () => {

@@ -23,7 +23,7 @@ export interface AppliedWrite {
 export class WriteQueue {
   readonly #link: WorkerLink;
   readonly #onApplied: (applied: readonly AppliedWrite[], revision: number) => void;
-  #queue: QueuedWrite[] = [];
+  readonly #queue: QueuedWrite[] = [];
   #queuedBytes = 0;
   #isBusy = false;
   #isScheduled = false;

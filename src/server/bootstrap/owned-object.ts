@@ -1,0 +1,108 @@
+/** An object that the server makes sure of: created when it is missing, and otherwise left to whoever changed it. */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+
+export interface OwnedObject {
+  /** Where it is created, such as "/api/v1/namespaces". */
+  readonly collection: string;
+  /** Complete, with its metadata.name. */
+  readonly object: JsonObject;
+  /** Reported in its status, unless a condition of this type is there. */
+  readonly condition?: Condition;
+  /** A merge patch for an existing object that is out of date; undefined for one that is not. */
+  readonly correct?: (existing: JsonObject) => JsonObject | undefined;
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Making {
+  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** While the store cannot be reached. */
+const RETRY_MS = 250;
+
+/** All at once, so that the store can commit them together. Resolves when each is there, refused for good, or the signal aborts. */
+export async function ensureAll(making: Making, objects: readonly OwnedObject[], signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    objects.map(async (owned) => {
+      while (!signal.aborted && !(await ensure(making, owned))) await sleep(making.clock, RETRY_MS, signal);
+    }),
+  );
+}
+
+/** False when it is worth trying again. */
+async function ensure(making: Making, owned: OwnedObject): Promise<boolean> {
+  const name = stringAt(objectAt(owned.object, "metadata"), "name");
+  const target = `${owned.collection}/${name}`;
+  // What the cache has is fresh enough: a creation somebody else was faster with is refused by the store.
+  const found = await answer(making, { method: "GET", target: `${target}?resourceVersion=0` });
+  const present = found.status === 404 ? await answer(making, { method: "POST", target: owned.collection, body: owned.object }) : found;
+  if (present.status === 409) return true;
+  if (present.object === undefined) return isHopeless(making, present, target);
+  const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
+  for (const change of changes) {
+    if (change === undefined) continue;
+    const changed = await answer(making, change);
+    if (changed.object === undefined && !isHopeless(making, changed, target)) return false;
+  }
+  return true;
+}
+
+interface Response {
+  readonly status: number;
+  /** Undefined when the request failed. */
+  readonly object: JsonObject | undefined;
+  readonly message: string;
+}
+
+async function answer({ call }: Making, request: InProcessRequest): Promise<Response> {
+  const response = await call(request);
+  const body = await response.json<JsonObject>();
+  const isSuccess = response.status >= 200 && response.status < 300;
+  return { status: response.status, object: isSuccess ? body : undefined, message: stringAt(body, "message") };
+}
+
+/** A refusal that will be the same next time is told to the operator; the server is of use without the object. */
+function isHopeless({ log }: Making, { status, message }: Response, target: string): boolean {
+  if (status >= 500 || status === 429) return false;
+  log.warn("an object that belongs to the server could not be made", { target, status, message });
+  return true;
+}
+
+function correction({ correct }: OwnedObject, existing: JsonObject, target: string): InProcessRequest | undefined {
+  const patch = correct?.(existing);
+  return patch === undefined ? undefined : mergePatch(target, patch);
+}
+
+function conditionReport({ clock }: Making, { condition }: OwnedObject, existing: JsonObject, target: string): InProcessRequest | undefined {
+  if (condition === undefined) return undefined;
+  const reported = objectAt(existing, "status")["conditions"];
+  const conditions = Array.isArray(reported) ? reported.filter(isJsonObject) : [];
+  if (conditions.some(({ type }) => type === condition.type)) return undefined;
+  const lastTransitionTime = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
+  return mergePatch(`${target}/status`, { status: { conditions: [...conditions, { ...condition, lastTransitionTime }] } });
+}
+
+function mergePatch(target: string, patch: JsonObject): InProcessRequest {
+  return { method: "PATCH", target, headers: { "content-type": "application/merge-patch+json" }, body: patch };
+}
+
+/** The patch when it would change something that it names. */
+export function ifDifferent(existing: JsonObject, patch: JsonObject): JsonObject | undefined {
+  return isCovered(patch, existing) ? undefined : patch;
+}
+
+function isCovered(patch: unknown, existing: unknown): boolean {
+  if (!isJsonObject(patch) || !isJsonObject(existing)) return jsonEquals(patch, existing);
+  return Object.keys(patch).every((key) => isCovered(patch[key], existing[key]));
+}

@@ -1,0 +1,15 @@
+/** The range cluster IPs come from, where the release shows it as an object. */
+import type { Serves } from "./served-version.ts";
+import type { OwnedObject } from "./owned-object.ts";
+
+export function defaultServiceCidr(serves: Serves, cidr: string): OwnedObject[] {
+  const at = serves("networking.k8s.io", "servicecidrs");
+  if (at === undefined) return [];
+  return [
+    {
+      collection: at.collection,
+      object: { apiVersion: at.apiVersion, kind: "ServiceCIDR", metadata: { name: "kubernetes" }, spec: { cidrs: [cidr] } },
+      condition: { type: "Ready", status: "True", reason: "", message: "Kubernetes default Service CIDR is ready" },
+    },
+  ];
+}
