@@ -9,11 +9,15 @@ import { startListening, type ListeningServer } from "../server/listening-server
 import { StorageError } from "../storage/kv.ts";
 import { ensureDirectory, ensureTokenFile, firstToken, servingCredentials, writeKubeconfig, type Credentials } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
+import { reachableAddress } from "./reachable-address.ts";
 import { address, count, duration, list, port } from "./flags.ts";
 
 interface ServeFlags {
   readonly securePort: number;
   readonly bindAddress: string;
+  readonly advertiseAddress?: string;
+  readonly serviceClusterIpRange: string;
+  readonly serviceNodePortRange: string;
   readonly dataDir: string;
   readonly release: string;
   readonly strictRelease?: boolean;
@@ -42,6 +46,9 @@ export function serveCommand(): Command {
     .description("Run one API server. Flags are named as kube-apiserver names them where it has them.")
     .option("--secure-port <port>", "HTTPS port; 0 takes a free one", port, 6443)
     .option("--bind-address <ip>", "address to listen on", address, "127.0.0.1")
+    .option("--advertise-address <ip>", "address at which the rest of the cluster reaches this server", address)
+    .option("--service-cluster-ip-range <cidr>", "subnet that cluster IPs are taken from", "10.0.0.0/24")
+    .option("--service-node-port-range <range>", "ports that node ports are taken from", "30000-32767")
     .option("--data-dir <directory>", "where objects (without etcd), certificates, tokens and the kubeconfig are kept", ".evenkeel")
     .option("--release <release>", `Kubernetes release to be: ${RELEASES.join(", ")}`, DEFAULT_RELEASE)
     .option("--strict-release", "serve exactly the release's own defaults, without the APIs Evenkeel adds")
@@ -105,6 +112,9 @@ function configOf(flags: ServeFlags, made: { directory: string; tokenFile: strin
       compactionIntervalMs: flags.etcdCompactionInterval,
       sendRetryAfterIfNotInitialized: flags.startupSendRetryAfterIfNotInitialized ?? false,
       shutdownDelayMs: flags.shutdownDelayDuration,
+      serviceClusterIpRange: flags.serviceClusterIpRange,
+      serviceNodePortRange: flags.serviceNodePortRange,
+      advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
     });
   } catch (thrown) {
     if (thrown instanceof OptionError) throw new CommandFailure(thrown.message, 2);

@@ -1,7 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../simulator/world.ts";
 import { createClient, type Client, type ClientOptions } from "./client.ts";
-import { CONFIG_MAPS, configMap, list, NAMESPACES, refuses, ScriptedStream, ScriptedTransport, status, type Reply } from "./testing/scripted-transport.ts";
+import {
+  collect,
+  CONFIG_MAPS,
+  configMap,
+  list,
+  NAMESPACES,
+  refuses,
+  ScriptedStream,
+  ScriptedTransport,
+  status,
+  type Reply,
+} from "./testing/scripted-transport.ts";
 
 interface Setup {
   readonly world: World;
@@ -12,12 +23,22 @@ interface Setup {
 function setup(replies: Reply[], defaults: NonNullable<ClientOptions["defaults"]> = {}): Setup {
   const world = new World({ seed: 1 });
   const transport = new ScriptedTransport(...replies);
-  const client = createClient({ transport, clock: world.clock, random: world.randomFor("client"), userAgent: "tests", defaults });
+  const client = createClient({
+    transport,
+    clock: world.clock,
+    random: world.randomFor("client"),
+    userAgent: "tests",
+    defaults,
+  });
   return { world, transport, client };
 }
 
 const KEY = { namespace: "default", name: "a" };
-const busy: Reply = { status: 429, headers: { "retry-after": "2" }, body: status(429, "TooManyRequests", "slow down", { retryAfterSeconds: 2 }) };
+const busy: Reply = {
+  status: 429,
+  headers: { "retry-after": "2" },
+  body: status(429, "TooManyRequests", "slow down", { retryAfterSeconds: 2 }),
+};
 const ok: Reply = { status: 200, body: configMap("a", 1) };
 
 describe("retries", () => {
@@ -51,7 +72,9 @@ describe("retries", () => {
     const { world, transport, client } = setup([{ failure: "reset" }, ok, { failure: "reset" }]);
     await world.run(client.resource(CONFIG_MAPS).get(KEY));
     expect(transport.requests).toHaveLength(2);
-    await expect(world.run(client.resource(CONFIG_MAPS).create(configMap("a", 1)))).rejects.toMatchObject({ failure: "reset" });
+    await expect(world.run(client.resource(CONFIG_MAPS).create(configMap("a", 1)))).rejects.toMatchObject({
+      failure: "reset",
+    });
     expect(transport.requests).toHaveLength(3);
   });
 
@@ -81,22 +104,28 @@ describe("retries", () => {
       addEventListener: { value: () => listeners++ },
       removeEventListener: { value: () => listeners-- },
     }) as AbortSignal;
-    await expect(world.run(client.resource(CONFIG_MAPS).get(KEY, { timeoutMs: 10, signal: counting }))).rejects.toMatchObject({ failure: "timeout" });
+    await expect(
+      world.run(client.resource(CONFIG_MAPS).get(KEY, { timeoutMs: 10, signal: counting })),
+    ).rejects.toMatchObject({ failure: "timeout" });
     expect(listeners).toBe(0);
   });
 
   test("the opening of a watch is asked again as the server says, but not after a broken connection", async () => {
     const { world, transport, client } = setup([busy, new ScriptedStream().end(), { failure: "reset" }]);
     const configMaps = client.resource(CONFIG_MAPS);
-    expect(await world.run(Array.fromAsync(configMaps.watch()))).toEqual([]);
-    await expect(world.run(Array.fromAsync(configMaps.watch()))).rejects.toMatchObject({ failure: "reset" });
+    expect(await world.run(collect(configMaps.watch()))).toEqual([]);
+    await expect(world.run(collect(configMaps.watch()))).rejects.toMatchObject({ failure: "reset" });
     expect(transport.requests).toHaveLength(3);
   });
 });
 
 describe("errors", () => {
   test("a Status becomes the StatusError it was made from", async () => {
-    const body = status(409, "Conflict", "changed meanwhile", { name: "a", kind: "configmaps", causes: [{ message: "x", field: "y" }] });
+    const body = status(409, "Conflict", "changed meanwhile", {
+      name: "a",
+      kind: "configmaps",
+      causes: [{ message: "x", field: "y" }],
+    });
     const { world, client } = setup([{ status: 409, body }]);
     await expect(world.run(client.resource(CONFIG_MAPS).replace(configMap("a", 1)))).rejects.toMatchObject({
       name: "StatusError",
@@ -126,12 +155,20 @@ describe("errors", () => {
     [302, "InternalError"],
   ])("a bare %i is %s", async (code, reason) => {
     const { world, client } = setup([{ status: code, body: "<html>who knows</html>" }]);
-    const thrown = await world.run(client.resource(CONFIG_MAPS).get(KEY).catch((error: unknown) => error));
+    const thrown = await world.run(
+      client
+        .resource(CONFIG_MAPS)
+        .get(KEY)
+        .catch((error: unknown) => error),
+    );
     expect(thrown).toMatchObject({ name: "StatusError", reason, message: expect.stringContaining("who knows") });
   });
 
   test("a bare 409 is a conflict, for a creation that the object exists", async () => {
-    const { world, client } = setup([{ status: 409, body: "" }, { status: 409, body: "" }]);
+    const { world, client } = setup([
+      { status: 409, body: "" },
+      { status: 409, body: "" },
+    ]);
     const configMaps = client.resource(CONFIG_MAPS);
     await expect(world.run(configMaps.replace(configMap("a", 1)))).rejects.toMatchObject({ reason: "Conflict" });
     await expect(world.run(configMaps.create(configMap("a", 1)))).rejects.toMatchObject({ reason: "AlreadyExists" });
@@ -149,7 +186,12 @@ describe("errors", () => {
   test("members of a Status that are not what they should be are left out", async () => {
     const body = { kind: "Status", message: 7, reason: [], details: { name: {}, causes: "x", retryAfterSeconds: "1" } };
     const { world, client } = setup([{ status: 404, body }]);
-    const thrown = await world.run(client.resource(CONFIG_MAPS).get(KEY).catch((error: unknown) => error));
+    const thrown = await world.run(
+      client
+        .resource(CONFIG_MAPS)
+        .get(KEY)
+        .catch((error: unknown) => error),
+    );
     expect(thrown).toMatchObject({ reason: "NotFound", message: "" });
     expect((thrown as { details: object }).details).toEqual({});
   });
@@ -173,7 +215,15 @@ describe("requests", () => {
     const object = configMap("a", 1);
     await world.run(configMaps.get(KEY, { resourceVersion: "0" }));
     await world.run(client.resource(NAMESPACES).get({ name: "x" }));
-    await world.run(configMaps.list({ labelSelector: "a=b,c", fieldSelector: "metadata.name=x", limit: 5, resourceVersion: "7", resourceVersionMatch: "Exact" }));
+    await world.run(
+      configMaps.list({
+        labelSelector: "a=b,c",
+        fieldSelector: "metadata.name=x",
+        limit: 5,
+        resourceVersion: "7",
+        resourceVersionMatch: "Exact",
+      }),
+    );
     await world.run(configMaps.list({ namespace: "default" }));
     await world.run(configMaps.create(object, { dryRun: "All", fieldManager: "me", fieldValidation: "Strict" }));
     await world.run(deployments.replaceStatus(object));
@@ -207,7 +257,12 @@ describe("requests", () => {
 
   test("what a deletion is to do goes into its body", async () => {
     const { world, transport, client } = setup([ok]);
-    const options = { dryRun: "All", gracePeriodSeconds: 0, propagationPolicy: "Orphan", preconditions: { uid: "u" } } as const;
+    const options = {
+      dryRun: "All",
+      gracePeriodSeconds: 0,
+      propagationPolicy: "Orphan",
+      preconditions: { uid: "u" },
+    } as const;
     await world.run(client.resource(CONFIG_MAPS).delete(KEY, options));
     const body: unknown = JSON.parse(new TextDecoder().decode(transport.requests[0]!.body));
     expect(body).toEqual({ kind: "DeleteOptions", apiVersion: "v1", ...options, dryRun: ["All"] });
@@ -215,7 +270,9 @@ describe("requests", () => {
 
   test.each(["", ".", ".."])("the name %j would be another path, so it is refused here", async (name) => {
     const { transport, client } = setup([ok]);
-    await expect(async () => client.resource(CONFIG_MAPS).get({ namespace: "default", name })).rejects.toThrow(TypeError);
+    await expect(async () => client.resource(CONFIG_MAPS).get({ namespace: "default", name })).rejects.toThrow(
+      TypeError,
+    );
     expect(transport.requests).toEqual([]);
   });
 
@@ -232,15 +289,25 @@ describe("requests", () => {
 
   test("any path can be asked for", async () => {
     const { world, client } = setup([{ status: 200, body: "ok" }, refuses(404, "NotFound")]);
-    expect(await world.run(client.request({ method: "GET", target: "/readyz" }))).toMatchObject({ status: 200, text: "ok" });
-    await expect(world.run(client.request({ method: "GET", target: "/x" }))).rejects.toMatchObject({ reason: "NotFound" });
+    expect(await world.run(client.request({ method: "GET", target: "/readyz" }))).toMatchObject({
+      status: 200,
+      text: "ok",
+    });
+    await expect(world.run(client.request({ method: "GET", target: "/x" }))).rejects.toMatchObject({
+      reason: "NotFound",
+    });
   });
 });
 
 describe("lists", () => {
   const page = (token: string, ...names: string[]): Reply => ({
     status: 200,
-    body: { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: "9", continue: token }, items: names.map((name) => ({ metadata: { name } })) },
+    body: {
+      kind: "ConfigMapList",
+      apiVersion: "v1",
+      metadata: { resourceVersion: "9", continue: token },
+      items: names.map((name) => ({ metadata: { name } })),
+    },
   });
 
   test("items know their kind, as events of a watch do", async () => {
@@ -252,7 +319,11 @@ describe("lists", () => {
 
   test("pages follow each other by their token, without the version the first was asked for", async () => {
     const { world, transport, client } = setup([page("t1", "a", "b"), page("t2", "c"), page("", "d")]);
-    const all = await world.run(client.resource(CONFIG_MAPS).listAll({ limit: 2, resourceVersion: "7", resourceVersionMatch: "Exact", labelSelector: "x" }));
+    const all = await world.run(
+      client
+        .resource(CONFIG_MAPS)
+        .listAll({ limit: 2, resourceVersion: "7", resourceVersionMatch: "Exact", labelSelector: "x" }),
+    );
     expect(all.items.map(({ metadata }) => metadata?.name)).toEqual(["a", "b", "c", "d"]);
     expect(all.metadata).toEqual({ resourceVersion: "9" });
     expect(transport.asked).toEqual([
@@ -271,7 +342,9 @@ describe("lists", () => {
 
   test("when already the first page is refused, so is the list", async () => {
     const { world, client } = setup([refuses(410, "Expired")]);
-    await expect(world.run(client.resource(CONFIG_MAPS).listAll({ resourceVersion: "1" }))).rejects.toMatchObject({ code: 410 });
+    await expect(world.run(client.resource(CONFIG_MAPS).listAll({ resourceVersion: "1" }))).rejects.toMatchObject({
+      code: 410,
+    });
   });
 });
 
@@ -290,7 +363,7 @@ describe("watches", () => {
   test("the signal ends a watch that is waiting", async () => {
     const { world, client } = setup([new ScriptedStream()]);
     const stop = new AbortController();
-    const watching = Array.fromAsync(client.resource(CONFIG_MAPS).watch({ signal: stop.signal }));
+    const watching = collect(client.resource(CONFIG_MAPS).watch({ signal: stop.signal }));
     watching.catch(() => {});
     await world.advance(1_000);
     stop.abort();

@@ -26,7 +26,10 @@ export interface ClientOptions {
 export interface Client {
   resource<T extends KubernetesObject = KubernetesObject>(type: ResourceType): ResourceClient<T>;
   /** Not running yet: see `Informer.run`. */
-  informer<T extends KubernetesObject = KubernetesObject>(type: ResourceType, settings?: InformerSettings<T>): Informer<T>;
+  informer<T extends KubernetesObject = KubernetesObject>(
+    type: ResourceType,
+    settings?: InformerSettings<T>,
+  ): Informer<T>;
   /** Any path, with the same retries and errors. */
   request(spec: RequestSpec): Promise<Answer>;
 }
@@ -36,7 +39,8 @@ export function createClient(options: ClientOptions): Client {
   const headers = { ...(userAgent === undefined ? {} : { "user-agent": userAgent }), ...defaults.headers };
   const { timeoutMs, retriesMax } = defaults;
   const requester = new Requester({ transport, clock, headers, timeoutMs, retriesMax });
-  const resource = <T extends KubernetesObject>(type: ResourceType): ResourceClient<T> => new ResourceClient<T>(requester, type);
+  const resource = <T extends KubernetesObject>(type: ResourceType): ResourceClient<T> =>
+    new ResourceClient<T>(requester, type);
   return {
     resource,
     informer: <T extends KubernetesObject>(type: ResourceType, settings: InformerSettings<T> = {}) =>

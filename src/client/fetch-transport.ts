@@ -60,7 +60,10 @@ function toResponse(response: FetchResponse, signal: AbortSignal | undefined): C
   return { status: response.status, headers, body: chunks(response, signal) };
 }
 
-async function* chunks({ body }: FetchResponse, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
+async function* chunks(
+  { body }: FetchResponse,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
   if (body === null) return;
   const reader = body.getReader();
   let isDone = false;

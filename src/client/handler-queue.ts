@@ -90,7 +90,9 @@ export class HandlerQueue<T> {
         case "update":
           return await handler.onUpdate?.(notification.object, notification.before);
         case "delete":
-          return await handler.onDelete?.(notification.object, { isFinalStateUnknown: notification.isFinalStateUnknown });
+          return await handler.onDelete?.(notification.object, {
+            isFinalStateUnknown: notification.isFinalStateUnknown,
+          });
       }
     } catch (thrown) {
       this.#onError(thrown);

@@ -55,11 +55,19 @@ export async function callInProcess(handle: Handle, request: InProcessRequest): 
   const { method, target, headers = {}, body, connection = LOCAL, signal = neverAborts() } = request;
   const bytes = toBytes(body);
   const isJson = bytes.length > 0 && typeof body === "object" && !Buffer.isBuffer(body);
-  const sent = { method, target, body: bytes, headers: { ...(isJson ? { "content-type": "application/json" } : {}), ...headers } };
+  const sent = {
+    method,
+    target,
+    body: bytes,
+    headers: { ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
+  };
   return new Answer(await handle(toApiRequest(sent, { connection, signal })), signal);
 }
 
-function toApiRequest(request: ClientRequest, from: { readonly connection: ConnectionInfo; readonly signal: AbortSignal }): ApiRequest {
+function toApiRequest(
+  request: ClientRequest,
+  from: { readonly connection: ConnectionInfo; readonly signal: AbortSignal },
+): ApiRequest {
   const question = request.target.indexOf("?");
   const body = Buffer.from(request.body ?? []);
   return {
@@ -67,7 +75,10 @@ function toApiRequest(request: ClientRequest, from: { readonly connection: Conne
     path: question < 0 ? request.target : request.target.slice(0, question),
     rawQuery: question < 0 ? "" : request.target.slice(question + 1),
     headers: request.headers,
-    body: { read: (limit) => (body.length > limit ? Promise.reject(new BodyTooLargeError("the body is too large")) : Promise.resolve(body)) },
+    body: {
+      read: (limit) =>
+        body.length > limit ? Promise.reject(new BodyTooLargeError("the body is too large")) : Promise.resolve(body),
+    },
     ...from,
   };
 }

@@ -185,7 +185,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       if (!this.#hasSynced) continue;
       // Whoever is still busy has enough to do.
       const idle = [...this.#queues].filter((queue) => queue.isIdle);
-      for (const object of this.#cache.list()) for (const queue of idle) queue.push({ kind: "update", object, before: object });
+      for (const object of this.#cache.list())
+        for (const queue of idle) queue.push({ kind: "update", object, before: object });
     }
   }
 

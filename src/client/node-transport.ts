@@ -1,8 +1,21 @@
 /** Over HTTPS with Node's own client: certificates, tokens, connections that are kept. Not for browsers. */
-import { request as httpRequest, Agent as HttpAgent, type ClientRequest as NodeRequest, type IncomingMessage } from "node:http";
+import {
+  request as httpRequest,
+  Agent as HttpAgent,
+  type ClientRequest as NodeRequest,
+  type IncomingMessage,
+} from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
 import { headerValue } from "../http/message.ts";
-import { abortedError, isFailure, TransportError, type ClientRequest, type ClientResponse, type Transport, type TransportFailure } from "./transport.ts";
+import {
+  abortedError,
+  isFailure,
+  TransportError,
+  type ClientRequest,
+  type ClientResponse,
+  type Transport,
+  type TransportFailure,
+} from "./transport.ts";
 
 export interface NodeTransportOptions {
   /** Such as "https://127.0.0.1:6443". Plain http is for tests and proxies on the same machine. */
@@ -66,7 +79,10 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
 }
 
 /** A kept connection may have been closed just before the request went out: a read then takes another one. */
-async function sendFresh(open: (request: ClientRequest) => NodeRequest, request: ClientRequest): Promise<ClientResponse> {
+async function sendFresh(
+  open: (request: ClientRequest) => NodeRequest,
+  request: ClientRequest,
+): Promise<ClientResponse> {
   for (;;) {
     if (request.signal?.aborted === true) throw abortedError(request.signal);
     const sent = open(request);
@@ -94,7 +110,10 @@ function toResponse(response: IncomingMessage, signal: AbortSignal | undefined):
   return { status: response.statusCode ?? 0, headers, body: chunks(response, signal) };
 }
 
-async function* chunks(response: IncomingMessage, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void, undefined> {
+async function* chunks(
+  response: IncomingMessage,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     for await (const chunk of response) yield chunk as Uint8Array;
   } catch (thrown) {
@@ -118,5 +137,7 @@ function toTransportError(thrown: unknown, signal: AbortSignal | undefined): Tra
   if (signal?.aborted === true) return abortedError(signal);
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return new TransportError(Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other", error.message, { cause: thrown });
+  return new TransportError(Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other", error.message, {
+    cause: thrown,
+  });
 }

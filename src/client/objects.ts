@@ -38,7 +38,11 @@ export type UnstructuredObject = KubernetesObject & { readonly [member: string]:
 export interface KubernetesList<T> {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly metadata: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly items: readonly T[];
 }
 

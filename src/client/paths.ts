@@ -11,7 +11,8 @@ export function resourcePath(type: ResourceType, place: Place): string {
   const { group, version, resource, namespaced } = type;
   const segments = group === "" ? ["api", version] : ["apis", group, version];
   if (namespaced && hasText(place.namespace)) segments.push("namespaces", place.namespace);
-  else if (namespaced && place.name !== undefined) throw new TypeError(`an object of ${resource} needs a namespace to be found in`);
+  else if (namespaced && place.name !== undefined)
+    throw new TypeError(`an object of ${resource} needs a namespace to be found in`);
   segments.push(resource);
   if (place.name !== undefined) segments.push(place.name);
   if (hasText(place.subresource)) segments.push(...place.subresource.split("/"));
@@ -20,7 +21,8 @@ export function resourcePath(type: ResourceType, place: Place): string {
 
 /** Dots would be resolved away on their path through proxies and browsers, and name something else. */
 function pathSegment(text: string): string {
-  if (text === "" || text === "." || text === "..") throw new TypeError(`${JSON.stringify(text)} cannot be part of a path`);
+  if (text === "" || text === "." || text === "..")
+    throw new TypeError(`${JSON.stringify(text)} cannot be part of a path`);
   return encodeURIComponent(text);
 }
 

@@ -127,7 +127,10 @@ export class Reflector<T extends KubernetesObject> {
   /** As client-go: without a version in pages, as the store is read; with one all at once, as caches are. */
   async #listAt(version: string, signal: AbortSignal): Promise<void> {
     const { source, select } = this.#options;
-    const list = version === "" ? await source.listAll({ ...select, signal }) : await source.list({ ...select, signal, resourceVersion: version });
+    const list =
+      version === ""
+        ? await source.listAll({ ...select, signal })
+        : await source.list({ ...select, signal, resourceVersion: version });
     const objects = new Map(list.items.map((item) => [keyOf(item), item]));
     await this.#replace(objects, list.metadata.resourceVersion ?? "");
   }

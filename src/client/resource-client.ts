@@ -92,7 +92,11 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     return this.replace(object, { ...options, subresource: "status" });
   }
 
-  patch(key: ObjectKey, patch: { readonly type: PatchType; readonly body: unknown }, options: WriteOptions = {}): Promise<T> {
+  patch(
+    key: ObjectKey,
+    patch: { readonly type: PatchType; readonly body: unknown },
+    options: WriteOptions = {},
+  ): Promise<T> {
     const place = { ...key, subresource: options.subresource };
     const contentType = PATCH_CONTENT_TYPES[patch.type];
     return this.#object("PATCH", place, { query: writing(options), body: patch.body, contentType, options });
@@ -122,7 +126,14 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
    */
   async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const { resourceVersion, resourceVersionMatch, sendInitialEvents, allowWatchBookmarks, timeoutSeconds } = options;
-    const query = { ...selectors(options), resourceVersion, resourceVersionMatch, sendInitialEvents, allowWatchBookmarks, timeoutSeconds };
+    const query = {
+      ...selectors(options),
+      resourceVersion,
+      resourceVersionMatch,
+      sendInitialEvents,
+      allowWatchBookmarks,
+      timeoutSeconds,
+    };
     const target = resourcePath(this.type, { namespace: options.namespace }) + queryText({ watch: true, ...query });
     const response = await this.#requester.stream({ method: "GET", target, signal: options.signal });
     yield* decodeWatch<T>(response.body);
@@ -134,7 +145,13 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
 
   async #json(method: string, place: Place, { query = {}, options, ...rest }: How): Promise<JsonObject> {
     const target = resourcePath(this.type, place) + queryText(query);
-    const { text } = await this.#requester.read({ method, target, ...rest, signal: options.signal, timeoutMs: options.timeoutMs });
+    const { text } = await this.#requester.read({
+      method,
+      target,
+      ...rest,
+      signal: options.signal,
+      timeoutMs: options.timeoutMs,
+    });
     return parseObject(text);
   }
 }
@@ -159,7 +176,8 @@ function parseObject(text: string): JsonObject {
 function toList<T extends KubernetesObject>(list: JsonObject): KubernetesList<T> {
   const { kind, apiVersion, items } = list;
   if (!Array.isArray(items ?? [])) throw new TransportError("malformed", "the answer is not a list");
-  const head = typeof kind === "string" && kind.endsWith("List") ? { kind: kind.slice(0, -"List".length), apiVersion } : {};
+  const head =
+    typeof kind === "string" && kind.endsWith("List") ? { kind: kind.slice(0, -"List".length), apiVersion } : {};
   const filled = ((items ?? []) as T[]).map((item) => ({ ...head, ...item }));
   return { ...list, metadata: isJsonObject(list["metadata"]) ? list["metadata"] : {}, items: filled };
 }
@@ -177,6 +195,11 @@ function writing({ dryRun, fieldManager, fieldValidation }: WriteOptions): Query
 }
 
 function deleteBody({ dryRun, gracePeriodSeconds, propagationPolicy, preconditions }: DeleteOptions): JsonObject {
-  const given = { gracePeriodSeconds, propagationPolicy, preconditions, ...(dryRun === undefined ? {} : { dryRun: [dryRun] }) };
+  const given = {
+    gracePeriodSeconds,
+    propagationPolicy,
+    preconditions,
+    ...(dryRun === undefined ? {} : { dryRun: [dryRun] }),
+  };
   return { kind: "DeleteOptions", apiVersion: "v1", ...given };
 }

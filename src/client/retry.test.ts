@@ -5,7 +5,14 @@ import type { TransportFailure } from "./transport.ts";
 const GIVE_UP = { retry: false };
 
 function answered(status: number, retryAfter: string | undefined, more: Partial<FailedAttempt> = {}): FailedAttempt {
-  return { attempt: 1, method: "GET", isWatch: false, isBodyReplayable: true, outcome: { status, retryAfter }, ...more };
+  return {
+    attempt: 1,
+    method: "GET",
+    isWatch: false,
+    isBodyReplayable: true,
+    outcome: { status, retryAfter },
+    ...more,
+  };
 }
 
 function failed(failure: TransportFailure, more: Partial<FailedAttempt> = {}): FailedAttempt {
@@ -25,9 +32,12 @@ describe("answers", () => {
     expect(decideRetry(answered(code, "1"))).toEqual(GIVE_UP);
   });
 
-  test.each(["POST", "PUT", "PATCH", "DELETE"])("a %s is asked again too: the server has said that it did nothing", (method) => {
-    expect(decideRetry(answered(429, "1", { method }))).toEqual({ retry: true, waitMs: 1_000 });
-  });
+  test.each(["POST", "PUT", "PATCH", "DELETE"])(
+    "a %s is asked again too: the server has said that it did nothing",
+    (method) => {
+      expect(decideRetry(answered(429, "1", { method }))).toEqual({ retry: true, waitMs: 1_000 });
+    },
+  );
 
   test("the opening of a watch is asked again too", () => {
     expect(decideRetry(answered(429, "1", { isWatch: true }))).toEqual({ retry: true, waitMs: 1_000 });
@@ -60,9 +70,12 @@ describe("connections", () => {
     expect(decideRetry(failed("reset", { attempt: 11 }))).toEqual(GIVE_UP);
   });
 
-  test.each(["POST", "PUT", "PATCH", "DELETE"])("a %s whose connection broke is not: it may have happened", (method) => {
-    expect(decideRetry(failed("reset", { method }))).toEqual(GIVE_UP);
-  });
+  test.each(["POST", "PUT", "PATCH", "DELETE"])(
+    "a %s whose connection broke is not: it may have happened",
+    (method) => {
+      expect(decideRetry(failed("reset", { method }))).toEqual(GIVE_UP);
+    },
+  );
 
   test("a watch whose connection broke is not: whoever watches knows from where to go on", () => {
     expect(decideRetry(failed("reset", { isWatch: true }))).toEqual(GIVE_UP);

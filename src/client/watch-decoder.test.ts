@@ -40,7 +40,10 @@ describe("events", () => {
 
   test("an ERROR event is thrown as the StatusError it holds, after the events before it", async () => {
     const seen: unknown[] = [];
-    const body = pieces(new TextEncoder().encode(lines(bookmark(1), { type: "ERROR", object: status(410, "Expired") })), []);
+    const body = pieces(
+      new TextEncoder().encode(lines(bookmark(1), { type: "ERROR", object: status(410, "Expired") })),
+      [],
+    );
     const reading = (async (): Promise<void> => {
       for await (const event of decodeWatch(body)) seen.push(event);
     })();

@@ -16,7 +16,10 @@ export async function* decodeWatch<T>(
 }
 
 /** A last line without its newline was cut off; whoever resumes is told it again. */
-async function* splitLines(body: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array, void, undefined> {
+async function* splitLines(
+  body: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -38,7 +41,8 @@ async function* splitLines(body: AsyncIterable<Uint8Array>, bytesMax: number): A
 }
 
 function refuseLong(length: number, bytesMax: number): void {
-  if (length > bytesMax) throw new TransportError("malformed", `an event of the watch is longer than ${bytesMax} bytes`);
+  if (length > bytesMax)
+    throw new TransportError("malformed", `an event of the watch is longer than ${bytesMax} bytes`);
 }
 
 function toEvent<T>(line: Uint8Array): WatchEvent<T> {

@@ -1,55 +1,75 @@
-/** YAML as Kubernetes reads it (1.1, as goyaml does) and writes it. */
-import { dump, load, YAML11_SCHEMA, YAMLException } from "js-yaml";
-import { isJsonObject } from "../meta/json.ts";
+/**
+ * YAML as Kubernetes reads it (goyaml's mixture of 1.1 and 1.2) and writes it.
+ *
+ * DIFFERS from goyaml in rare syntax: only line feeds end a line (not U+0085, U+2028, U+2029); a quoted text's
+ * further lines must be indented; `%YAML 1.2` and escaped surrogate pairs are accepted; every document
+ * of a stream must be well formed, though only the first is read; a syntax error's words are the
+ * parser's own where no counterpart is known.
+ */
+import { dump, parseEvents, YAMLException, type Event } from "js-yaml";
 import { JSON_DEPTH_MAX } from "./json-text.ts";
+import { composeYaml, type ComposedYaml } from "./yaml-compose.ts";
+import { YamlError } from "./yaml-error.ts";
 
-/** The text is no YAML, or expands to too much; the message reads as goyaml's. */
-export class YamlError extends Error {
-  override readonly name = "YamlError";
+export { YamlError } from "./yaml-error.ts";
+
+/** Commas and lines bound the number of nodes: each costs far more memory than its text. */
+const NODES_MAX = 500_000;
+
+/** The first document as a plain JSON value. */
+export function parseYaml(text: string): ComposedYaml {
+  const source = text.startsWith("\ufeff") ? text.slice(1) : text;
+  if (countSeparators(source) > NODES_MAX) throw new YamlError("yaml: the document has too many nodes");
+  return composeYaml(source, readEvents(source));
 }
 
-/** Values a document may have once its aliases are followed: a few bytes can stand for billions. */
-const VALUES_MAX = 1_000_000;
-
-/** A plain JSON value: dates become text, keys become strings. */
-export function parseYaml(text: string): unknown {
-  let value: unknown;
+function readEvents(source: string): Event[] {
   try {
-    value = load(text, { schema: YAML11_SCHEMA });
+    return parseEvents(source, { maxDepth: JSON_DEPTH_MAX });
   } catch (thrown) {
-    if (thrown instanceof YAMLException) throw new YamlError(`yaml: line ${(thrown.mark?.line ?? 0) + 1}: ${inGoWords(thrown.reason)}`);
-    throw new YamlError("yaml: the document cannot be read");
+    if (!(thrown instanceof YAMLException)) throw new YamlError("yaml: the document cannot be read");
+    const line = thrown.mark?.line ?? 0;
+    // As goyaml: the first line goes without saying.
+    throw new YamlError(`yaml: ${line === 0 ? "" : `line ${line + 1}: `}${inGoWords(thrown.reason, source.charAt(thrown.mark?.position ?? 0))}`);
   }
-  return toJson(value, { left: VALUES_MAX }, 0);
+}
+
+function countSeparators(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x2c || code === 0x0a) count++;
+  }
+  return count;
 }
 
 /** The commonest mistakes as users of kubectl know them. */
-function inGoWords(reason: string): string {
-  if (/end of the stream within a flow/.test(reason)) return "did not find expected node content";
-  return reason;
-}
+const GO_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^nesting exceeded/, "exceeded max depth"],
+  [/^tab characters/, "found character that cannot start any token"],
+  [/null byte|non-printable/, "control characters are not allowed"],
+  [/^unknown escape sequence/, "found unknown escape character"],
+  [/end of the stream within a flow/, "did not find expected node content"],
+  [/end of the (stream|document) within a (single|double) quoted/, "found unexpected end of stream"],
+  [/^bad indentation of a sequence entry/, "block sequence entries are not allowed in this context"],
+  [/^missed comma between flow/, "did not find expected ',' or ']'"],
+  [/^name of an (anchor|alias)/, "did not find expected alphabetic or numeric character"],
+];
 
-function toJson(value: unknown, budget: { left: number }, depth: number): unknown {
-  if (--budget.left < 0) throw new YamlError("yaml: document contains excessive aliasing");
-  if (depth > JSON_DEPTH_MAX) throw new YamlError("yaml: exceeded max depth");
-  if (value instanceof Date) return value.toISOString().replace(/\.000Z$/, "Z");
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (Array.isArray(value)) return value.map((item) => toJson(item, budget, depth + 1));
-  if (!isJsonObject(value)) return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-  return Object.fromEntries(Object.keys(value).map((key) => [key, toJson(value[key], budget, depth + 1)]));
-}
+/** Where something stands that cannot stand there, goyaml speaks of what it is. */
+const MISPLACED = /^(bad indentation of a mapping entry|end of the stream or a document separator is expected)/;
+const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
+  [":", "mapping values are not allowed in this context"],
+  ["-", "block sequence entries are not allowed in this context"],
+  ["?", "mapping keys are not allowed in this context"],
+  ...["@", "`", "%", "\t"].map((character) => [character, "found character that cannot start any token"] as const),
+]);
 
-/** Keys in order, as every Kubernetes tool writes them. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key])]),
-  );
+function inGoWords(reason: string, character: string): string {
+  if (MISPLACED.test(reason)) return MISPLACED_WORDS.get(character) ?? reason;
+  return GO_WORDS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason;
 }
 
 export function toYaml(value: unknown): string {
-  return dump(sorted(value), { noRefs: true, lineWidth: -1 });
+  return dump(value, { noRefs: true, lineWidth: -1, sortKeys: true });
 }

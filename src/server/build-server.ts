@@ -8,7 +8,6 @@ import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { createClient } from "../client/client.ts";
 import { callInProcess, createInProcessTransport, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
@@ -26,10 +25,12 @@ import { recover } from "../http/filters/recover.ts";
 import { requestInfo } from "../http/filters/request-info.ts";
 import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
 import type { RegistryContext } from "../registry/context.ts";
+import { createAllocators } from "../registry/services/allocators.ts";
 import { createLeasePool } from "../storage/lease-pool.ts";
 import type { Kv } from "../storage/kv.ts";
 import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
+import { bootstrapHooks } from "./bootstrap/hooks.ts";
 import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
@@ -40,7 +41,7 @@ import { Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
-import { systemNamespacesHook } from "./system-namespaces.ts";
+import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
 
 export interface Server {
   readonly catalogue: Catalogue;
@@ -74,6 +75,8 @@ interface Parts {
   readonly table: ResourceTable;
   readonly kv: Kv;
   readonly cache: WatchCache;
+  readonly context: RegistryContext;
+  readonly repair: ServiceRepairOptions;
   readonly lifecycle: Lifecycle;
   readonly openWatches: OpenWatches;
   readonly checks: () => HealthCheck[];
@@ -91,14 +94,17 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientCertificate: undefined };
   const call = (request: InProcessRequest): Promise<InProcessResponse> => callInProcess(handle, { ...request, connection: loopback });
   const transport = createInProcessTransport((request) => handle(request), loopback);
-  const hooks = startupHooks(env, cache, transport);
+  const context = createContext({ env, config, kv, cache, table, catalogue });
+  const repair: ServiceRepairOptions = { context, servicePrefix: `${storageRoot}services/specs/`, clock: env.clock, log: env.log };
+  const announced = Promise.withResolvers<string>();
+  const hooks = startupHooks({ env, config, cache, catalogue, call, repair, announced: announced.promise });
   const lifecycle = new Lifecycle(hooks);
   const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
   const openWatches: OpenWatches = new Set();
   let address = "localhost";
   const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
-  const parts: Parts = { env, config, metrics, healthMetrics, catalogue, table, kv, cache, lifecycle, openWatches, checks, address: () => address };
+  const parts: Parts = { env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches, checks, address: () => address };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
   const handle = buildHandler(createFilters(parts, loopback), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
@@ -110,6 +116,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     transport,
     announce: (reachable) => {
       address = reachable;
+      announced.resolve(reachable);
     },
     async beginShutdown() {
       lifecycle.beginShutdown();
@@ -123,14 +130,38 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   };
 }
 
-function startupHooks(env: Env, cache: WatchCache, transport: Transport): StartupHook[] {
-  const { clock, random } = env;
-  // The hook asks again by itself, and sooner than a server that is not ready yet would have it.
-  const client = createClient({ transport, clock, random, defaults: { retriesMax: 0 } });
+interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue" | "repair"> {
+  readonly call: Server["call"];
+  /** Where the server listens, once it does. */
+  readonly announced: Promise<string>;
+}
+
+function startupHooks({ env, config, cache, catalogue, call, repair, announced }: HookParts): StartupHook[] {
+  const { clock, log } = env;
+  const { advertise, serviceClusterIpRange: range } = config;
+  const published = advertise === undefined ? undefined : { clusterIp: range.nameAt(0), address: advertise.address, announced };
   return [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
-    systemNamespacesHook({ client, clock }),
+    serviceRepairHook(repair),
+    ...bootstrapHooks({ call, clock, log, catalogue, serviceCidr: range.text, published }),
   ];
+}
+
+function createContext(from: Pick<Parts, "env" | "config" | "kv" | "cache" | "table" | "catalogue">): RegistryContext {
+  const { env, config, kv, cache, table, catalogue } = from;
+  const { clock, random } = env;
+  const { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange } = config;
+  const store = createObjectStore(kv, cache);
+  const addressVersion = catalogue.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
+  const ipAddresses = table.resolve("networking.k8s.io", addressVersion, "ipaddresses")?.served;
+  return {
+    store,
+    leases: createLeasePool(kv, clock),
+    clock,
+    random,
+    namespacePrefix: `${storageRoot}namespaces/`,
+    allocators: createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses }),
+  };
 }
 
 function createFilters({ env, config, metrics, table, lifecycle }: Parts, loopback: ConnectionInfo): Filters {
@@ -150,15 +181,8 @@ function createFilters({ env, config, metrics, table, lifecycle }: Parts, loopba
 }
 
 function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
-  const { env, config, kv, cache, metrics, healthMetrics, catalogue, table, openWatches, checks } = parts;
-  const { clock, random, log } = env;
-  const context: RegistryContext = {
-    store: createObjectStore(kv, cache),
-    leases: createLeasePool(kv, clock),
-    clock,
-    random,
-    namespacePrefix: `${config.storageRoot}namespaces/`,
-  };
+  const { env, context, metrics, healthMetrics, catalogue, table, openWatches, checks } = parts;
+  const { clock, log } = env;
   return createRouter({
     resources: resourceHandler({ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) }, table.resolve),
     discovery: discoveryHandler({ catalogue, serverAddress: parts.address }),
@@ -186,5 +210,6 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
     },
     { name: "health-metrics", run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal) },
     compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
+    serviceRepair(parts.repair),
   ];
 }

@@ -5,6 +5,9 @@ import { catalogueGateNames } from "../catalogue/feature-gates.ts";
 import { parseTokenFile } from "../auth/authenticators/token-file.ts";
 import type { User } from "../auth/user.ts";
 import { parseBoolean } from "../http/boolean.ts";
+import { parseIpRange, type IpRange } from "../registry/services/ip-range.ts";
+import type { NumberRange } from "../registry/services/number-range.ts";
+import { parsePortRange } from "../registry/services/port-range.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
 
 export interface EtcdTls {
@@ -18,6 +21,12 @@ export type StorageConfig =
   /** SQLite in this directory: one server. */
   | { readonly kind: "embedded"; readonly directory: string }
   | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
+
+/** How the rest of the cluster reaches the server. */
+export interface Advertise {
+  /** Undefined when there is no address other machines could use: then nothing stands behind the Service. */
+  readonly address: string | undefined;
+}
 
 export interface ServerOptions {
   /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
@@ -45,6 +54,12 @@ export interface ServerOptions {
   readonly sendRetryAfterIfNotInitialized?: boolean;
   /** Between "not ready any more" and the first refused connection, in ms. Default none. */
   readonly shutdownDelayMs?: number;
+  /** The subnet cluster IPs are taken from. Default "10.0.0.0/24". */
+  readonly serviceClusterIpRange?: string;
+  /** The ports node ports are taken from. Default "30000-32767". */
+  readonly serviceNodePortRange?: string;
+  /** For a server that will listen and announce where. Absent: it has no listener, and no Service to be found by. */
+  readonly advertise?: Advertise;
 }
 
 declare const resolved: unique symbol;
@@ -67,6 +82,9 @@ export interface ServerConfig {
   readonly compactionIntervalMs: number;
   readonly sendRetryAfterIfNotInitialized: boolean;
   readonly shutdownDelayMs: number;
+  readonly serviceClusterIpRange: IpRange;
+  readonly serviceNodePortRange: NumberRange;
+  readonly advertise: Advertise | undefined;
 }
 
 /** A value nobody can use; the message is one sentence for the operator. */
@@ -92,6 +110,9 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
     sendRetryAfterIfNotInitialized: options.sendRetryAfterIfNotInitialized ?? false,
     shutdownDelayMs: options.shutdownDelayMs ?? 0,
+    serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
+    serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
+    advertise: options.advertise,
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
 }
 

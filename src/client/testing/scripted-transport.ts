@@ -1,6 +1,13 @@
 /** A transport that answers from a script, request by request, and remembers what it was asked. */
 import type { KubernetesObject, WatchEvent } from "../objects.ts";
-import { abortedError, TransportError, type ClientRequest, type ClientResponse, type Transport, type TransportFailure } from "../transport.ts";
+import {
+  abortedError,
+  TransportError,
+  type ClientRequest,
+  type ClientResponse,
+  type Transport,
+  type TransportFailure,
+} from "../transport.ts";
 
 export type Reply =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: unknown }
@@ -43,7 +50,7 @@ export class ScriptedTransport implements Transport {
 
 /** A watch whose events the test sends when it wants to. */
 export class ScriptedStream {
-  #lines: string[] = [];
+  readonly #lines: string[] = [];
   #ending: "open" | "ended" | "cut" = "open";
   #wake: () => void = () => {};
   isClosed = false;
@@ -112,7 +119,11 @@ function untilAborted(signal: AbortSignal | undefined): Promise<never> {
 export const CONFIG_MAPS = { group: "", version: "v1", resource: "configmaps", namespaced: true } as const;
 export const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false } as const;
 
-export function configMap(name: string, version: number, more: { uid?: string; data?: Record<string, string> } = {}): KubernetesObject {
+export function configMap(
+  name: string,
+  version: number,
+  more: { uid?: string; data?: Record<string, string> } = {},
+): KubernetesObject {
   const { uid = `uid-${name}`, ...rest } = more;
   const metadata = { name, namespace: "default", uid, resourceVersion: String(version) };
   return { apiVersion: "v1", kind: "ConfigMap", metadata, ...rest };
@@ -123,7 +134,10 @@ export const modified = (object: KubernetesObject): object => ({ type: "MODIFIED
 export const deleted = (object: KubernetesObject): object => ({ type: "DELETED", object });
 
 export function bookmark(version: number): object {
-  return { type: "BOOKMARK", object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: String(version) } } };
+  return {
+    type: "BOOKMARK",
+    object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: String(version) } },
+  };
 }
 
 export function initialEnd(version: number): object {
@@ -133,13 +147,27 @@ export function initialEnd(version: number): object {
 
 export function list(version: number, ...items: KubernetesObject[]): Reply {
   const bare = items.map(({ kind: _kind, apiVersion: _apiVersion, ...item }) => item);
-  return { status: 200, body: { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: String(version) }, items: bare } };
+  return {
+    status: 200,
+    body: { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion: String(version) }, items: bare },
+  };
 }
 
-export function status(code: number, reason: string, message = "as the script says", details: object = {}): Record<string, unknown> {
+export function status(
+  code: number,
+  reason: string,
+  message = "as the script says",
+  details: object = {},
+): Record<string, unknown> {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, details, code };
 }
 
 export function refuses(code: number, reason: string, details: object = {}): Reply {
   return { status: code, body: status(code, reason, "as the script says", details) };
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
 }

@@ -23,8 +23,8 @@ export interface BootstrapOptions extends Making {
 export interface Published {
   readonly clusterIp: string;
   readonly address: string | undefined;
-  /** Known once the server listens; undefined when it never will. */
-  readonly port: (signal: AbortSignal) => Promise<number | undefined>;
+  /** Where the server listens, once it does: an address and a port. */
+  readonly announced: Promise<string>;
 }
 
 type Step = (signal: AbortSignal) => Promise<void>;
@@ -55,10 +55,20 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
 async function publishService(options: BootstrapOptions, namespaces: Step, signal: AbortSignal): Promise<void> {
   const { published, catalogue } = options;
   if (published === undefined) return;
-  const [port] = await Promise.all([published.port(signal), namespaces(signal)]);
-  if (port === undefined || signal.aborted) return;
+  const [listening] = await Promise.all([unlessAborted(published.announced, signal), namespaces(signal)]);
+  if (listening === undefined || signal.aborted) return;
   const { clusterIp, address } = published;
+  const port = Number(listening.slice(listening.lastIndexOf(":") + 1));
   await ensureAll(options, kubernetesService(servedVersions(catalogue), { clusterIp, address, port }), signal);
+}
+
+/** Undefined when the signal aborts first. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    promise.then(resolve, reject);
+  });
 }
 
 /** However often it is asked for, it happens once. */

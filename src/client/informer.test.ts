@@ -1,0 +1,466 @@
+import { describe, expect, test } from "vitest";
+import { HANDLER_BACKLOG } from "./limits.ts";
+import { recorder, RunningInformer } from "./testing/running-informer.ts";
+import {
+  added,
+  bookmark,
+  configMap,
+  deleted,
+  initialEnd,
+  list,
+  modified,
+  refuses,
+  ScriptedStream,
+  status,
+  type Reply,
+} from "./testing/scripted-transport.ts";
+
+/** Longer than any first wait after a failure, shorter than a watch. */
+const WAIT_MS = 2_000;
+
+const tooLarge: Reply = {
+  status: 504,
+  body: status(504, "Timeout", "Too large resource version: 9, current: 1", {
+    causes: [{ reason: "ResourceVersionTooLarge" }],
+  }),
+};
+
+describe("the first list", () => {
+  test("is a stream that goes on as the watch", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)));
+    await using running = new RunningInformer([stream]);
+    expect(await running.news()).toEqual([]);
+    expect(running.informer.hasSynced).toBe(false);
+    stream.send(initialEnd(5));
+    expect(await running.news()).toEqual(["add a@1 (initial)", "add b@2 (initial)"]);
+    expect(running.informer.hasSynced).toBe(true);
+    expect(running.informer.resourceVersion).toBe("5");
+    stream.send(added(configMap("c", 6)), modified(configMap("a", 7)), deleted(configMap("b", 8)));
+    expect(await running.news()).toEqual(["add c@6", "update a@1→7", "delete b@8"]);
+    expect(running.names.sort()).toEqual(["a", "c"]);
+    expect(running.transport.requests).toHaveLength(1);
+    const query = Object.fromEntries(running.transport.query(0));
+    expect(query).toMatchObject({
+      watch: "true",
+      sendInitialEvents: "true",
+      resourceVersionMatch: "NotOlderThan",
+      allowWatchBookmarks: "true",
+    });
+    expect(Number(query["timeoutSeconds"])).toBeGreaterThanOrEqual(300);
+    expect(Number(query["timeoutSeconds"])).toBeLessThan(600);
+    expect(query["resourceVersion"]).toBeUndefined();
+  });
+
+  test.each([
+    ["refuses streaming lists", refuses(422, "Invalid")],
+    ["fails at streaming lists", refuses(500, "InternalError")],
+    ["says nonsense in the stream", { status: 200, body: "nonsense\n" }],
+    ["ends the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).end()],
+    ["cuts the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).cut()],
+    ["gives up inside the stream", new ScriptedStream({ type: "ERROR", object: status(500, "InternalError") })],
+  ] satisfies [string, Reply][])("is a LIST and a watch after it when the server %s", async (_what, reply) => {
+    const watch = new ScriptedStream();
+    await using running = new RunningInformer([reply, list(5, configMap("a", 1)), watch]);
+    expect(await running.news()).toEqual(["add a@1 (initial)"]);
+    watch.send(added(configMap("b", 6)));
+    expect(await running.news()).toEqual(["add b@6"]);
+    expect(running.transport.asked[1]).toBe("GET /api/v1/configmaps?limit=500");
+    expect(running.transport.query(2).get("resourceVersion")).toBe("5");
+    expect(running.transport.query(2).has("sendInitialEvents")).toBe(false);
+    expect(running.errors).toHaveLength(1);
+  });
+
+  test("is a LIST when a streaming list does not say that it is complete", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)));
+    await using running = new RunningInformer([stream, list(5, configMap("a", 1))]);
+    await running.world.advance(20_000);
+    stream.send(added(configMap("b", 2)));
+    await running.world.advance(29_000);
+    expect(running.transport.requests).toHaveLength(1);
+    expect(await running.news(2_000)).toEqual(["add a@1 (initial)"]);
+    expect(stream.isClosed).toBe(true);
+  });
+
+  test("is tried again, after ever longer waits, while nobody answers", async () => {
+    await using running = new RunningInformer(Array.from({ length: 100 }, () => ({ failure: "refused" })));
+    const gaps: number[] = [];
+    let last = running.world.clock.monotonic();
+    for (let count = 1; count < 9;) {
+      await running.world.advance(100);
+      if (running.transport.requests.length === count) continue;
+      count = running.transport.requests.length;
+      gaps.push(running.world.clock.monotonic() - last);
+      last = running.world.clock.monotonic();
+    }
+    const least = [800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000];
+    gaps.forEach((gap, index) => {
+      expect(gap).toBeGreaterThanOrEqual(least[index]! - 100);
+      expect(gap).toBeLessThanOrEqual(2 * least[index]! + 100);
+    });
+  });
+
+  test("selects what the informer is for", async () => {
+    await using running = new RunningInformer([], {
+      namespace: "default",
+      labelSelector: "a=b",
+      fieldSelector: "metadata.name=x",
+    });
+    await running.world.advance(0);
+    expect(running.transport.asked[0]).toContain(
+      "GET /api/v1/namespaces/default/configmaps?watch=true&labelSelector=a=b&fieldSelector=metadata.name=x&",
+    );
+  });
+});
+
+/** An informer that knows a@1 and b@2 at version 5, and whose first watch is in the test's hands. */
+async function synced(...replies: Reply[]): Promise<RunningInformer & { readonly stream: ScriptedStream }> {
+  const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
+  const running = new RunningInformer([stream, ...replies]);
+  await running.news();
+  return Object.assign(running, { stream });
+}
+
+describe("a watch that ends", () => {
+  test("is followed by one from the last event", async () => {
+    const next = new ScriptedStream();
+    await using running = await synced(next);
+    const { stream } = running;
+    stream.send(added(configMap("c", 6)));
+    stream.end();
+    await running.news();
+    expect(running.transport.query(1).get("resourceVersion")).toBe("6");
+    next.send(added(configMap("d", 7)));
+    expect(await running.news()).toEqual(["add d@7"]);
+    expect(running.errors).toEqual([]);
+  });
+
+  test("is followed by one from the last bookmark", async () => {
+    await using running = await synced();
+    const { stream } = running;
+    stream.send(bookmark(17));
+    stream.end();
+    await running.news();
+    expect(running.transport.query(1).get("resourceVersion")).toBe("17");
+  });
+
+  test("at once without any progress is followed by a pause", async () => {
+    await using running = await synced(new ScriptedStream().end());
+    const { stream } = running;
+    stream.send(bookmark(6));
+    stream.end();
+    await running.news();
+    expect(running.transport.requests).toHaveLength(2);
+    await running.world.advance(700);
+    expect(running.transport.requests).toHaveLength(2);
+    await running.world.advance(WAIT_MS);
+    expect(running.transport.requests).toHaveLength(3);
+    expect(running.transport.query(2).get("resourceVersion")).toBe("6");
+  });
+
+  test.each([
+    ["a broken connection", { failure: "reset" }],
+    ["nobody listening", { failure: "refused" }],
+    ["a server with too much to do", refuses(429, "TooManyRequests")],
+    ["a server that is not ready", refuses(503, "ServiceUnavailable")],
+  ] satisfies [string, Reply][])(
+    "by %s is resumed where it was, after a pause, without a new list",
+    async (_what, reply) => {
+      const next = new ScriptedStream();
+      await using running = await synced(reply, next);
+      await using _stops = running;
+      stream.cut();
+      expect(await running.news(3 * WAIT_MS)).toEqual([]);
+      next.send(added(configMap("c", 6)));
+      expect(await running.news()).toEqual(["add c@6"]);
+      expect(running.transport.query(2).get("resourceVersion")).toBe("5");
+      expect(running.transport.query(2).has("sendInitialEvents")).toBe(false);
+    },
+  );
+
+  test("in the middle of a line is resumed before it", async () => {
+    const { running, stream } = await synced(new ScriptedStream(added(configMap("c", 6))));
+    const { stream } = running;
+    stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
+    stream.cut();
+    expect(await running.news(WAIT_MS)).toEqual(["add c@6"]);
+    expect(running.transport.query(1).get("resourceVersion")).toBe("5");
+  });
+
+  test("never, although it should have, is taken for dead", async () => {
+    await using running = await synced();
+    const { stream } = running;
+    await running.world.advance(700_000);
+    expect(stream.isClosed).toBe(true);
+    expect(running.transport.requests).toHaveLength(2);
+    expect(running.errors).toMatchObject([{ failure: "timeout" }]);
+  });
+});
+
+describe("a version the server does not know", () => {
+  const again = (): ScriptedStream =>
+    new ScriptedStream(added(configMap("b", 7)), added(configMap("c", 8)), initialEnd(9));
+
+  test.each([
+    ["410 for the watch", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Expired")]],
+    ["Gone for the watch, as old servers have it", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Gone")]],
+    ["a 410 event", (stream: ScriptedStream) => stream.send({ type: "ERROR", object: status(410, "Expired") }), []],
+    ["504 for a version of the future", (stream: ScriptedStream) => stream.cut(), [tooLarge]],
+  ] as [string, (stream: ScriptedStream) => void, Reply[]][])(
+    "%s: everything is listed anew, and handlers are told the difference",
+    async (_what, end, replies) => {
+      await using running = await synced(...replies, again());
+      await using _stops = running;
+      end(stream);
+      expect(await running.news(4 * WAIT_MS)).toEqual(["delete a@1 (unknown)", "update b@2→7", "add c@8"]);
+      expect(running.transport.query(-1).has("resourceVersion")).toBe(false);
+      expect(running.transport.query(-1).get("sendInitialEvents")).toBe("true");
+      expect(running.informer.resourceVersion).toBe("9");
+      expect(running.informer.hasSynced).toBe(true);
+    },
+  );
+
+  test("what is unchanged in a new list is no news", async () => {
+    const { running, stream } = await synced(
+      new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(9)),
+    );
+    const { stream } = running;
+    stream.send({ type: "ERROR", object: status(410, "Expired") });
+    expect(await running.news(WAIT_MS)).toEqual([]);
+  });
+
+  test("another object under the same name is a deletion and an addition", async () => {
+    await using running = await synced(
+      new ScriptedStream(added(configMap("a", 7, { uid: "other" })), added(configMap("b", 2)), initialEnd(9)),
+    );
+    const { stream } = running;
+    stream.send({ type: "ERROR", object: status(410, "Expired") });
+    expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)", "add a@7"]);
+  });
+
+  test("errors that are none of these lead to a list that is not older than what is known", async () => {
+    await using running = await synced(again());
+    const { stream } = running;
+    stream.send({ type: "ERROR", object: status(500, "InternalError") });
+    expect(await running.news(WAIT_MS)).toHaveLength(3);
+    expect(running.transport.query(1).get("resourceVersion")).toBe("5");
+    expect(running.transport.query(1).get("sendInitialEvents")).toBe("true");
+  });
+
+  test.each([
+    ["410", refuses(410, "Expired")],
+    ["504", tooLarge],
+  ])("a streaming list that is refused its version with %s asks for what there is", async (_code, refused) => {
+    await using running = await synced(refused, again());
+    const { stream } = running;
+    stream.send({ type: "ERROR", object: status(500, "InternalError") });
+    expect(await running.news(WAIT_MS)).toHaveLength(3);
+    expect(running.transport.query(1).get("resourceVersion")).toBe("5");
+    expect(running.transport.query(2).has("resourceVersion")).toBe(false);
+  });
+
+  test("so does a LIST", async () => {
+    const unsupported = refuses(422, "Invalid");
+    await using running = await synced(unsupported, refuses(410, "Expired"), list(9, configMap("b", 2)));
+    const { stream } = running;
+    stream.send({ type: "ERROR", object: status(500, "InternalError") });
+    expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)"]);
+    expect(running.transport.asked.slice(2, 4)).toEqual([
+      "GET /api/v1/configmaps?resourceVersion=5",
+      "GET /api/v1/configmaps?limit=500",
+    ]);
+  });
+});
+
+describe("handlers", () => {
+  test("one that throws is reported and told the next", async () => {
+    const stream = new ScriptedStream(initialEnd(5));
+    await using running = new RunningInformer([stream]);
+    const told: string[] = [];
+    running.informer.addHandler({
+      onAdd: ({ metadata }) => {
+        told.push(metadata?.name ?? "");
+        throw new Error("handler");
+      },
+    });
+    stream.send(added(configMap("a", 6)), added(configMap("b", 7)));
+    expect(await running.news()).toEqual(["add a@6", "add b@7"]);
+    expect(told).toEqual(["a", "b"]);
+    expect(running.errors).toMatchObject([{ message: "handler" }, { message: "handler" }]);
+  });
+
+  test("one call is over before the next begins, and a slow handler does not hold up another", async () => {
+    const stream = new ScriptedStream(initialEnd(5));
+    await using running = new RunningInformer([stream]);
+    const order: string[] = [];
+    running.informer.addHandler({
+      async onAdd({ metadata }) {
+        order.push(`begin ${metadata?.name}`);
+        await new Promise<void>((resolve) => running.world.clock.after(1_000, resolve));
+        order.push(`end ${metadata?.name}`);
+      },
+    });
+    stream.send(added(configMap("a", 6)), added(configMap("b", 7)));
+    expect(await running.news()).toHaveLength(2);
+    expect(order).toEqual(["begin a"]);
+    await running.world.advance(3_000);
+    expect(order).toEqual(["begin a", "end a", "begin b", "end b"]);
+  });
+
+  test("one that comes late is first told what there is", async () => {
+    await using running = await synced();
+    const { stream } = running;
+    const told: string[] = [];
+    const registration = running.informer.addHandler(recorder(told));
+    stream.send(modified(configMap("a", 6)));
+    expect(registration.hasSynced).toBe(false);
+    await running.world.advance(0);
+    expect(registration.hasSynced).toBe(true);
+    expect(told).toEqual(["add a@1 (initial)", "add b@2 (initial)", "update a@1→6"]);
+  });
+
+  test("one that is removed is told nothing more", async () => {
+    await using running = await synced();
+    const { stream } = running;
+    const told: string[] = [];
+    const registration = running.informer.addHandler(recorder(told));
+    await running.world.advance(0);
+    await registration.remove();
+    stream.send(modified(configMap("a", 6)));
+    expect(await running.news()).toEqual(["update a@1→6"]);
+    expect(told).toHaveLength(2);
+  });
+
+  test("one with too long a backlog holds up the reading of the watch, and the others are told on", async () => {
+    await using running = await synced();
+    const { stream } = running;
+    let release = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let updates = 0;
+    running.informer.addHandler({
+      async onUpdate() {
+        updates++;
+        await gate;
+      },
+    });
+    const events = HANDLER_BACKLOG + 100;
+    for (let index = 0; index < events; index++) stream.send(modified(configMap("a", 6 + index)));
+    const known = await running.news();
+    expect(known.length).toBeGreaterThan(HANDLER_BACKLOG - 10);
+    expect(known.length).toBeLessThan(events);
+    expect(updates).toBe(1);
+    release();
+    expect(known.length + (await running.news()).length).toBe(events);
+    expect(updates).toBe(events);
+  });
+});
+
+describe("resync", () => {
+  test("tells all objects again as updates, every period", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
+    await using running = new RunningInformer([stream], { resyncMs: 60_000 });
+    await running.news();
+    expect(await running.news(61_000)).toEqual(["update a@1→1", "update b@2→2"]);
+    stream.send(deleted(configMap("a", 6)));
+    expect(await running.news(60_000)).toEqual(["delete a@6", "update b@2→2"]);
+  });
+
+  test("leaves out a handler that is still busy", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)), initialEnd(5));
+    await using running = new RunningInformer([stream], { resyncMs: 1_000 });
+    let calls = 0;
+    const busy = new Promise<void>((resolve) => running.world.clock.after(10_500, resolve));
+    running.informer.addHandler({ onAdd: () => busy, onUpdate: () => void calls++ });
+    await running.world.advance(10_900);
+    expect(calls).toBe(0);
+    await running.world.advance(1_000);
+    expect(calls).toBe(1);
+  });
+});
+
+describe("the cache", () => {
+  test("finds objects by key and by index, as they are now", async () => {
+    const stream = new ScriptedStream(
+      added(configMap("a", 1, { data: { team: "x" } })),
+      added(configMap("b", 2, { data: { team: "x" } })),
+      initialEnd(5),
+    );
+    const teams = (object: object): string[] => Object.values((object as { data?: Record<string, string> }).data ?? {});
+    await using running = new RunningInformer([stream], { indexes: { team: teams } });
+    const { informer } = running;
+    const team = (name: string): (string | undefined)[] =>
+      informer.byIndex("team", name).map(({ metadata }) => metadata?.name);
+    await running.news();
+    expect(team("x")).toEqual(["a", "b"]);
+    expect(informer.get({ namespace: "default", name: "a" })).toEqual(configMap("a", 1, { data: { team: "x" } }));
+    expect(informer.get({ namespace: "other", name: "a" })).toBeUndefined();
+    stream.send(modified(configMap("a", 6, { data: { team: "y" } })), deleted(configMap("b", 7)));
+    await running.news();
+    expect([team("x"), team("y"), team("constructor")]).toEqual([[], ["a"], []]);
+    expect(() => informer.byIndex("nope", "x")).toThrow("no index");
+  });
+
+  test("an index function that throws loses that object only", async () => {
+    const indexes = {
+      odd: ({ metadata }: { metadata?: { name?: string } }): string[] => {
+        if (metadata?.name === "a") throw new Error("index");
+        return ["yes"];
+      },
+    };
+    await using running = new RunningInformer(
+      [new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5))],
+      { indexes },
+    );
+    expect(await running.news()).toHaveLength(2);
+    expect(running.informer.byIndex("odd", "yes")).toHaveLength(1);
+    expect(running.errors).toMatchObject([{ message: "index" }]);
+  });
+});
+
+describe("start and end", () => {
+  test("waitForSync resolves when the cache is complete", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)));
+    await using running = new RunningInformer([stream]);
+    let isSynced: boolean | undefined;
+    void running.informer.waitForSync(new AbortController().signal).then((value) => {
+      isSynced = value;
+    });
+    await running.news();
+    expect(isSynced).toBeUndefined();
+    stream.send(initialEnd(5));
+    await running.news();
+    expect(isSynced).toBe(true);
+    expect(await running.informer.waitForSync()).toBe(true);
+  });
+
+  test("waitForSync says false when the caller or the informer gives up", async () => {
+    const running = new RunningInformer([]);
+    const giveUp = new AbortController();
+    const waiting = running.informer.waitForSync(giveUp.signal);
+    giveUp.abort();
+    expect(await waiting).toBe(false);
+    expect(await running.informer.waitForSync(giveUp.signal)).toBe(false);
+    const other = running.informer.waitForSync();
+    await running.stop();
+    expect(await other).toBe(false);
+  });
+
+  test("a stopped informer closes its watch, calls nobody, and has no timer left", async () => {
+    await using running = await synced();
+    const late: string[] = [];
+    stream.send(added(configMap("c", 6)));
+    await running.stop();
+    running.informer.addHandler(recorder(late));
+    expect(stream.isClosed).toBe(true);
+    expect(await running.news(3_600_000)).toEqual([]);
+    expect(late).toEqual([]);
+    expect(running.transport.requests).toHaveLength(1);
+  });
+
+  test("an informer runs once", async () => {
+    const { running } = await synced();
+    const { stream } = running;
+    await expect(running.informer.run(new AbortController().signal)).rejects.toThrow("once");
+  });
+});
