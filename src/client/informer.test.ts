@@ -124,9 +124,8 @@ describe("a watch that ends", () => {
   test("is followed by one from the last event", async () => {
     const next = new ScriptedStream();
     await using running = await synced(next);
-    const { stream } = running;
-    stream.send(added(configMap("c", 6)));
-    stream.end();
+    running.stream.send(added(configMap("c", 6)));
+    running.stream.end();
     await running.news();
     expect(running.transport.query(1).get("resourceVersion")).toBe("6");
     next.send(added(configMap("d", 7)));
@@ -136,18 +135,16 @@ describe("a watch that ends", () => {
 
   test("is followed by one from the last bookmark", async () => {
     await using running = await synced();
-    const { stream } = running;
-    stream.send(bookmark(17));
-    stream.end();
+    running.stream.send(bookmark(17));
+    running.stream.end();
     await running.news();
     expect(running.transport.query(1).get("resourceVersion")).toBe("17");
   });
 
   test("at once without any progress is followed by a pause", async () => {
     await using running = await synced(new ScriptedStream().end());
-    const { stream } = running;
-    stream.send(bookmark(6));
-    stream.end();
+    running.stream.send(bookmark(6));
+    running.stream.end();
     await running.news();
     expect(running.transport.requests).toHaveLength(2);
     await running.world.advance(700);
@@ -167,8 +164,7 @@ describe("a watch that ends", () => {
     async (_what, reply) => {
       const next = new ScriptedStream();
       await using running = await synced(reply, next);
-      await using _stops = running;
-      stream.cut();
+      running.stream.cut();
       expect(await running.news(3 * WAIT_MS)).toEqual([]);
       next.send(added(configMap("c", 6)));
       expect(await running.news()).toEqual(["add c@6"]);
@@ -178,19 +174,17 @@ describe("a watch that ends", () => {
   );
 
   test("in the middle of a line is resumed before it", async () => {
-    const { running, stream } = await synced(new ScriptedStream(added(configMap("c", 6))));
-    const { stream } = running;
-    stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
-    stream.cut();
+    await using running = await synced(new ScriptedStream(added(configMap("c", 6))));
+    running.stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
+    running.stream.cut();
     expect(await running.news(WAIT_MS)).toEqual(["add c@6"]);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
   });
 
   test("never, although it should have, is taken for dead", async () => {
     await using running = await synced();
-    const { stream } = running;
     await running.world.advance(700_000);
-    expect(stream.isClosed).toBe(true);
+    expect(running.stream.isClosed).toBe(true);
     expect(running.transport.requests).toHaveLength(2);
     expect(running.errors).toMatchObject([{ failure: "timeout" }]);
   });
@@ -209,8 +203,7 @@ describe("a version the server does not know", () => {
     "%s: everything is listed anew, and handlers are told the difference",
     async (_what, end, replies) => {
       await using running = await synced(...replies, again());
-      await using _stops = running;
-      end(stream);
+      end(running.stream);
       expect(await running.news(4 * WAIT_MS)).toEqual(["delete a@1 (unknown)", "update b@2→7", "add c@8"]);
       expect(running.transport.query(-1).has("resourceVersion")).toBe(false);
       expect(running.transport.query(-1).get("sendInitialEvents")).toBe("true");
@@ -220,11 +213,10 @@ describe("a version the server does not know", () => {
   );
 
   test("what is unchanged in a new list is no news", async () => {
-    const { running, stream } = await synced(
+    await using running = await synced(
       new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(9)),
     );
-    const { stream } = running;
-    stream.send({ type: "ERROR", object: status(410, "Expired") });
+    running.stream.send({ type: "ERROR", object: status(410, "Expired") });
     expect(await running.news(WAIT_MS)).toEqual([]);
   });
 
@@ -232,15 +224,13 @@ describe("a version the server does not know", () => {
     await using running = await synced(
       new ScriptedStream(added(configMap("a", 7, { uid: "other" })), added(configMap("b", 2)), initialEnd(9)),
     );
-    const { stream } = running;
-    stream.send({ type: "ERROR", object: status(410, "Expired") });
+    running.stream.send({ type: "ERROR", object: status(410, "Expired") });
     expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)", "add a@7"]);
   });
 
   test("errors that are none of these lead to a list that is not older than what is known", async () => {
     await using running = await synced(again());
-    const { stream } = running;
-    stream.send({ type: "ERROR", object: status(500, "InternalError") });
+    running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.news(WAIT_MS)).toHaveLength(3);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
     expect(running.transport.query(1).get("sendInitialEvents")).toBe("true");
@@ -251,8 +241,7 @@ describe("a version the server does not know", () => {
     ["504", tooLarge],
   ])("a streaming list that is refused its version with %s asks for what there is", async (_code, refused) => {
     await using running = await synced(refused, again());
-    const { stream } = running;
-    stream.send({ type: "ERROR", object: status(500, "InternalError") });
+    running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.news(WAIT_MS)).toHaveLength(3);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
     expect(running.transport.query(2).has("resourceVersion")).toBe(false);
@@ -261,8 +250,7 @@ describe("a version the server does not know", () => {
   test("so does a LIST", async () => {
     const unsupported = refuses(422, "Invalid");
     await using running = await synced(unsupported, refuses(410, "Expired"), list(9, configMap("b", 2)));
-    const { stream } = running;
-    stream.send({ type: "ERROR", object: status(500, "InternalError") });
+    running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)"]);
     expect(running.transport.asked.slice(2, 4)).toEqual([
       "GET /api/v1/configmaps?resourceVersion=5",
@@ -308,10 +296,9 @@ describe("handlers", () => {
 
   test("one that comes late is first told what there is", async () => {
     await using running = await synced();
-    const { stream } = running;
     const told: string[] = [];
     const registration = running.informer.addHandler(recorder(told));
-    stream.send(modified(configMap("a", 6)));
+    running.stream.send(modified(configMap("a", 6)));
     expect(registration.hasSynced).toBe(false);
     await running.world.advance(0);
     expect(registration.hasSynced).toBe(true);
@@ -320,19 +307,17 @@ describe("handlers", () => {
 
   test("one that is removed is told nothing more", async () => {
     await using running = await synced();
-    const { stream } = running;
     const told: string[] = [];
     const registration = running.informer.addHandler(recorder(told));
     await running.world.advance(0);
     await registration.remove();
-    stream.send(modified(configMap("a", 6)));
+    running.stream.send(modified(configMap("a", 6)));
     expect(await running.news()).toEqual(["update a@1→6"]);
     expect(told).toHaveLength(2);
   });
 
   test("one with too long a backlog holds up the reading of the watch, and the others are told on", async () => {
     await using running = await synced();
-    const { stream } = running;
     let release = (): void => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -345,7 +330,7 @@ describe("handlers", () => {
       },
     });
     const events = HANDLER_BACKLOG + 100;
-    for (let index = 0; index < events; index++) stream.send(modified(configMap("a", 6 + index)));
+    for (let index = 0; index < events; index++) running.stream.send(modified(configMap("a", 6 + index)));
     const known = await running.news();
     expect(known.length).toBeGreaterThan(HANDLER_BACKLOG - 10);
     expect(known.length).toBeLessThan(events);
@@ -449,18 +434,17 @@ describe("start and end", () => {
   test("a stopped informer closes its watch, calls nobody, and has no timer left", async () => {
     await using running = await synced();
     const late: string[] = [];
-    stream.send(added(configMap("c", 6)));
+    running.stream.send(added(configMap("c", 6)));
     await running.stop();
     running.informer.addHandler(recorder(late));
-    expect(stream.isClosed).toBe(true);
+    expect(running.stream.isClosed).toBe(true);
     expect(await running.news(3_600_000)).toEqual([]);
     expect(late).toEqual([]);
     expect(running.transport.requests).toHaveLength(1);
   });
 
   test("an informer runs once", async () => {
-    const { running } = await synced();
-    const { stream } = running;
+    await using running = await synced();
     await expect(running.informer.run(new AbortController().signal)).rejects.toThrow("once");
   });
 });

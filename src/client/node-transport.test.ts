@@ -195,7 +195,7 @@ describe("messages", () => {
     const waiting = text(transport, "/never", stop.signal);
     const response = await transport.send({ method: "GET", target: "/stream", headers: {}, signal: stop.signal });
     const reading = (async (): Promise<void> => {
-      for await (const _chunk of response.body) stop.abort();
+      for await (const chunk of response.body) if (chunk.length > 0) stop.abort();
     })();
     await expect(waiting).rejects.toMatchObject({ failure: "aborted" });
     await expect(reading).rejects.toMatchObject({ failure: "aborted" });

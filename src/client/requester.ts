@@ -1,6 +1,6 @@
 /** Sends a request as often as the retry rules allow, and turns what comes back into a value or an error. */
 import { sleep, type Clock } from "../base/clock.ts";
-import { StatusError } from "../meta/status-error.ts";
+import type { StatusError } from "../meta/status-error.ts";
 import { Deadline } from "./deadline.ts";
 import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./limits.ts";
 import { decideRetry, retryAfterSeconds, type FailedAttempt } from "./retry.ts";

@@ -4,7 +4,8 @@ import { parseMediaType } from "../http/negotiate.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
-import { describeSyntaxError, findDuplicateMembers, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { findFieldProblems } from "../object/field-problems.ts";
+import { describeSyntaxError, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE, ProtobufDecodeError, type ProtobufTables } from "../object/protobuf/decode.ts";
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
@@ -39,14 +40,22 @@ export async function decodeObject(call: BodySource, validation: FieldValidation
   const { request, served } = call;
   const unrecognized = (why: string): Error => badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
   const bytes = await readBody(request);
-  const value = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
+  const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
+  // As Go reads it: null changes nothing in an empty object.
+  const value = body.value ?? {};
   if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
   return decodeAs(served, value, {
-    // Only JSON text is looked through for duplicate members; a YAML reader refuses them itself.
     bytes: contentType(request) === "application/json" ? bytes : undefined,
+    syntaxProblems: body.problems,
     validation,
     problem: (kind, version, why) => badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
   });
+}
+
+export interface ParsedBody {
+  readonly value: unknown;
+  /** What field validation has against the text itself: keys that stand twice in YAML. */
+  readonly problems: readonly string[];
 }
 
 export interface BodySource {
@@ -56,17 +65,24 @@ export interface BodySource {
 }
 
 /** The body as a JSON value, whatever it was sent as. */
-export function parseBody(call: Omit<BodySource, "served">, bytes: Buffer, problem: (why: string) => Error): unknown {
+export function parseBody(call: Omit<BodySource, "served">, bytes: Buffer, problem: (why: string) => Error): ParsedBody {
   const type = contentType(call.request);
-  if (type === "application/json") return parseJsonBody(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`));
+  if (type === "application/json") {
+    return { value: parseJsonBody(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`)), problems: [] };
+  }
   try {
-    if (type === PROTOBUF_MEDIA_TYPE) return decodeProtobufObject(bytes, call.protobuf());
-    if (type === "application/yaml") return parseYaml(bytes.toString("utf8"));
+    if (type === PROTOBUF_MEDIA_TYPE) return { value: decodeProtobufObject(bytes, call.protobuf()), problems: [] };
+    if (type === "application/yaml") return parseYamlBody(bytes);
   } catch (thrown) {
     if (thrown instanceof ProtobufDecodeError || thrown instanceof YamlError) throw problem(thrown.message);
     throw thrown;
   }
   throw unsupportedMediaType(ACCEPTED_BODIES);
+}
+
+function parseYamlBody(bytes: Buffer): ParsedBody {
+  const { value, repeatedKeys } = parseYaml(bytes.toString("utf8"));
+  return { value, problems: repeatedKeys.length === 0 ? [] : [["yaml: unmarshal errors:", ...repeatedKeys].join("\n  ")] };
 }
 
 /** JSON.parse with a bound on depth and Go's words for what is wrong. */
@@ -81,8 +97,9 @@ export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): u
 }
 
 export interface DecodeContext {
-  /** The text the value came from, to find duplicate members; undefined when there is none. */
+  /** The JSON text the value came from, to find duplicate members; undefined when there is none. */
   readonly bytes: Buffer | undefined;
+  readonly syntaxProblems?: readonly string[];
   readonly validation: FieldValidation;
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
@@ -101,7 +118,7 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
   }
   try {
     const { object, unknownFields } = decodeTyped(value, served.schema);
-    const problems = context.validation === "Ignore" ? [] : [...unknownFields.map(unknown), ...duplicates(context.bytes, value).map(duplicate)];
+    const problems = context.validation === "Ignore" ? [] : [...(context.syntaxProblems ?? []), ...fieldProblems(served, { value, unknownFields, bytes: context.bytes })];
     if (context.validation === "Strict" && problems.length > 0) throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
     const owned = withUniqueOwners(object);
     return { object: { ...owned.object, kind, apiVersion }, warnings: [...problems, ...owned.warnings] };
@@ -111,18 +128,12 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
   }
 }
 
-function unknown(path: string): string {
-  return `unknown field ${JSON.stringify(path)}`;
-}
-
-function duplicate(path: string): string {
-  return `duplicate field ${JSON.stringify(path)}`;
-}
-
-/** Looks for duplicates only when the text has more members than the parsed value. */
-function duplicates(bytes: Buffer | undefined, value: JsonObject): string[] {
-  if (bytes === undefined || measureJson(bytes).members === countMembers(value)) return [];
-  return findDuplicateMembers(bytes.toString("utf8"));
+/** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
+function fieldProblems(served: ServedResource, what: { value: JsonObject; unknownFields: readonly string[]; bytes: Buffer | undefined }): string[] {
+  const { value, unknownFields, bytes } = what;
+  if (bytes === undefined) return unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
+  if (unknownFields.length === 0 && measureJson(bytes).members === countMembers(value)) return [];
+  return findFieldProblems(bytes.toString("utf8"), served.schema);
 }
 
 function countMembers(value: unknown): number {
@@ -148,16 +159,28 @@ function summary(bytes: Buffer): string {
 }
 
 const WARNING_BYTES_MAX = 4 * 1024;
+const WARNING_CHARACTERS_MAX = 256;
 
+/** Each warning once. When they are too much together each is cut, and the last are left out. */
 export function warningHeaders(warnings: readonly string[]): Record<string, string[]> {
   if (warnings.length === 0) return {};
+  const distinct = [...new Set(warnings)];
+  const isTooMuch = distinct.reduce((sum, warning) => sum + warning.length, 0) > WARNING_BYTES_MAX;
   const lines: string[] = [];
   let bytes = 0;
-  for (const warning of warnings) {
-    const line = `299 - "${warning.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replace(/[^\t\x20-\x7e]/g, "?")}"`;
+  for (const warning of distinct) {
+    const line = `299 - "${quotable(isTooMuch ? warning.slice(0, WARNING_CHARACTERS_MAX) : warning)}"`;
     bytes += line.length;
-    if (bytes > WARNING_BYTES_MAX) break;
+    if (bytes > WARNING_BYTES_MAX && lines.length > 0) break;
     lines.push(line);
   }
   return { warning: lines };
+}
+
+/** A quoted string of a header: line ends become spaces, and what is not ASCII cannot stand there. */
+function quotable(text: string): string {
+  return text
+    .replace(/[\r\n\t]\s*/g, " ")
+    .replace(/[\\"]/g, String.raw`\$&`)
+    .replace(/[^\x20-\x7e]/gu, "?");
 }

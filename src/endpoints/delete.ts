@@ -53,7 +53,7 @@ async function deleteListed(context: RegistryContext, served: ServedResource, wh
 async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
   const bytes = await readBody(call.request);
   // An empty body says nothing, whatever it claims to be.
-  const body = bytes.length === 0 ? optionsFromQuery(call.request) : optionsFromBody(parseBody(call, bytes, badRequest));
+  const body = bytes.length === 0 ? optionsFromQuery(call.request) : optionsFromBody(parseBody(call, bytes, badRequest).value);
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
   const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];

@@ -41,7 +41,6 @@ class Composer {
   readonly #targets: ReadonlyMap<number, number>;
   /** Aliases being read now: meeting one again means it contains itself. */
   readonly #active = new Set<number>();
-  readonly #lines: LineCounter;
   #at = 0;
   #depth = 0;
   #decoded = 0;
@@ -51,7 +50,6 @@ class Composer {
     this.#text = text;
     this.#events = events;
     this.#targets = aliasTargets(text, events);
-    this.#lines = new LineCounter(text);
   }
 
   document(): unknown {
@@ -116,8 +114,8 @@ class Composer {
         continue;
       }
       const key = this.#key();
-      const line = this.#lines.at(startOf(this.#events, this.#at));
-      this.#set(into, { key, value: this.#value(), line });
+      const valueAt = this.#at;
+      this.#set(into, { key, value: this.#value(), valueAt });
     }
     this.#at++;
   }
@@ -130,17 +128,19 @@ class Composer {
     throw new YamlError("yaml: invalid map key: a list or a map cannot be a key");
   }
 
-  #set({ members, keys }: Mapping, pair: { key: YamlScalar; value: unknown; line: number }): void {
-    const { key, value, line } = pair;
+  #set({ members, keys }: Mapping, pair: { key: YamlScalar; value: unknown; valueAt: number }): void {
+    const { key, value, valueAt } = pair;
     const text = keyText(key);
     const identity = `${typeof key} ${text}`;
-    if (keys.has(identity)) this.#report(`line ${line}: key ${keyInMessage(key)} already set in map`);
+    if (keys.has(identity)) this.#report(key, valueAt);
     keys.add(identity);
     members.set(text, value);
   }
 
-  #report(repeated: string): void {
-    if (this.repeatedKeys.length < REPEATED_KEYS_MAX) this.repeatedKeys.push(repeated);
+  #report(key: YamlScalar, valueAt: number): void {
+    if (this.repeatedKeys.length >= REPEATED_KEYS_MAX) return;
+    const line = lineAt(this.#text, startOf(this.#events, valueAt));
+    this.repeatedKeys.push(`line ${line}: key ${keyInMessage(key)} already set in map`);
   }
 
   #isMergeKey(): boolean {
@@ -260,25 +260,8 @@ function startOf(events: readonly Event[], at: number): number {
   return "start" in event ? (event as CollectionEvent).start : 0;
 }
 
-/** Line numbers of rising positions, each character looked at once; falling ones, in aliases, start over. */
-class LineCounter {
-  readonly #text: string;
-  #position = 0;
-  #line = 1;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  at(position: number): number {
-    if (position < this.#position) {
-      this.#position = 0;
-      this.#line = 1;
-    }
-    for (let next = this.#text.indexOf("\n", this.#position); next >= 0 && next < position; next = this.#text.indexOf("\n", this.#position)) {
-      this.#position = next + 1;
-      this.#line++;
-    }
-    return this.#line;
-  }
+function lineAt(text: string, position: number): number {
+  let line = 1;
+  for (let next = text.indexOf("\n"); next >= 0 && next < position; next = text.indexOf("\n", next + 1)) line++;
+  return line;
 }

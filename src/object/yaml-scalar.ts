@@ -10,7 +10,7 @@ export type YamlScalar = string | boolean | number | bigint | null;
 const TAG_PREFIX = "tag:yaml.org,2002:";
 const RESOLVABLE: ReadonlySet<string> = new Set(["str", "bool", "int", "float", "null", "timestamp"].map((name) => TAG_PREFIX + name));
 
-const WORDS: ReadonlyMap<string, YamlScalar> = new Map([
+const WORDS: ReadonlyMap<string, YamlScalar> = new Map<string, YamlScalar>([
   ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
   ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
   ...["", "~", "null", "Null", "NULL"].map((word) => [word, null] as const),

@@ -1,10 +1,11 @@
 /**
  * YAML as Kubernetes reads it (goyaml's mixture of 1.1 and 1.2) and writes it.
  *
- * DIFFERS from goyaml in rare syntax: only line feeds end a line (not U+0085, U+2028, U+2029); a quoted text's
- * further lines must be indented; `%YAML 1.2` and escaped surrogate pairs are accepted; every document
- * of a stream must be well formed, though only the first is read; a syntax error's words are the
- * parser's own where no counterpart is known.
+ * DIFFERS from goyaml in rare syntax: only line feeds end a line (not U+0085, U+2028, U+2029); the further
+ * lines of a quoted text, a list in brackets or a map in braces must be indented when it stands in a
+ * block; `%YAML 1.2`, `\/` and escaped surrogate pairs are accepted; every document of a stream must be
+ * well formed, though only the first is read; a syntax error's words are the parser's own where no
+ * counterpart is known.
  */
 import { dump, parseEvents, YAMLException, type Event } from "js-yaml";
 import { JSON_DEPTH_MAX } from "./json-text.ts";

@@ -61,7 +61,8 @@ export class Lifecycle {
       ...this.#hookNames.map((name): HealthCheck => ({
         name: `poststarthook/${name}`,
         check: () => (this.#pendingHooks.has(name) ? "not finished" : undefined),
-        endpoints: ["healthz", "livez", "readyz"],
+        // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
+        endpoints: ["healthz", "readyz"],
       })),
       { name: "shutdown", check: () => (this.#isShuttingDown ? "process is shutting down" : undefined), endpoints: ["readyz"] },
     ];

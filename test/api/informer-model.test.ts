@@ -2,18 +2,24 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { randomUuid } from "../../src/base/random.ts";
-import { createClient } from "../../src/client/client.ts";
+import { createClient, type Client } from "../../src/client/client.ts";
 import type { InformerHandler } from "../../src/client/handler-queue.ts";
+import type { Informer } from "../../src/client/informer.ts";
 import type { KubernetesObject } from "../../src/client/objects.ts";
 import { FlakyTransport } from "../../src/client/testing/flaky-transport.ts";
+import type { World } from "../../src/simulator/world.ts";
 import { configMap, CONFIG_MAPS as PATH, startServer, type TestServer } from "./start.ts";
 
 type Step =
   | { readonly kind: "create" | "update" | "delete"; readonly name: string }
   /** Many changes at once, so that the server's history moves on. */
   | { readonly kind: "churn" }
-  | { readonly kind: "cut" | "end watches" | "disconnect" | "reconnect" | "compact" }
+  | { readonly kind: "cut" | "end watches" | "disconnect" | "reconnect" | "compact" | "restart" }
+  /** In the middle of whatever the stream is telling then. */
+  | { readonly kind: "cut soon"; readonly pieces: number }
   | { readonly kind: "advance"; readonly ms: number };
+
+const CONFIG_MAPS = { group: "", version: "v1", resource: "configmaps", namespaced: true } as const;
 
 const name = fc.constantFrom("a", "b", "c", "d");
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -31,8 +37,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         "disconnect" as const,
         "reconnect" as const,
         "compact" as const,
+        "restart" as const,
       ),
     }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("cut soon" as const), pieces: fc.integer({ min: 1, max: 4 }) }),
   },
   {
     weight: 4,
@@ -72,71 +83,100 @@ class Historian implements InformerHandler<KubernetesObject> {
 const nameOf = (object: KubernetesObject): string => object.metadata?.name ?? "";
 const versionOf = (object: KubernetesObject): number => Number(object.metadata?.resourceVersion);
 
-async function take(api: TestServer, transport: FlakyTransport, action: Step): Promise<unknown> {
-  switch (action.kind) {
-    case "create":
-      return api.create(PATH, configMap(action.name));
-    case "update":
-      return api.mergePatch(`${PATH}/${action.name}`, { data: { changed: randomUuid(api.world.env.random) } });
-    case "delete":
-      return api.delete(`${PATH}/${action.name}`);
-    case "churn":
-      for (let index = 0; index < 110; index++) await api.mergePatch(`${PATH}/a`, { data: { churn: String(index) } });
-      return api.world.advance(400_000);
-    case "cut":
-      return transport.cut();
-    case "end watches":
-      return api.server.endWatches();
-    case "disconnect":
-      transport.server = undefined;
-      return transport.cut();
-    case "reconnect":
-      transport.server = api.server.transport;
-      return undefined;
-    case "compact":
-      return api.kv.compact(await api.kv.currentRevision());
-    case "advance":
-      return api.world.advance(action.ms);
+/** A server that may be restarted, and an informer that must not notice. */
+class Scene {
+  readonly world: World;
+  readonly transport: FlakyTransport;
+  readonly client: Client;
+  readonly informer: Informer;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #api: TestServer;
+
+  constructor(api: TestServer) {
+    this.#api = api;
+    this.world = api.world;
+    this.transport = new FlakyTransport(api.server.transport);
+    const { clock } = this.world;
+    this.client = createClient({ transport: this.transport, clock, random: this.world.randomFor("informer") });
+    this.informer = this.client.informer(CONFIG_MAPS, { namespace: "default" });
+    this.#running = this.informer.run(this.#stop.signal);
   }
+
+  async take(action: Step): Promise<unknown> {
+    const api = this.#api;
+    switch (action.kind) {
+      case "create":
+        return api.create(PATH, configMap(action.name));
+      case "update":
+        return api.mergePatch(`${PATH}/${action.name}`, { data: { changed: randomUuid(api.world.env.random) } });
+      case "delete":
+        return api.delete(`${PATH}/${action.name}`);
+      case "churn":
+        for (let index = 0; index < 110; index++)
+          await api.mergePatch(`${PATH}/a`, { data: { churn: randomUuid(api.world.env.random) } });
+        return api.world.advance(400_000);
+      case "cut":
+        return this.transport.cut();
+      case "cut soon":
+        this.transport.piecesUntilCut = action.pieces;
+        return undefined;
+      case "end watches":
+        return api.server.endWatches();
+      case "disconnect":
+        this.transport.server = undefined;
+        return this.transport.cut();
+      case "reconnect":
+        return this.reconnect();
+      case "compact":
+        return api.kv.compact(await api.kv.currentRevision());
+      case "restart":
+        this.transport.server = undefined;
+        await api[Symbol.asyncDispose]();
+        // As the sockets of a process would.
+        this.transport.cut();
+        this.#api = await startServer({ world: this.world });
+        return this.reconnect();
+      case "advance":
+        return api.world.advance(action.ms);
+    }
+  }
+
+  reconnect(): void {
+    this.transport.server = this.#api.server.transport;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.world.run(this.#running);
+    await this.#api[Symbol.asyncDispose]();
+  }
+}
+
+function inOrder(objects: Iterable<KubernetesObject>): KubernetesObject[] {
+  return [...objects].sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 }
 
 test("the informer ends up with what the server has, and each handler was told a history that can have happened", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.integer(), async (steps, seed) => {
-      await using api = await startServer({ seed });
-      const { world } = api;
-      const transport = new FlakyTransport(api.server.transport);
-      const client = createClient({ transport, clock: world.clock, random: world.randomFor("informer") });
-      const informer = client.informer(
-        { group: "", version: "v1", resource: "configmaps", namespaced: true },
-        { namespace: "default" },
-      );
+      await using scene = new Scene(await startServer({ seed }));
+      const { informer, world } = scene;
       const [early, late] = [new Historian(), new Historian()];
       informer.addHandler(early);
-      const stop = new AbortController();
-      const running = informer.run(stop.signal);
-      try {
-        for (const [index, action] of steps.entries()) {
-          await take(api, transport, action);
-          if (index === 10) informer.addHandler(late);
-        }
-        transport.server = api.server.transport;
-        await world.advance(180_000);
-        const { items } = await world.run(
-          client
-            .resource({ group: "", version: "v1", resource: "configmaps", namespaced: true })
-            .list({ namespace: "default" }),
-        );
-        const inOrder = (objects: Iterable<KubernetesObject>): KubernetesObject[] =>
-          [...objects].sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
-        expect(inOrder(informer.list())).toEqual(items);
-        expect(inOrder(early.known.values())).toEqual(items);
-        if (steps.length > 10) expect(inOrder(late.known.values())).toEqual(items);
-        expect([...early.complaints, ...late.complaints]).toEqual([]);
-      } finally {
-        stop.abort();
-        await world.run(running);
+      for (const [index, action] of steps.entries()) {
+        await scene.take(action);
+        if (index === 10) informer.addHandler(late);
       }
+      if (steps.length <= 10) informer.addHandler(late);
+      scene.transport.piecesUntilCut = Infinity;
+      scene.reconnect();
+      await world.advance(180_000);
+      const { items } = await world.run(scene.client.resource(CONFIG_MAPS).list({ namespace: "default" }));
+      expect(inOrder(informer.list())).toEqual(items);
+      expect(inOrder(early.known.values())).toEqual(items);
+      expect(inOrder(late.known.values())).toEqual(items);
+      expect([...early.complaints, ...late.complaints]).toEqual([]);
     }),
     { numRuns: 60 },
   );

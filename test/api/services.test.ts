@@ -219,16 +219,30 @@ function slowly(world: World, name: string): (kv: Kv) => Kv {
   const random = world.randomFor(`distance ${name}`);
   const wait = (): Promise<boolean> => sleep(world.clock, Math.ceil(random.float() * 10));
   return (kv) => ({
-    range: async (request) => (await wait(), kv.range(request)),
-    commit: async (change) => (await wait(), kv.commit(change).finally(wait)),
+    ...passingOn(kv),
+    range: (request) => wait().then(() => kv.range(request)),
+    async commit(change) {
+      await wait();
+      const result = await kv.commit(change);
+      await wait();
+      return result;
+    },
+    currentRevision: () => wait().then(() => kv.currentRevision()),
+  });
+}
+
+function passingOn(kv: Kv): Kv {
+  return {
+    range: (request) => kv.range(request),
+    commit: (change) => kv.commit(change),
     watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: async () => (await wait(), kv.currentRevision()),
+    currentRevision: () => kv.currentRevision(),
     compact: (revision) => kv.compact(revision),
     leaseGrant: (seconds) => kv.leaseGrant(seconds),
     leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
     leaseRevoke: (lease) => kv.leaseRevoke(lease),
     close: () => kv.close(),
-  });
+  };
 }
 
 describe("several servers on one store", () => {
@@ -273,14 +287,14 @@ describe("several servers on one store", () => {
 describe("a store that fails at the service itself", () => {
   /** Lets the commit of Services through or not, and says in either case that nobody knows. */
   function uncertain(when: { fails: boolean; isStored: boolean }): (kv: Kv) => Kv {
-    return (kv) => {
-      const commit: Kv["commit"] = async (change) => {
+    return (kv) => ({
+      ...passingOn(kv),
+      async commit(change) {
         if (!when.fails || !change.key.startsWith("/registry/services/")) return kv.commit(change);
         if (when.isStored) await kv.commit(change);
         throw new StorageError("unavailable", "the connection is gone");
-      };
-      return new Proxy(kv, { get: (target, name) => (name === "commit" ? commit : Reflect.get(target, name).bind(target)) });
-    };
+      },
+    });
   }
 
   test.each([true, false])("keeps the claims, since the service may be there (it is: %s)", async (isStored) => {

@@ -6,6 +6,8 @@ export class FlakyTransport implements Transport {
   server: Transport | undefined;
   /** "GET /path?query", decoded, of every request. */
   readonly asked: string[] = [];
+  /** Cuts the stream that brings the last of so many more pieces, after that piece. */
+  piecesUntilCut = Infinity;
   readonly #open = new Set<AbortController>();
 
   constructor(server: Transport) {
@@ -35,7 +37,13 @@ export class FlakyTransport implements Transport {
 
   async *#body(response: ClientResponse, connection: AbortController): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      yield* response.body;
+      for await (const piece of response.body) {
+        yield piece;
+        this.piecesUntilCut--;
+        if (this.piecesUntilCut !== 0) continue;
+        this.piecesUntilCut = Infinity;
+        throw new TransportError("reset", "the connection was cut");
+      }
     } catch (thrown) {
       throw cutError(thrown, connection);
     } finally {

@@ -42,9 +42,9 @@ export class ScriptedTransport implements Transport {
     if (reply === undefined) return untilAborted(request.signal);
     if (reply instanceof ScriptedStream) return { status: 200, headers: {}, body: reply.chunks(request.signal) };
     if ("failure" in reply) throw new TransportError(reply.failure, "as the script says");
-    const { status, headers = {}, body = {} } = reply;
+    const { status: code, headers = {}, body = {} } = reply;
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    return { status, headers, body: oneChunk(new TextEncoder().encode(text)) };
+    return { status: code, headers, body: oneChunk(new TextEncoder().encode(text)) };
   }
 }
 

@@ -1,0 +1,71 @@
+import type { ApiResponse } from "../../http/message.ts";
+import { jsonResponse, successStatus } from "../../http/respond.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { badRequest, invalid, StatusError } from "../../meta/status-error.ts";
+import type { DeleteOptions, PropagationPolicy } from "../../registry/delete.ts";
+import { invalidValue } from "../../registry/metadata-validation.ts";
+import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
+import type { ServedResource } from "../../registry/resource.ts";
+import { evictPod } from "../../registry/subresources/eviction.ts";
+import { refuseForeignNamespace } from "../../registry/subresources/preconditions.ts";
+import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
+import type { EndpointCall } from "../endpoint.ts";
+import { writeOptions, type FieldValidation } from "../options.ts";
+import { evictionKind } from "./kinds.ts";
+
+const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+/** POST pods/x/eviction: a deletion that asks the pod's budget first. */
+export async function evictionEndpoint(call: EndpointCall, budgets: ServedResource | undefined): Promise<ApiResponse> {
+  const { context, served: pods, request } = call;
+  const { fieldValidation } = writeOptions(request, "CreateOptions");
+  const { object, warnings } = await decodeEviction(call, fieldValidation);
+  const { namespace, name } = request.info;
+  refuseForeignNamespace(object, namespace);
+  await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
+  if (stringAt(objectAt(object, "metadata"), "name") !== name) throw badRequest("name in URL does not match name in Eviction object");
+  const given = objectAt(object, "deleteOptions");
+  if (given[FORCE_DELETE] === true) {
+    const why = invalidValue(`deleteOptions.${FORCE_DELETE}`, true, "can not be set for pod eviction, try after removing the option");
+    throw invalid({ group: "policy", kind: "Eviction" }, name, [why]);
+  }
+  const options = toDeleteOptions(given, dryRunOf(request.query.all("dryRun"), stringsAt(given, "dryRun")));
+  await evictPod(context, { pods, budgets }, { namespace, name, options });
+  return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
+}
+
+async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
+  const bytes = await readBody(call.request);
+  const value = parseBody(call, bytes, (why) => badRequest(`the object provided is unrecognized (must be of type Eviction): ${why}`));
+  if (!isJsonObject(value)) throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
+  const kind = evictionKind(call.served, value["apiVersion"] === "policy/v1beta1" ? "v1beta1" : "v1");
+  return decodeAs(kind, value, {
+    bytes: contentType(call.request) === "application/json" ? bytes : undefined,
+    validation,
+    problem: (given, version, why) => badRequest(`${given} in version ${JSON.stringify(version)} cannot be handled as a Eviction: ${why}`),
+  });
+}
+
+/** Said in the query, in the body, or in both alike. */
+function dryRunOf(query: readonly string[], body: readonly string[]): boolean {
+  if (query.length > 0 && body.length > 0 && !jsonEquals(query, body)) {
+    throw new StatusError("", `Non-matching dry-run options in request and content: [${query.join(" ")}] and [${body.join(" ")}]`);
+  }
+  return query.length > 0 || body.length > 0;
+}
+
+function toDeleteOptions(given: JsonObject, dryRun: boolean): DeleteOptions {
+  const { gracePeriodSeconds, orphanDependents, propagationPolicy } = given;
+  const { uid, resourceVersion } = objectAt(given, "preconditions");
+  return {
+    dryRun,
+    ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
+    ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
+    ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
+    preconditions: { ...(typeof uid === "string" ? { uid } : {}), ...(typeof resourceVersion === "string" ? { resourceVersion } : {}) },
+  };
+}
+
+function isPropagationPolicy(value: unknown): value is PropagationPolicy {
+  return value === "Foreground" || value === "Background" || value === "Orphan";
+}

@@ -1,0 +1,25 @@
+import type { ApiResponse } from "../../http/message.ts";
+import { get } from "../../registry/read.ts";
+import { objectIn } from "../../registry/representation.ts";
+import { scaleOf, updateScale } from "../../registry/subresources/scale.ts";
+import { warningHeaders } from "../decode-body.ts";
+import type { EndpointCall } from "../endpoint.ts";
+import { freshnessOf } from "../get.ts";
+import type { Representation } from "../render/negotiate.ts";
+import { chunksResponse, rendererFor } from "../render/respond.ts";
+import { scaleKind } from "./kinds.ts";
+import { readWish } from "./write-wish.ts";
+
+export async function scaleEndpoint(call: EndpointCall, representation: Representation): Promise<ApiResponse> {
+  const { context, served, request } = call;
+  const { namespace, name } = request.info;
+  const kind = scaleKind(served);
+  const renderer = rendererFor(representation, kind, { request, clock: context.clock });
+  if (request.info.verb === "get") {
+    const entry = await get(context, served, { namespace, name, freshness: freshnessOf(request.query.get("resourceVersion") ?? "") });
+    return chunksResponse(200, renderer.object(scaleOf(objectIn(entry, served))));
+  }
+  const wish = await readWish(call, kind);
+  const scale = await updateScale(context, served, { ...wish, namespace, name });
+  return chunksResponse(200, renderer.object(scale), warningHeaders(wish.warnings()));
+}

@@ -1,0 +1,82 @@
+/** What a PUT or PATCH of a subresource wants: the body read once, applied to whatever is there. */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { badRequest, requestEntityTooLarge, StatusError } from "../../meta/status-error.ts";
+import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError, parseJsonPatch } from "../../object/patch/json-patch.ts";
+import { applyMergePatch } from "../../object/patch/merge-patch.ts";
+import type { ServedResource } from "../../registry/resource.ts";
+import { refuseMisplaced } from "../../registry/subresources/preconditions.ts";
+import { contentType, decodeAs, decodeObject, parseJsonBody, readBody } from "../decode-body.ts";
+import type { EndpointCall } from "../endpoint.ts";
+import { writeOptions, type FieldValidation } from "../options.ts";
+
+export interface WriteWish {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly next: (existing: JsonObject) => JsonObject;
+  /** Of the last `next`. */
+  readonly warnings: () => readonly string[];
+}
+
+/** `kind` is what the subresource speaks: the resource's own kind, or one like Scale. */
+export function readWish(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  return call.request.info.verb === "patch" ? readPatch(call, kind) : readPut(call, kind);
+}
+
+async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
+  const { object, warnings } = await decodeObject({ ...call, served: kind }, fieldValidation);
+  // A body that contradicts its path is wrong whether or not the object exists.
+  refuseMisplaced(object, call.request.info);
+  return { manager, dryRun, next: () => object, warnings: () => warnings };
+}
+
+async function readPatch({ request }: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  const type = contentType(request);
+  if (type !== "application/json-patch+json" && type !== "application/merge-patch+json") {
+    throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
+  }
+  const { dryRun, fieldValidation, manager } = writeOptions(request, "PatchOptions");
+  const value = parseJsonBody(await readBody(request), (why) => badRequest(`error decoding patch: ${why}`));
+  const apply = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
+  let warnings: readonly string[] = [];
+  const next = (existing: JsonObject): JsonObject => {
+    const decoded = decodePatched(kind, apply(existing), fieldValidation);
+    warnings = decoded.warnings;
+    return decoded.object;
+  };
+  return { manager, dryRun, next, warnings: () => warnings };
+}
+
+type Patch = (existing: JsonObject) => unknown;
+
+function mergePatch(value: unknown): Patch {
+  if (!isJsonObject(value)) throw badRequest(`error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value of type map[string]interface {}`);
+  return (existing) => applyMergePatch(existing, value);
+}
+
+function jsonPatch(value: unknown): Patch {
+  if (!Array.isArray(value)) {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${isJsonObject(value) ? "object" : typeof value} into Go value of type []handlers.jsonPatchOp`);
+  }
+  if (value.length > JSON_PATCH_OPERATIONS_MAX) {
+    throw requestEntityTooLarge(`The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`);
+  }
+  return (existing) => {
+    try {
+      return applyJsonPatch(existing, parseJsonPatch(value));
+    } catch (thrown) {
+      if (!(thrown instanceof JsonPatchError)) throw thrown;
+      throw new StatusError("Invalid", "the server rejected our request due to an error in our request", { details: {}, cause: thrown });
+    }
+  };
+}
+
+function decodePatched(kind: ServedResource, value: unknown, validation: FieldValidation): ReturnType<typeof decodeAs> {
+  if (!isJsonObject(value)) throw invalidPatch("the patched object is not an object");
+  return decodeAs(kind, value, { bytes: undefined, validation, problem: (_kind, _version, why) => invalidPatch(why) });
+}
+
+function invalidPatch(why: string): StatusError {
+  const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
+  return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });
+}

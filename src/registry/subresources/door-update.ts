@@ -1,0 +1,97 @@
+/** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields through. */
+import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { invalid, notFound, type FieldError } from "../../meta/status-error.ts";
+import { trackUpdate } from "../../object/managed-fields/manager.ts";
+import { timestamp, type RegistryContext, type Written } from "../context.ts";
+import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
+import { metadataErrors, metadataUpdateErrors } from "../metadata-validation.ts";
+import { objectKey, type ServedResource } from "../resource.ts";
+import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
+
+export interface SubresourceDoor {
+  readonly subresource: string;
+  /** The existing object with what this door lets through of the wish. */
+  pass(wish: JsonObject, existing: JsonObject): JsonObject;
+  /** What the server adds, owned by nobody. */
+  complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
+  errors(object: JsonObject, existing: JsonObject): FieldError[];
+  /** As kubernetes ScaleHandler: what /scale writes is owned without a time. */
+  readonly isTimed: boolean;
+}
+
+export interface DoorRequest extends ObjectPlace {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** The wish, made from the current object; called again after a lost race. */
+  readonly next: (existing: JsonObject) => JsonObject;
+}
+
+export function updateThrough(context: RegistryContext, served: ServedResource, door: SubresourceDoor, request: DoorRequest): Promise<Written> {
+  return guaranteedUpdate(context, served, {
+    key: objectKey(served.stored, request.namespace, request.name),
+    dryRun: request.dryRun,
+    decide: (existing, entry) => {
+      const object = request.next(existing);
+      refuseMisplaced(object, request);
+      refuseOutdated(served, { object, existing, entry });
+      const now = timestamp(context.clock);
+      const tracked = track(served, door, { existing, next: door.pass(object, existing), manager: request.manager, now });
+      const completed = door.complete?.(tracked, existing, now) ?? tracked;
+      return decideChange(served, door, { object: withGeneration(served, completed, existing), existing, name: request.name });
+    },
+    absent: () => {
+      throw notFound(served.groupResource, request.name);
+    },
+  });
+}
+
+function track(served: ServedResource, door: SubresourceDoor, write: { existing: JsonObject; next: JsonObject; manager: string; now: string }): JsonObject {
+  const managedFields = trackUpdate({
+    live: write.existing,
+    next: write.next,
+    schema: served.schema,
+    apiVersion: served.apiVersion,
+    manager: write.manager,
+    subresource: door.subresource,
+    time: door.isTimed ? write.now : undefined,
+  });
+  const { managedFields: _before, ...metadata } = objectAt(write.next, "metadata");
+  return { ...write.next, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+function withGeneration(served: ServedResource, object: JsonObject, existing: JsonObject): JsonObject {
+  if (!served.stored.strategy.tracksGeneration || jsonEquals(object["spec"], existing["spec"])) return object;
+  const generation = Number(objectAt(existing, "metadata")["generation"] ?? 0) + 1;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), generation } };
+}
+
+function decideChange(served: ServedResource, door: SubresourceDoor, to: { object: JsonObject; existing: JsonObject; name: string }): Change {
+  const { object, existing, name } = to;
+  const metadata = objectAt(object, "metadata");
+  const errors = [
+    ...metadataUpdateErrors(metadata, objectAt(existing, "metadata")),
+    ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
+    ...door.errors(object, existing),
+  ];
+  if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
+  return { kind: isLetGo(metadata, existing) ? "remove" : "store", object };
+}
+
+/** Whether this write took the last finalizer of an object that is being deleted. */
+function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
+  if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
+  return stringsAt(objectAt(existing, "metadata"), "finalizers").length > 0 && Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
+}
+
+const SERVER_OWNED: readonly string[] = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "namespace"];
+
+/** The metadata of the wish, with the fields that only the server writes as they are. */
+export function passMetadata(wish: JsonObject, existing: JsonObject): JsonObject {
+  const before = objectAt(existing, "metadata");
+  const { selfLink: _link, ...metadata } = objectAt(wish, "metadata");
+  for (const field of SERVER_OWNED) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = before[field];
+  }
+  return metadata;
+}

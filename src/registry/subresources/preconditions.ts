@@ -1,0 +1,49 @@
+/** What a write through a subresource must agree on with its path and with the object it is about. */
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { parseUintError } from "../../meta/resource-version.ts";
+import { badRequest, conflict, StatusError } from "../../meta/status-error.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { ServedResource } from "../resource.ts";
+
+export interface ObjectPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
+const FOREIGN_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request";
+
+export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {
+  const name = stringAt(objectAt(object, "metadata"), "name");
+  if (name === "") throw badRequest(`the name of the object (${place.name} based on URL) was undeterminable: name must be provided`);
+  if (name !== place.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
+  refuseForeignNamespace(object, place.namespace);
+}
+
+export function refuseForeignNamespace(object: JsonObject, namespace: string): void {
+  const given = stringAt(objectAt(object, "metadata"), "namespace");
+  if (given !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
+}
+
+/** A uid or a resourceVersion in the wish is a precondition; without them the wish is unconditional. */
+export function refuseOutdated(served: ServedResource, wish: { readonly object: JsonObject; readonly existing: JsonObject; readonly entry: Entry }): void {
+  const metadata = objectAt(wish.object, "metadata");
+  const existing = objectAt(wish.existing, "metadata");
+  const name = stringAt(existing, "name");
+  const uid = stringAt(metadata, "uid");
+  if (uid !== "" && uid !== stringAt(existing, "uid")) throw failedPrecondition(served, wish.entry, { name, what: "UID", wanted: uid, found: stringAt(existing, "uid") });
+  const version = stringAt(metadata, "resourceVersion");
+  if (version === "" || version === "0") return;
+  const malformed = parseUintError(version);
+  if (malformed !== undefined) throw new StatusError("", malformed);
+  if (version !== String(wish.entry.modRevision)) throw conflict(served.groupResource, name, MODIFIED);
+}
+
+export function failedPrecondition(
+  served: ServedResource,
+  { key }: Entry,
+  { name, what, wanted, found }: { readonly name: string; readonly what: "UID" | "ResourceVersion"; readonly wanted: string; readonly found: string },
+): StatusError {
+  const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
+  return conflict(served.groupResource, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`);
+}

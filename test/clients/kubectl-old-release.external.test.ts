@@ -1,0 +1,23 @@
+import { afterAll, beforeAll } from "vitest";
+import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
+import { testDeleting, testWatching } from "./kubectl-lasting-suite.ts";
+import { forEachKubectl, testCreating, testReading } from "./kubectl-suite.ts";
+import { findTools } from "./tools.ts";
+
+const RELEASE = "1.28";
+/** One that is older than the server, its own, and one much newer. */
+const SUBSET = new Set(["1.27", "1.28", "1.36"]);
+
+let server: Evenkeel;
+beforeAll(async () => {
+  server = await startEvenkeel({ flags: ["--release", RELEASE] });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const kubectls = findTools().kubectls.filter(({ version }) => SUBSET.has(version));
+forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session) => {
+  testReading(RELEASE, session);
+  testCreating(session);
+  testDeleting(session);
+  testWatching(session);
+});
