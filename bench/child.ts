@@ -12,6 +12,8 @@ export interface ChildOptions {
 
 export class Child {
   readonly process: ChildProcess;
+  /** Replies carry no name, so there is one question at a time. */
+  #lastQuestion: Promise<unknown> = Promise.resolve();
   readonly #kill = (): void => void this.process.kill("SIGKILL");
 
   constructor({ command, stdio, cwd }: ChildOptions) {
@@ -31,8 +33,15 @@ export class Child {
     return this.process.exitCode !== null || this.process.signalCode !== null;
   }
 
-  /** The next message over IPC; fails when the process ends instead. */
-  async ask<Reply>(message: unknown): Promise<Reply> {
+  /** The answer to a message over IPC; fails when the process ends instead. */
+  ask<Reply>(message: unknown): Promise<Reply> {
+    const answer = this.#lastQuestion.then(() => this.#askNow<Reply>(message));
+    this.#lastQuestion = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async #askNow<Reply>(message: unknown): Promise<Reply> {
+    if (this.hasEnded) throw new Error("a process of the benchmark has ended");
     const ended = new AbortController();
     const onExit = (): void => ended.abort(new Error("a process of the benchmark ended unexpectedly"));
     this.process.once("exit", onExit);

@@ -27,7 +27,8 @@ export function install() {
   const stamp = join(root, "node_modules", ".evenkeel-installed");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
   console.log("Installing dependencies.");
-  must("installing the dependencies", "npm", ["ci", "--no-audit", "--no-fund"]);
+  // Not `npm ci`: it refuses a lock file that lacks the optional packages of platforms some registries do not carry.
+  must("installing the dependencies", "npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
   writeFileSync(stamp, lock);
 }
 

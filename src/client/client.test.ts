@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ERROR_BYTES_MAX } from "./limits.ts";
 import { World } from "../simulator/world.ts";
 import { createClient, type Client, type ClientOptions } from "./client.ts";
 import {
@@ -93,6 +94,13 @@ describe("retries", () => {
     const { world, client } = setup([busy, busy, ok], { timeoutMs: 3_000 });
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "timeout" });
     expect(world.clock.monotonic()).toBe(3_000);
+  });
+
+  test("what is given up before it begins is not sent", async () => {
+    const { world, transport, client } = setup([ok]);
+    const getting = client.resource(CONFIG_MAPS).get(KEY, { signal: AbortSignal.abort() });
+    await expect(world.run(getting)).rejects.toMatchObject({ failure: "aborted" });
+    expect(transport.requests).toEqual([]);
   });
 
   test("a request that is never answered times out, and leaves no listener on the caller's signal", async () => {
@@ -198,6 +206,11 @@ describe("errors", () => {
 
   test.each(["", "not JSON", "[]", "null"])("an answer that is no object (%j) is refused", async (body) => {
     const { world, client } = setup([{ status: 200, body }]);
+    await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
+  });
+
+  test("an answer that says no at great length is cut off", async () => {
+    const { world, client } = setup([{ status: 500, body: "x".repeat(ERROR_BYTES_MAX + 1) }]);
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
   });
 

@@ -99,6 +99,13 @@ describe("the first list", () => {
     });
   });
 
+  test("leaves out what is deleted before it is complete", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), deleted(configMap("a", 3)));
+    stream.send(modified(configMap("b", 4)), initialEnd(5));
+    await using running = new RunningInformer([stream]);
+    expect(await running.news()).toEqual(["add b@4 (initial)"]);
+  });
+
   test("selects what the informer is for", async () => {
     await using running = new RunningInformer([], {
       namespace: "default",
@@ -173,6 +180,19 @@ describe("a watch that ends", () => {
     },
   );
 
+  test("after a quiet time is resumed as soon as the first ever was", async () => {
+    const failures = Array.from({ length: 5 }, (): Reply => ({ failure: "reset" }));
+    const lasting = new ScriptedStream();
+    await using running = await synced(...failures, lasting, new ScriptedStream());
+    running.stream.cut();
+    await running.news(120_000);
+    expect(running.transport.requests).toHaveLength(7);
+    await running.news(121_000);
+    lasting.cut();
+    await running.news(WAIT_MS);
+    expect(running.transport.requests).toHaveLength(8);
+  });
+
   test("in the middle of a line is resumed before it", async () => {
     await using running = await synced(new ScriptedStream(added(configMap("c", 6))));
     running.stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
@@ -211,6 +231,18 @@ describe("a version the server does not know", () => {
       expect(running.informer.hasSynced).toBe(true);
     },
   );
+
+  test("is forgotten with the new list: the next list may name its version again", async () => {
+    const second = again();
+    await using running = await synced(second, again());
+    running.stream.send({ type: "ERROR", object: status(410, "Expired") });
+    await running.news(WAIT_MS);
+    const broken = running.transport.requests.length;
+    expect(running.transport.query(broken - 1).has("resourceVersion")).toBe(false);
+    second.send({ type: "ERROR", object: status(500, "InternalError") });
+    await running.news(2 * WAIT_MS);
+    expect(running.transport.query(broken).get("resourceVersion")).toBe("9");
+  });
 
   test("what is unchanged in a new list is no news", async () => {
     await using running = await synced(
@@ -276,6 +308,18 @@ describe("handlers", () => {
     expect(running.errors).toMatchObject([{ message: "handler" }, { message: "handler" }]);
   });
 
+  test("an onError that throws itself changes nothing", async () => {
+    const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
+    const fail = (): never => {
+      throw new Error("again");
+    };
+    await using running = new RunningInformer([{ failure: "refused" }, stream], { onError: fail });
+    const told: string[] = [];
+    running.informer.addHandler({ onAdd: ({ metadata }) => (told.push(metadata?.name ?? ""), fail()) });
+    expect(await running.news(WAIT_MS)).toHaveLength(2);
+    expect(told).toEqual(["a", "b"]);
+  });
+
   test("one call is over before the next begins, and a slow handler does not hold up another", async () => {
     const stream = new ScriptedStream(initialEnd(5));
     await using running = new RunningInformer([stream]);
@@ -303,6 +347,20 @@ describe("handlers", () => {
     await running.world.advance(0);
     expect(registration.hasSynced).toBe(true);
     expect(told).toEqual(["add a@1 (initial)", "add b@2 (initial)", "update a@1→6"]);
+  });
+
+  test("one that is removed in the middle of its news is not told the rest", async () => {
+    await using running = await synced();
+    const told: string[] = [];
+    const registration = running.informer.addHandler({
+      async onAdd({ metadata }) {
+        told.push(metadata?.name ?? "");
+        await Promise.resolve();
+        void registration.remove();
+      },
+    });
+    await running.news();
+    expect(told).toEqual(["a"]);
   });
 
   test("one that is removed is told nothing more", async () => {

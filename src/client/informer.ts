@@ -13,7 +13,7 @@ export interface InformerSettings<T extends KubernetesObject> extends SelectOpti
   /** How often handlers are told all objects again, as updates. Default: never. */
   readonly resyncMs?: number;
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Failures of requests that will be repeated, and what handlers threw. Must not throw. */
+  /** Failures of requests that will be repeated, and what handlers threw. */
   readonly onError?: (thrown: unknown) => void;
 }
 
@@ -130,14 +130,13 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     await Promise.all([...this.#queues].map((queue) => queue.close()));
   }
 
-  async #replace(objects: ReadonlyMap<string, T>): Promise<void> {
+  #replace(objects: ReadonlyMap<string, T>): void {
     for (const key of this.#cache.keys()) if (!objects.has(key)) this.#remove(key, undefined);
     for (const [key, object] of objects) this.#upsert(key, object);
     if (!this.#hasSynced) {
       this.#hasSynced = true;
       this.#synced.resolve(true);
     }
-    await this.#room();
   }
 
   async #apply(key: string, event: ChangeEvent<T>): Promise<void> {
@@ -191,6 +190,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   }
 
   #report(thrown: unknown): void {
-    this.#options.onError?.(thrown);
+    try {
+      this.#options.onError?.(thrown);
+    } catch {
+      // Nobody is left who could be told, and the informer goes on.
+    }
   }
 }

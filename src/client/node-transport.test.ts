@@ -298,6 +298,18 @@ describe("connections", () => {
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "reset" });
   });
 
+  test("an answer that is cut before anybody reads it is no answer", async () => {
+    const closed = Promise.withResolvers<void>();
+    await using server = await tcpServer((socket) => {
+      socket.on("close", () => closed.resolve());
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{}");
+    });
+    using transport = createNodeTransport({ url: server.url });
+    const response = await transport.send({ method: "GET", target: "/", headers: {} });
+    await closed.promise;
+    await expect(readBody(response.body, 100)).rejects.toMatchObject({ failure: "reset" });
+  });
+
   test("what is not HTTP is no answer", async () => {
     await using server = await tcpServer((socket) => socket.end("SSH-2.0-OpenSSH\r\n"));
     using transport = createNodeTransport({ url: server.url });
@@ -325,8 +337,7 @@ describe("connections", () => {
     expect(await text(transport, "/")).toBe("{}");
     expect(await collect(configMaps.watch())).toHaveLength(1);
     await expect(collect(configMaps.watch())).rejects.toMatchObject({ failure: "reset" });
-    const stopped = AbortSignal.abort();
-    await expect(text(transport, "/", stopped)).rejects.toMatchObject({ failure: "aborted" });
+    await expect(text(transport, "/", AbortSignal.abort())).rejects.toMatchObject({ failure: "aborted" });
     const nobody = createFetchTransport({ fetch: globalThis.fetch, url: "http://127.0.0.1:9" });
     await expect(text(nobody, "/")).rejects.toMatchObject({ name: "TransportError" });
   });

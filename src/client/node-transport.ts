@@ -105,8 +105,6 @@ function headOf(request: NodeRequest): Promise<IncomingMessage> {
 function toResponse(response: IncomingMessage, signal: AbortSignal | undefined): ClientResponse {
   const names = Object.keys(response.headers);
   const headers = Object.fromEntries(names.map((name) => [name, headerValue(response.headers, name)]));
-  // Between the head and the reading of the body nobody else listens, and an error without listeners ends the process.
-  response.on("error", () => {});
   return { status: response.statusCode ?? 0, headers, body: chunks(response, signal) };
 }
 

@@ -20,10 +20,11 @@ import { isFailure, TransportError } from "./transport.ts";
 
 export type ListerWatcher<T extends KubernetesObject> = Pick<ResourceClient<T>, "list" | "listAll" | "watch">;
 
-/** Who is told. The next event is read when the promise has resolved. */
+/** Who is told. */
 export interface ReflectorSink<T> {
   /** Everything there is, keyed by namespace and name; what is not in it is gone. */
-  replace(objects: ReadonlyMap<string, T>): Promise<void>;
+  replace(objects: ReadonlyMap<string, T>): void;
+  /** The next event is read when the promise has resolved. */
   apply(key: string, event: ChangeEvent<T>): Promise<void>;
 }
 
@@ -101,7 +102,7 @@ export class Reflector<T extends KubernetesObject> {
         if (done === true) throw new TransportError("malformed", "the streaming list ended before it was complete");
         if (isInitialEventsEnd(event)) {
           watch.deadline.set(watch.lastsMs);
-          await this.#replace(objects, versionOf(event.object));
+          this.#replace(objects, versionOf(event.object));
           return watch;
         }
         if (event.type === "DELETED") objects.delete(keyOf(event.object));
@@ -132,7 +133,7 @@ export class Reflector<T extends KubernetesObject> {
         ? await source.listAll({ ...select, signal })
         : await source.list({ ...select, signal, resourceVersion: version });
     const objects = new Map(list.items.map((item) => [keyOf(item), item]));
-    await this.#replace(objects, list.metadata.resourceVersion ?? "");
+    this.#replace(objects, list.metadata.resourceVersion ?? "");
   }
 
   /** Returns when the signal aborts; throws when only a new list can help. */
@@ -183,8 +184,8 @@ export class Reflector<T extends KubernetesObject> {
     return { events, deadline, lastsMs: timeoutSeconds * 1000 + WATCH_GRACE_MS };
   }
 
-  async #replace(objects: ReadonlyMap<string, T>, version: string): Promise<void> {
-    await this.#options.sink.replace(objects);
+  #replace(objects: ReadonlyMap<string, T>, version: string): void {
+    this.#options.sink.replace(objects);
     this.#version = version;
     this.#isVersionUnavailable = false;
   }

@@ -6,6 +6,7 @@ import { errorResponse, jsonResponse } from "../http/respond.ts";
 import { formatGroupVersion } from "../meta/group-version.ts";
 import { methodNotAllowed, notFound, StatusError, unknownResource } from "../meta/status-error.ts";
 import { toYaml } from "../object/yaml.ts";
+import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
@@ -14,21 +15,27 @@ import type { EndpointCall, ResourceEndpoint } from "./endpoint.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { patchEndpoint } from "./patch.ts";
-import type { Representation } from "./render/negotiate.ts";
+import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
 import { rendererFor, representationFor } from "./render/respond.ts";
+import { bindingEndpoint } from "./subresources/binding.ts";
+import { isConnection } from "./subresources/connections.ts";
+import { subresourceEndpoint } from "./subresources/subresources.ts";
 import { updateEndpoint } from "./update.ts";
 import { watchEndpoint, type WatchDependencies } from "./watch.ts";
 
 /** Finds what the group version serves; undefined when it does not serve the resource. */
 export type ResolveEndpoint = (group: string, version: string, resource: string) => ResourceEndpoint | undefined;
 
+const PLAIN: Representation = negotiateRepresentation(undefined, "object");
+
 export function resourceHandler(dependencies: WatchDependencies, resolve: ResolveEndpoint): Handler<WithInfo> {
   return async (request) => {
     const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
     if (endpoint === undefined) throw unknownResource();
     refuseMisdirected(endpoint, request);
-    const representation = representationFor(request);
-    const response = await answer(dependencies, endpoint, { request, representation });
+    // What a connection carries is negotiated by its ends.
+    const representation = isConnection(request.info.subresource) ? PLAIN : representationFor(request);
+    const response = await answer(dependencies, endpoint, { request, representation, resolve });
     const { deprecation } = endpoint;
     const warned = deprecation === undefined ? response : withWarning(response, deprecation);
     return representation.media === "yaml" ? yamlResponse(warned) : warned;
@@ -38,14 +45,20 @@ export function resourceHandler(dependencies: WatchDependencies, resolve: Resolv
 async function answer(
   dependencies: WatchDependencies,
   endpoint: ResourceEndpoint,
-  { request, representation }: { request: WithInfo; representation: Representation },
+  { request, representation, resolve }: { request: WithInfo; representation: Representation; resolve: ResolveEndpoint },
 ): Promise<ApiResponse> {
-  const { served } = endpoint;
+  const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
+  const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
   try {
-    if (served === undefined || !isStoredDoor(request.info.subresource)) return notStored(endpoint, request);
-    const { context } = dependencies;
-    const renderer = rendererFor(representation, served, { request, clock: context.clock });
-    return await translated(() => serve(dependencies, { context, served, renderer, request, protobuf: dependencies.protobuf }));
+    if (served === undefined) return notStored(endpoint, request);
+    const { context, protobuf } = dependencies;
+    const call: EndpointCall = { context, served, renderer: rendererFor(representation, served, { request, clock: context.clock }), request, protobuf };
+    const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
+    return await translated(async () => {
+      if (isLegacyBinding) return bindingEndpoint(call);
+      if (isStoredDoor(request.info.subresource)) return serve(dependencies, call);
+      return subresourceEndpoint(call, { representation, budgets }) ?? notStored(endpoint, request);
+    });
   } catch (thrown) {
     // Refusals, too, are said in YAML to whoever asked for it.
     if (representation.media === "yaml" && thrown instanceof StatusError) return errorResponse(thrown);
@@ -54,7 +67,7 @@ async function answer(
 }
 
 function yamlResponse(response: ApiResponse): ApiResponse {
-  if (response.body.kind !== "bytes") return response;
+  if (response.body.kind !== "bytes" || response.status === 204) return response;
   const value: unknown = JSON.parse(Buffer.concat(response.body.chunks).toString("utf8"));
   return { ...response, headers: { ...response.headers, "content-type": "application/yaml" }, body: bytesBody(Buffer.from(toYaml(value))) };
 }

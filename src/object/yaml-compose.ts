@@ -194,7 +194,7 @@ class Composer {
   }
 }
 
-const ALIAS_RATIO_RANGE = { low: 400_000, high: 4_000_000 };
+const ALIAS_RATIO_RANGE = { low: 400_000, high: 4_000_000 } as const;
 
 function allowedAliasRatio(decoded: number): number {
   const { low, high } = ALIAS_RATIO_RANGE;

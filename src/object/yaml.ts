@@ -1,16 +1,17 @@
 /**
  * YAML as Kubernetes reads it (goyaml's mixture of 1.1 and 1.2) and writes it.
  *
- * DIFFERS from goyaml in rare syntax: only line feeds end a line (not U+0085, U+2028, U+2029); the further
+ * DIFFERS: from goyaml in rare syntax. Only line feeds end a line (not U+0085, U+2028, U+2029); the further
  * lines of a quoted text, a list in brackets or a map in braces must be indented when it stands in a
  * block; `%YAML 1.2`, `\/` and escaped surrogate pairs are accepted; every document of a stream must be
  * well formed, though only the first is read; a syntax error's words are the parser's own where no
  * counterpart is known.
  */
-import { dump, parseEvents, YAMLException, type Event } from "js-yaml";
+import { defineScalarTag, dump, DUMP_SCHEMA, NOT_RESOLVED, parseEvents, YAMLException, type Event } from "js-yaml";
 import { JSON_DEPTH_MAX } from "./json-text.ts";
 import { composeYaml, type ComposedYaml } from "./yaml-compose.ts";
 import { YamlError } from "./yaml-error.ts";
+import { resolveScalar } from "./yaml-scalar.ts";
 
 export { YamlError } from "./yaml-error.ts";
 
@@ -29,9 +30,7 @@ function readEvents(source: string): Event[] {
     return parseEvents(source, { maxDepth: JSON_DEPTH_MAX });
   } catch (thrown) {
     if (!(thrown instanceof YAMLException)) throw new YamlError("yaml: the document cannot be read");
-    const line = thrown.mark?.line ?? 0;
-    // As goyaml: the first line goes without saying.
-    throw new YamlError(`yaml: ${line === 0 ? "" : `line ${line + 1}: `}${inGoWords(thrown.reason, source.charAt(thrown.mark?.position ?? 0))}`);
+    throw new YamlError(`yaml: ${inGoWords(thrown.reason, { line: thrown.mark?.line ?? 0, character: source.charAt(thrown.mark?.position ?? 0) })}`);
   }
 }
 
@@ -50,7 +49,6 @@ const GO_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^tab characters/, "found character that cannot start any token"],
   [/null byte|non-printable/, "control characters are not allowed"],
   [/^unknown escape sequence/, "found unknown escape character"],
-  [/end of the stream within a flow/, "did not find expected node content"],
   [/end of the (stream|document) within a (single|double) quoted/, "found unexpected end of stream"],
   [/^bad indentation of a sequence entry/, "block sequence entries are not allowed in this context"],
   [/^missed comma between flow/, "did not find expected ',' or ']'"],
@@ -66,11 +64,24 @@ const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
   ...["@", "`", "%", "\t"].map((character) => [character, "found character that cannot start any token"] as const),
 ]);
 
-function inGoWords(reason: string, character: string): string {
-  if (MISPLACED.test(reason)) return MISPLACED_WORDS.get(character) ?? reason;
-  return GO_WORDS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason;
+const UNFINISHED = /^deficient indentation|end of the stream within a flow/;
+
+/** As goyaml, for which the first line goes without saying and an unfinished list or map ends a line earlier. */
+function inGoWords(reason: string, { line, character }: { line: number; character: string }): string {
+  if (UNFINISHED.test(reason) && character === "") return `line ${Math.max(1, line)}: did not find expected node content`;
+  const where = line === 0 ? "" : `line ${line + 1}: `;
+  if (MISPLACED.test(reason)) return where + (MISPLACED_WORDS.get(character) ?? reason);
+  return where + (GO_WORDS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason);
 }
 
+/** Makes the writer quote every text that Kubernetes' reader would take for something else than text. */
+const MISTAKABLE = defineScalarTag("tag:yaml.org,2002:mistakable", {
+  implicit: true,
+  resolve: (source) => (typeof resolveScalar(source, "") === "string" ? NOT_RESOLVED : source),
+  identify: () => false,
+});
+const WRITING_SCHEMA = DUMP_SCHEMA.withTags(MISTAKABLE);
+
 export function toYaml(value: unknown): string {
-  return dump(value, { noRefs: true, lineWidth: -1, sortKeys: true });
+  return dump(value, { schema: WRITING_SCHEMA, noRefs: true, lineWidth: -1, sortKeys: true });
 }

@@ -1,9 +1,10 @@
 /** What an object is taken to say when it says nothing: filled in right after decoding, so that the writer owns it. */
-import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceDefaults } from "./services/service-defaults.ts";
 
 export function withDefaults(served: ServedResource, object: JsonObject): JsonObject {
+  if (served.groupVersion.group === "apps" && served.kind === "StatefulSet") return withClaimKinds(object);
   if (served.groupVersion.group !== "") return object;
   if (served.kind === "Secret") return secretDefaults(object);
   if (served.kind === "Service") return serviceDefaults(object);
@@ -25,4 +26,17 @@ function namespaceDefaults(namespace: JsonObject): JsonObject {
   const name = stringAt(metadata, "name");
   if (name === "") return namespace;
   return { ...namespace, metadata: { ...metadata, labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } } };
+}
+
+/** The claims in a stateful set say what they are; protobuf has no room for it. */
+export function withClaimKinds(statefulSet: JsonObject): JsonObject {
+  const spec = objectAt(statefulSet, "spec");
+  const templates = spec["volumeClaimTemplates"];
+  if (!Array.isArray(templates) || templates.length === 0) return statefulSet;
+  const named = templates.map((template: unknown) => {
+    if (!isJsonObject(template)) return template;
+    const { kind = "PersistentVolumeClaim", apiVersion = "v1", ...claim } = template;
+    return { kind, apiVersion, ...claim };
+  });
+  return { ...statefulSet, spec: { ...spec, volumeClaimTemplates: named } };
 }

@@ -42,6 +42,7 @@ import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
 import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
+import { storedProtobufDecoder } from "./stored-protobuf.ts";
 
 export interface Server {
   readonly catalogue: Catalogue;
@@ -89,7 +90,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds });
   const kv = await env.openKv(config.storage);
   const onStateChange = (state: string): void => env.log.info("the storage watch changed state", { state });
-  const cache = new WatchCache({ kv, clock: env.clock, root: storageRoot, onStateChange });
+  const cache = new WatchCache({ kv, clock: env.clock, root: storageRoot, decodeForeign: storedProtobufDecoder(protobufTables), onStateChange });
 
   const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientCertificate: undefined };
   const call = (request: InProcessRequest): Promise<InProcessResponse> => callInProcess(handle, { ...request, connection: loopback });

@@ -5,7 +5,7 @@
 import type { CommitResult, KeyValue, Kv, LeaseId } from "./kv.ts";
 import { StorageError } from "./kv.ts";
 import type { WatchCache } from "./watch-cache/cache.ts";
-import { createEntry, type Entry } from "./watch-cache/entry.ts";
+import type { Entry } from "./watch-cache/entry.ts";
 import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/limits.ts";
 
 /** How old an answer may be. */
@@ -49,18 +49,18 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
     async get(key, freshness) {
       if (await reach(cache, freshness)) return cache.get(key);
       const { items } = await kv.range({ start: key });
-      return items[0] === undefined ? undefined : createEntry(items[0]);
+      return toEntry(cache, items[0]);
     },
     async list(range, freshness) {
       if (await reach(cache, freshness)) return cachedPage(cache, range, cache.revision);
       const { items, count, revision } = await kv.range(range);
-      return { entries: items.map(createEntry), count, revision };
+      return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
     async listAt(range, revision, limit) {
       if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS))) throw futureRevision(cache, revision);
       if (cache.isUnchangedSince(range.start, revision)) return cachedPage(cache, range, revision);
       const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
-      return { entries: items.map(createEntry), count, revision };
+      return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
     async create(key, value, lease) {
       const result = await kv.commit({ kind: "put", key, value, expectedRevision: 0, ...(lease === undefined ? {} : { lease }) });
@@ -73,7 +73,7 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
     },
     async remove(current) {
       const result = await kv.commit({ kind: "delete", key: current.key, expectedRevision: current.modRevision });
-      return result.committed ? result : { committed: false, current: toEntry(result.current) };
+      return result.committed ? result : { committed: false, current: toEntry(cache, result.current) };
     },
   };
 }
@@ -102,14 +102,14 @@ function futureRevision(cache: WatchCache, revision: number): StorageError {
 }
 
 function writeResult(cache: WatchCache, result: CommitResult, written: { key: string; value: Buffer; createRevision: number }): WriteResult {
-  if (!result.committed) return { committed: false, current: toEntry(result.current) };
+  if (!result.committed) return { committed: false, current: toEntry(cache, result.current) };
   const { key, value, createRevision } = written;
   // The embedded stores tell the cache before they tell the writer: then the entry is there already.
   const cached = cache.get(key);
   if (cached?.modRevision === result.revision) return { committed: true, entry: cached };
-  return { committed: true, entry: createEntry({ key, value, modRevision: result.revision, createRevision: createRevision || result.revision }) };
+  return { committed: true, entry: cache.toEntry({ key, value, modRevision: result.revision, createRevision: createRevision || result.revision }) };
 }
 
-function toEntry(item: KeyValue | undefined): Entry | undefined {
-  return item === undefined ? undefined : createEntry(item);
+function toEntry(cache: WatchCache, item: KeyValue | undefined): Entry | undefined {
+  return item === undefined ? undefined : cache.toEntry(item);
 }

@@ -113,7 +113,7 @@ export function testWatching(session: () => KubectlSession): void {
     });
     await kubectl.server.request("POST", services, service("before"));
     await using watching = kubectl.start("get", "services", "-w", "--output-watch-events");
-    await watching.printed(/^EVENT +NAME +TYPE +CLUSTER-IP +EXTERNAL-IP +PORT\(S\) +AGE\nADDED +.*before +ExternalName /m);
+    await watching.printed(/^EVENT +NAME +TYPE +CLUSTER-IP +EXTERNAL-IP +PORT\(S\) +AGE\n(ADDED .*\n)*ADDED +before +/);
     await kubectl.server.request("POST", services, service("meanwhile"));
     await watching.printed(/^ADDED +meanwhile +ExternalName +<none> +x\.example +<none> +\d+s$/m);
     await kubectl.run("label", "service", "meanwhile", "seen=yes");

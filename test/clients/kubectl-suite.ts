@@ -5,6 +5,8 @@ import { cells, KubectlSession } from "./kubectl-session.ts";
 import { configMap, WORKLOADS } from "./manifests.ts";
 import type { Tool } from "./tools.ts";
 
+const TEST_TIMEOUT_MS = 20_000;
+
 export interface Subject {
   readonly release: string;
   readonly server: () => Evenkeel;
@@ -17,7 +19,8 @@ export function forEachKubectl(
   tests: (session: () => KubectlSession) => void,
 ): void {
   for (const [index, { name, path }] of kubectls.entries()) {
-    describe.skipIf(path === undefined)(`${name} with a server of release ${subject.release}`, () => {
+    const title = `${name} with a server of release ${subject.release}`;
+    describe.skipIf(path === undefined)(title, { timeout: TEST_TIMEOUT_MS }, () => {
       let session: KubectlSession;
       beforeAll(async () => {
         session = new KubectlSession({ path: path!, server: subject.server(), namespace: `client-${index}` });

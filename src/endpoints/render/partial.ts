@@ -1,6 +1,6 @@
 /** Metadata alone: what garbage collectors, namespace and quota controllers live on. Slices, like whole objects. */
-import { objectAt } from "../../meta/json.ts";
-import { membersIn } from "../../registry/representation.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { membersIn, objectIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
@@ -15,7 +15,7 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
   return {
     key: `partial ${metaVersion} ${served.apiVersion}`,
     entry: (entry) => [head, metadataMember(entry, served), CLOSE],
-    object: (object) => [head, Buffer.from(`"metadata":${JSON.stringify(objectAt(object, "metadata"))}`), CLOSE],
+    object: (object) => [head, encodeMetadata(object), CLOSE],
     list(listed) {
       const chunks: Buffer[] = [Buffer.from(`{"kind":"PartialObjectMetadataList","apiVersion":${apiVersion},"metadata":${listMetadata(listed)},"items":[`)];
       for (const entry of listed.entries) chunks.push(chunks.length === 1 ? head : nextHead, metadataMember(entry, served), CLOSE);
@@ -26,13 +26,20 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
   };
 }
 
-/** `"metadata":{…}` out of the object's members, which begin with it. */
+const METADATA_HEAD = Buffer.from('"metadata":{');
+
+/** `"metadata":{…}` out of the object's members, which almost always begin with it. */
 function metadataMember(entry: Entry, served: ServedResource): Buffer {
   const members = membersIn(entry, served);
+  if (!members.subarray(0, METADATA_HEAD.length).equals(METADATA_HEAD)) return encodeMetadata(objectIn(entry, served));
   const memoKey = `metadata end ${served.apiVersion}`;
   let end = entry.memo.get(memoKey) as number | undefined;
-  if (end === undefined) entry.memo.set(memoKey, (end = endOfObject(members, members.indexOf("{"))));
+  if (end === undefined) entry.memo.set(memoKey, (end = endOfObject(members, METADATA_HEAD.length - 1)));
   return members.subarray(0, end);
+}
+
+function encodeMetadata(object: JsonObject): Buffer {
+  return Buffer.from(`"metadata":${JSON.stringify(objectAt(object, "metadata"))}`);
 }
 
 const QUOTE = 0x22;
@@ -41,7 +48,7 @@ const OPEN = 0x7b;
 const CLOSED = 0x7d;
 
 /** Index behind the brace that closes the one at `start`; the text is known to be valid JSON. */
-function endOfObject(bytes: Buffer, start: number): number {
+export function endOfObject(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
     const byte = bytes[at]!;

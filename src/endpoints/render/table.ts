@@ -35,10 +35,8 @@ export function tableRenderer(served: ServedResource, options: TableOptions): Re
       return table(JSON.stringify(version === undefined ? {} : { resourceVersion: version }), [objectRow(object, served, options)]);
     },
     list: (listed) => table(listMetadata(listed), listed.entries.map((entry) => entryRow(entry, served, options))),
-    bookmark: (metadata) => {
-      const object = `{"kind":${JSON.stringify(served.kind)},"apiVersion":${JSON.stringify(served.apiVersion)},"metadata":${metadata}}`;
-      return `${head}${metadata}${columns}[{"cells":[],"object":${object}}]}`;
-    },
+    // A row like any other, so that whoever shows or reads rows finds its object; the metadata says it once more.
+    bookmark: (metadata) => `${head}${metadata}${columns}[${bookmarkRow(metadata, served, options)}]}`,
     // Columns are said once per watch.
     ...(showsColumns ? { following: tableRenderer(served, { ...options, showsColumns: false }) } : {}),
   };
@@ -50,6 +48,11 @@ function entryRow(entry: Entry, served: ServedResource, options: TableOptions): 
 
 function objectRow(object: JsonObject, served: ServedResource, options: TableOptions): string {
   return row(storedShape(object, served), { served, options, shown: () => object });
+}
+
+function bookmarkRow(metadata: string, served: ServedResource, options: TableOptions): string {
+  const object: JsonObject = { kind: served.kind, apiVersion: served.apiVersion, metadata: JSON.parse(metadata) };
+  return row(object, { served, options, shown: () => object });
 }
 
 function row(stored: JsonObject, what: { served: ServedResource; options: TableOptions; shown: () => JsonObject }): string {

@@ -36,11 +36,12 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
 
 async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
   const bytes = await readBody(call.request);
-  const value = parseBody(call, bytes, (why) => badRequest(`the object provided is unrecognized (must be of type Eviction): ${why}`));
+  const { value, problems } = parseBody(call, bytes, (why) => badRequest(`the object provided is unrecognized (must be of type Eviction): ${why}`));
   if (!isJsonObject(value)) throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
   const kind = evictionKind(call.served, value["apiVersion"] === "policy/v1beta1" ? "v1beta1" : "v1");
   return decodeAs(kind, value, {
     bytes: contentType(call.request) === "application/json" ? bytes : undefined,
+    syntaxProblems: problems,
     validation,
     problem: (given, version, why) => badRequest(`${given} in version ${JSON.stringify(version)} cannot be handled as a Eviction: ${why}`),
   });

@@ -78,7 +78,7 @@ function orderErrors(field: ContainerField, next: readonly JsonObject[], before:
 
 function resourceErrors(pod: JsonObject, existing: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
-  for (const field of [...CONTAINER_FIELDS].reverse()) {
+  for (const field of CONTAINER_FIELDS.toReversed()) {
     containersAt(existing, field).forEach((before, index) => {
       if (field === "containers" || isSidecar(before)) errors.push(...removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index]!, before));
     });

@@ -7,7 +7,7 @@
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
-import { createEntry, createTombstone, type Entry } from "./entry.ts";
+import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
 import { History, type CacheEvent, type Follower, type Following } from "./history.ts";
 import { CATCH_UP_MS } from "./limits.ts";
 import { SortedEntries } from "./sorted-entries.ts";
@@ -34,6 +34,8 @@ export interface WatchCacheOptions {
   readonly clock: Clock;
   /** Such as "/registry/". */
   readonly root: string;
+  /** For values that are not JSON; without it they are corrupt. */
+  readonly decodeForeign?: DecodeForeign;
   readonly onStateChange?: (state: CacheState) => void;
 }
 
@@ -82,6 +84,11 @@ export class WatchCache {
 
   get(key: string): Entry | undefined {
     return this.#partitions.get(this.#partitionOf(key))?.entries.get(key);
+  }
+
+  /** A value read from the store itself, as the cache would hold it. */
+  toEntry(stored: StoredValue): Entry {
+    return createEntry(stored, this.#options.decodeForeign);
   }
 
   /** Entries of [start, end) now; both must lie in one partition. */
@@ -140,7 +147,7 @@ export class WatchCache {
     const previous = this.#partitions;
     this.#partitions = new Map();
     this.#baseRevision = revision;
-    for (const item of items) this.#partition(this.#partitionOf(item.key)).entries.set(createEntry(item));
+    for (const item of items) this.#partition(this.#partitionOf(item.key)).entries.set(this.toEntry(item));
     for (const [name, { history }] of previous) {
       const partition = this.#partitions.get(name);
       this.#partitions.set(name, { entries: partition?.entries ?? new SortedEntries(), history, changedAt: revision });
@@ -176,7 +183,7 @@ export class WatchCache {
   #apply(batch: readonly KvEvent[]): void {
     for (const event of batch) {
       const partition = this.#partition(this.#partitionOf(event.key));
-      const change = toCacheEvent(event, partition.entries);
+      const change = this.#toCacheEvent(event, partition.entries);
       partition.changedAt = event.modRevision;
       // The revision moves first: a follower that asks for it while being told sees its own event included.
       this.#revision = Math.max(this.#revision, event.modRevision);
@@ -217,15 +224,15 @@ export class WatchCache {
     }
     return partition;
   }
-}
 
-function toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {
-  if (event.kind === "delete") {
-    const previous = entries.delete(event.key);
-    if (previous === undefined) return undefined;
-    return { kind: "delete", revision: event.modRevision, entry: createTombstone(previous, event.modRevision), previous, memo: new Map() };
+  #toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {
+    if (event.kind === "delete") {
+      const previous = entries.delete(event.key);
+      if (previous === undefined) return undefined;
+      return { kind: "delete", revision: event.modRevision, entry: createTombstone(previous, event.modRevision), previous, memo: new Map() };
+    }
+    const entry = this.toEntry(event);
+    const previous = entries.set(entry);
+    return { kind: "put", revision: event.modRevision, entry, previous, memo: new Map() };
   }
-  const entry = createEntry(event);
-  const previous = entries.set(entry);
-  return { kind: "put", revision: event.modRevision, entry, previous, memo: new Map() };
 }

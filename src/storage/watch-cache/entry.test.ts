@@ -61,8 +61,8 @@ describe("createEntry", () => {
     ["an object whose apiVersion is a number", '{"kind":"Pod","apiVersion":1,"metadata":{}}', "the value has no kind or apiVersion"],
     ["an object without metadata", '{"kind":"Pod","apiVersion":"v1"}', "the value has no metadata"],
     ["metadata of another type", '{"kind":"Pod","apiVersion":"v1","metadata":[]}', "the value has no metadata"],
-    ["protobuf", Buffer.from("k8s\u0000\n\u0003abc"), "the value is encoded as protobuf, which cannot be read yet"],
-    ["protobuf that ends at once", Buffer.from("k8s\u0000"), "the value is encoded as protobuf, which cannot be read yet"],
+    ["protobuf", Buffer.from("k8s\u0000\n\u0003abc"), "the value is encoded as protobuf, and nobody here reads that"],
+    ["protobuf that ends at once", Buffer.from("k8s\u0000"), "the value is encoded as protobuf, and nobody here reads that"],
     ["less than protobuf's first bytes", Buffer.from("k8s"), "the value is not valid JSON"],
     ["nesting without end", `{"x":${"[".repeat(200_000)}${"]".repeat(200_000)},"kind":"Pod","apiVersion":"v1","metadata":{}}`, "the value nests too deeply"],
   ];

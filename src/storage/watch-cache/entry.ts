@@ -39,8 +39,13 @@ export interface StoredValue {
   readonly createRevision: number;
 }
 
-export function createEntry(stored: StoredValue): Entry {
-  const { key, modRevision, createRevision, value } = stored;
+/** Turns a value in another encoding than JSON into canonical JSON bytes, or says why it cannot. */
+export type DecodeForeign = (value: Buffer) => Buffer | string;
+
+export function createEntry(stored: StoredValue, decodeForeign: DecodeForeign = unknownEncoding): Entry {
+  const { key, modRevision, createRevision } = stored;
+  const value = isProtobuf(stored.value) ? decodeForeign(stored.value) : stored.value;
+  if (typeof value === "string") return createCorruptEntry(stored, value);
   const parsed = parseStored(value);
   if (typeof parsed === "string") return createCorruptEntry(stored, parsed);
   const { apiVersion, kind } = parsed;
@@ -80,8 +85,16 @@ export function encodeItem(object: JsonObject): Buffer {
   return Buffer.from(`,${JSON.stringify(members)}`);
 }
 
+/** kube-apiserver writes most kinds so. */
+function isProtobuf(value: Buffer): boolean {
+  return value.length >= 4 && value.toString("latin1", 0, 4) === "k8s\u0000";
+}
+
+function unknownEncoding(): string {
+  return "the value is encoded as protobuf, and nobody here reads that";
+}
+
 function parseStored(value: Buffer): JsonObject | string {
-  if (value.length >= 4 && value.toString("latin1", 0, 4) === "k8s\u0000") return "the value is encoded as protobuf, which cannot be read yet";
   let parsed: unknown;
   try {
     parsed = JSON.parse(value.toString("utf8"));

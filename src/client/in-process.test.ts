@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { bytesBody, type ApiRequest, type ApiResponse, type StreamSink } from "../http/message.ts";
+import { callInProcess, createInProcessTransport } from "./in-process.ts";
+import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
+import { collect } from "./testing/scripted-transport.ts";
+import { readBody, type ClientResponse } from "./transport.ts";
+
+const GET = { method: "GET", target: "/", headers: {} } as const;
+
+/** A handler whose only answer is a stream, and the writer's end of that stream. */
+async function openStream(signal?: AbortSignal): Promise<{ response: ClientResponse; sink: Promise<StreamSink> }> {
+  const sink = Promise.withResolvers<StreamSink>();
+  const transport = createInProcessTransport(async () => streamed((opened) => sink.resolve(opened)));
+  const response = await transport.send({ ...GET, ...(signal === undefined ? {} : { signal }) });
+  return { response, sink: sink.promise };
+}
+
+function streamed(open: (sink: StreamSink) => void): ApiResponse {
+  return { status: 200, headers: {}, body: { kind: "stream", open } };
+}
+
+describe("requests", () => {
+  test("arrive as they were sent, and headers come back joined", async () => {
+    let seen: ApiRequest | undefined;
+    const transport = createInProcessTransport(async (request) => {
+      seen = request;
+      return { status: 201, headers: { warning: ["a", "b"] }, body: bytesBody(Buffer.from("x"), Buffer.from("y")) };
+    });
+    const body = new TextEncoder().encode("body");
+    const response = await transport.send({ method: "POST", target: "/a%20b?c=d?e", headers: { accept: "z" }, body });
+    expect(seen).toMatchObject({ method: "POST", path: "/a%20b", rawQuery: "c=d?e", headers: { accept: "z" } });
+    expect(seen?.connection.protocol).toBe("in-process");
+    expect((await seen!.body.read(4)).toString()).toBe("body");
+    await expect(seen!.body.read(3)).rejects.toThrow("too large");
+    expect(response.status).toBe(201);
+    expect(response.headers["warning"]).toBe("a, b");
+    expect(new TextDecoder().decode(await readBody(response.body, 10))).toBe("xy");
+  });
+
+  test("that are given up before they are sent do not arrive", async () => {
+    let calls = 0;
+    const transport = createInProcessTransport(async () => {
+      calls++;
+      return { status: 200, headers: {}, body: { kind: "none" } };
+    });
+    await expect(transport.send({ ...GET, signal: AbortSignal.abort() })).rejects.toMatchObject({ failure: "aborted" });
+    expect(calls).toBe(0);
+  });
+
+  test("that are given up while the server works end at once, and its late stream learns that nobody reads it", async () => {
+    const answer = Promise.withResolvers<ApiResponse>();
+    const closed = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    let sawAbort = false;
+    const transport = createInProcessTransport((request) => {
+      request.signal.addEventListener("abort", () => {
+        sawAbort = true;
+      });
+      return answer.promise;
+    });
+    const sending = transport.send({ ...GET, signal: stop.signal });
+    stop.abort();
+    await expect(sending).rejects.toMatchObject({ failure: "aborted" });
+    expect(sawAbort).toBe(true);
+    answer.resolve(streamed((sink) => sink.onClose(() => closed.resolve())));
+    await closed.promise;
+  });
+});
+
+describe("streams", () => {
+  test("a reader that does not read makes the writer wait, and says when it may go on", async () => {
+    const { response, sink } = await openStream();
+    const chunks = response.body[Symbol.asyncIterator]();
+    const first = chunks.next();
+    const writer = await sink;
+    let drains = 0;
+    writer.onDrain(() => drains++);
+    const half = { bytes: Buffer.alloc(IN_PROCESS_BUFFER_BYTES / 2) };
+    expect([writer.write(half), writer.write(half), writer.write(half), writer.write(half)]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    await first;
+    expect(drains).toBe(0);
+    await chunks.next();
+    expect(drains).toBe(1);
+    expect(writer.bufferedBytes()).toBe(IN_PROCESS_BUFFER_BYTES);
+    await chunks.return?.();
+    expect(writer.write(half)).toBe(false);
+  });
+
+  test("one that has ended is complete, one that was cut is not", async () => {
+    for (const end of ["end", "abort"] as const) {
+      const { response, sink } = await openStream();
+      const reading = collect(response.body);
+      const writer = await sink;
+      writer.write({ bytes: Buffer.from("x") });
+      writer[end]();
+      if (end === "end") expect(await reading).toHaveLength(1);
+      else await expect(reading).rejects.toMatchObject({ failure: "reset" });
+    }
+  });
+
+  test("one whose reader gives up is closed for its writer", async () => {
+    const stop = new AbortController();
+    const { response, sink } = await openStream(stop.signal);
+    const reading = collect(response.body);
+    let isClosed = false;
+    (await sink).onClose(() => {
+      isClosed = true;
+    });
+    stop.abort();
+    await expect(reading).rejects.toMatchObject({ failure: "aborted" });
+    expect(isClosed).toBe(true);
+  });
+
+  test("as frames, whatever ends them ends the loop", async () => {
+    const answer = await callInProcess(
+      async () =>
+        streamed((sink) => {
+          sink.write({ bytes: Buffer.from("x") });
+          sink.write({ bytes: Buffer.from("y") });
+          sink.end();
+        }),
+      { method: "GET", target: "/" },
+    );
+    expect(await collect(answer.frames())).toEqual(["x", "y"]);
+    const cut = await callInProcess(async () => streamed((sink) => sink.abort()), { method: "GET", target: "/" });
+    expect(await cut.text()).toBe("");
+  });
+});

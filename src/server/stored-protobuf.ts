@@ -1,0 +1,21 @@
+/** Values that kube-apiserver wrote into the same store. */
+import { objectAt } from "../meta/json.ts";
+import { decodeProtobufObject, ProtobufDecodeError, type ProtobufTables } from "../object/protobuf/decode.ts";
+import { withClaimKinds } from "../registry/defaults.ts";
+import { canonicalMetadata } from "../registry/representation.ts";
+import type { DecodeForeign } from "../storage/watch-cache/entry.ts";
+
+/** The tables are decoded when the first such value is met. */
+export function storedProtobufDecoder(tables: () => ProtobufTables): DecodeForeign {
+  return (value) => {
+    try {
+      const decoded = decodeProtobufObject(value, tables());
+      const object = decoded["kind"] === "StatefulSet" ? withClaimKinds(decoded) : decoded;
+      const { kind, apiVersion, metadata: _metadata, ...rest } = object;
+      return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest }));
+    } catch (thrown) {
+      if (!(thrown instanceof ProtobufDecodeError)) throw thrown;
+      return `the value is encoded as protobuf and cannot be read: ${thrown.message}`;
+    }
+  };
+}

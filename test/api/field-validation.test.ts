@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { warningHeaders } from "../../src/endpoints/decode-body.ts";
+import { CONFIG_MAPS, configMap, header, PODS, startServer, type Answer, type TestServer } from "./start.ts";
+
+function post(api: TestServer, body: string, options: { type?: string; target?: string; validation?: string } = {}): Promise<Answer> {
+  const { type = "application/json", target = CONFIG_MAPS, validation = "Strict" } = options;
+  return api.call("POST", `${target}?fieldValidation=${validation}`, body, { headers: { "content-type": type } });
+}
+
+function strictProblems(answer: Answer): string {
+  return answer.body.message.split("strict decoding error: ")[1];
+}
+
+describe("strict decoding", () => {
+  test.each<[what: string, target: string, body: string, problems: string]>([
+    [
+      "everything in reading order, nothing twice",
+      CONFIG_MAPS,
+      '{"apiVersion":"v1","kind":"ConfigMap","zzz":1,"data":{"a":"1","a":"2"},"bogus":1,"bogus":2,"metadata":{"name":"a","wrong":1,"name":"b","labels":{"x":"1","x":"2","x":"3"}},"unk":{"k":1,"k":2},"data":{"b":"1"}}',
+      'unknown field "zzz", duplicate field "data.a", unknown field "bogus", unknown field "metadata.wrong", duplicate field "metadata.name", duplicate field "metadata.labels.x", unknown field "unk", duplicate field "data"',
+    ],
+    [
+      "lists by index, raw JSON not at all",
+      PODS,
+      '{"apiVersion":"v1","kind":"Pod","metadata":{"managedFields":[{"fieldsV1":{"a":1,"a":2}}]},"spec":{"containers":[{"name":"x","nme":"y","name":"z"},{"nme":1,"image":"a","image":"b"}],"containers":[{"name":"q","nme":2}]}}',
+      'unknown field "spec.containers[0].nme", duplicate field "spec.containers[0].name", unknown field "spec.containers[1].nme", duplicate field "spec.containers[1].image", duplicate field "spec.containers"',
+    ],
+    ["capitals", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","Data":{"a":"1"},"metadata":{"NAME":"x"}}', 'unknown field "Data", unknown field "metadata.NAME"'],
+    ["the kind itself", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","kind":"ConfigMap"}', 'duplicate field "kind"'],
+    [
+      "names with quotes and dots",
+      CONFIG_MAPS,
+      String.raw`{"apiVersion":"v1","kind":"ConfigMap","a\"b":1,"a.b":{},"metadata":{"annotations":{"a.b/c":"1","a.b/c":"1"}}}`,
+      String.raw`unknown field "a\"b", unknown field "a.b", duplicate field "metadata.annotations.a.b/c"`,
+    ],
+    ["nulls", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","bogus":1,"data":{"a":null,"a":null},"binaryData":null,"binaryData":{}}', 'unknown field "bogus", duplicate field "data.a", duplicate field "binaryData"'],
+  ])("names %s, as kube-apiserver does", async (_what, target, body, problems) => {
+    await using api = await startServer();
+    const answer = await post(api, body, { target });
+    expect(answer.status).toBe(400);
+    expect(strictProblems(answer)).toBe(problems);
+  });
+
+  test("a value of the wrong type is told before anything strict", async () => {
+    await using api = await startServer();
+    expect((await post(api, '{"bogus":1,"data":{"a":1}}')).body.message).toContain("cannot unmarshal number into Go struct field ConfigMap.data of type string");
+  });
+
+  test("YAML's repeated keys come first, then unknown fields by name", async () => {
+    await using api = await startServer();
+    const yaml = "kind: ConfigMap\napiVersion: v1\nzzz: 1\nmetadata:\n  name: a\n  name: b\n  wrong: 1\ndata:\n  k: v\n  k: w\nbogus: 1\n";
+    const answer = await post(api, yaml, { type: "application/yaml" });
+    expect(answer.status).toBe(400);
+    expect(strictProblems(answer)).toBe('yaml: unmarshal errors:\n  line 6: key "name" already set in map\n  line 10: key "k" already set in map, unknown field "bogus", unknown field "metadata.wrong", unknown field "zzz"');
+  });
+});
+
+describe("warnings", () => {
+  const yaml = "metadata: {name: a}\ndata:\n  k: v\n  k: w\nbogus: 1\n";
+
+  test("tell of YAML's repeated keys, of which the last counts", async () => {
+    await using api = await startServer();
+    const answer = await post(api, yaml, { type: "application/yaml", validation: "Warn" });
+    expect(answer.status).toBe(201);
+    expect(answer.body.data).toEqual({ k: "w" });
+    expect(answer.headers["warning"]).toEqual([String.raw`299 - "yaml: unmarshal errors: line 4: key \"k\" already set in map"`, String.raw`299 - "unknown field \"bogus\""`]);
+  });
+
+  test("are not made when nobody wants them", async () => {
+    await using api = await startServer();
+    const answer = await post(api, yaml, { type: "application/yaml", validation: "Ignore" });
+    expect(answer.status).toBe(201);
+    expect(header(answer, "warning")).toBeUndefined();
+  });
+
+  test("come with patches too", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("a"));
+    expect((await api.mergePatch(`${CONFIG_MAPS}/a`, { bogus: 1 })).headers["warning"]).toEqual([String.raw`299 - "unknown field \"bogus\""`]);
+    expect((await api.jsonPatch(`${CONFIG_MAPS}/a`, [{ op: "add", path: "/bogus", value: 1 }])).headers["warning"]).toEqual([String.raw`299 - "unknown field \"bogus\""`]);
+    expect((await api.mergePatch(`${CONFIG_MAPS}/a?fieldValidation=Ignore`, { bogus: 1 })).headers["warning"]).toBeUndefined();
+  });
+});
+
+describe("the Warning header", () => {
+  test.each([
+    ['a "quoted" word', String.raw`299 - "a \"quoted\" word"`],
+    [String.raw`a back\slash`, String.raw`299 - "a back\\slash"`],
+    ["two\n  lines", '299 - "two lines"'],
+    ["a\r\nSet-Cookie: x", '299 - "a Set-Cookie: x"'],
+    ["é and 😀", '299 - "? and ?"'],
+    ["\u0000\u007f", '299 - "??"'],
+  ])("says %j as %s", (text, line) => {
+    expect(warningHeaders([text])).toEqual({ warning: [line] });
+  });
+
+  test("says nothing twice", () => {
+    expect(warningHeaders(["a", "b", "a"])["warning"]).toHaveLength(2);
+  });
+
+  test("cuts long warnings when they are too much together, and stays bounded", () => {
+    expect(warningHeaders(["x".repeat(10_000)])["warning"]).toEqual([`299 - "${"x".repeat(256)}"`]);
+    const many = warningHeaders(Array.from({ length: 100 }, (_, index) => `${index} ${"x".repeat(1000)}`))["warning"]!;
+    expect(many.join("").length).toBeLessThanOrEqual(4096);
+    expect(many.length).toBeGreaterThan(10);
+  });
+});
