@@ -1,35 +1,31 @@
-import type { ApiResponse } from "../http/message.ts";
+/** Patches: the body read once, applied to whatever is there. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, StatusError } from "../meta/status-error.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError, parseJsonPatch } from "../object/patch/json-patch.ts";
 import { applyMergePatch } from "../object/patch/merge-patch.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { update } from "../registry/update.ts";
-import { contentType, decodeAs, parseJsonBody, readBody, warningHeaders } from "./decode-body.ts";
+import { contentType, decodeAs, parseJsonBody, readBody } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions, type FieldValidation } from "./options.ts";
-import { doorOf } from "./update.ts";
-import { writtenResponse } from "./render/respond.ts";
+import type { WriteWish } from "./write-wish.ts";
 
 type Patch = (existing: JsonObject) => unknown;
 
-export async function patchEndpoint({ context, served, renderer, request }: EndpointCall): Promise<ApiResponse> {
+export async function readPatch({ request }: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const type = contentType(request);
   if (type !== "application/json-patch+json" && type !== "application/merge-patch+json") {
     throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
   }
   const { dryRun, fieldValidation, manager } = writeOptions(request, "PatchOptions");
   const value = parseJsonBody(await readBody(request), (why) => badRequest(`error decoding patch: ${why}`));
-  const patch = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
-  const { namespace, name } = request.info;
+  const apply = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject => {
-    const decoded = decodePatched(served, patch(existing), fieldValidation);
+    const decoded = decodePatched(kind, apply(existing), fieldValidation);
     warnings = decoded.warnings;
     return decoded.object;
   };
-  const { written } = await update(context, served, { namespace, name, manager, dryRun, door: doorOf(request), verb: "patch", next });
-  return writtenResponse(200, written, renderer, warningHeaders(warnings));
+  return { manager, dryRun, next, warnings: () => warnings };
 }
 
 function mergePatch(value: unknown): Patch {

@@ -14,7 +14,6 @@ import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
 import type { EndpointCall, ResourceEndpoint } from "./endpoint.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
-import { patchEndpoint } from "./patch.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
 import { rendererFor, representationFor } from "./render/respond.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
@@ -105,9 +104,8 @@ function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<Api
     case "create":
       return createEndpoint(call);
     case "update":
-      return updateEndpoint(call);
     case "patch":
-      return patchEndpoint(call);
+      return updateEndpoint(call);
     case "delete":
       return deleteEndpoint(call);
     case "deletecollection":

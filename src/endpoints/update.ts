@@ -2,20 +2,26 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import type { Door } from "../registry/prepare.ts";
 import { update } from "../registry/update.ts";
-import { decodeObject, warningHeaders } from "./decode-body.ts";
+import { warningHeaders } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { writeOptions } from "./options.ts";
 import { writtenResponse } from "./render/respond.ts";
+import { readWish } from "./write-wish.ts";
 
+/** PUT and PATCH differ only in how they say what they want. */
 export async function updateEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
-  const { dryRun, fieldValidation, manager } = writeOptions(request, "UpdateOptions");
-  const { object, warnings } = await decodeObject(call, fieldValidation);
-  const { namespace, name } = request.info;
-  const { written, isCreated } = await update(context, served, { namespace, name, manager, dryRun, door: doorOf(request), verb: "update", next: () => object });
-  return writtenResponse(isCreated ? 201 : 200, written, renderer, warningHeaders(warnings));
+  const { namespace, name, verb } = request.info;
+  const { warnings, ...wish } = await readWish(call, served);
+  const { written, isCreated } = await update(context, served, {
+    ...wish,
+    namespace,
+    name,
+    door: doorOf(request),
+    verb: verb === "patch" ? "patch" : "update",
+  });
+  return writtenResponse(isCreated ? 201 : 200, written, renderer, warningHeaders(warnings()));
 }
 
-export function doorOf({ info }: WithInfo): Door {
+function doorOf({ info }: WithInfo): Door {
   return info.subresource === "status" ? "status" : info.subresource === "finalize" ? "finalize" : "main";
 }

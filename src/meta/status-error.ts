@@ -34,7 +34,9 @@ export type CauseReason =
   | "FieldValueTooLong"
   | "FieldValueTooMany"
   | "FieldValueTypeInvalid"
+  | "FieldValueNotFound"
   | "NamespaceTerminating"
+  | "DisruptionBudget"
   | "ResourceVersionTooLarge"
   | "UnexpectedServerResponse";
 

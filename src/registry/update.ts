@@ -1,7 +1,5 @@
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
-import { parseUintError } from "../meta/resource-version.ts";
-import { badRequest, conflict, invalid, notFound, StatusError } from "../meta/status-error.ts";
-import type { Entry } from "../storage/watch-cache/entry.ts";
+import { conflict, invalid, notFound } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { create } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
@@ -9,6 +7,7 @@ import { kindRules } from "./kind-rules.ts";
 import { withDefaults } from "./defaults.ts";
 import { withManagedFields } from "./managed-fields.ts";
 import { invalidValue, metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
+import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
@@ -42,7 +41,8 @@ export async function update(context: RegistryContext, served: ServedResource, r
     decide: async (existing, entry) => {
       const object = await request.next(existing);
       refuseMisplaced(object, request);
-      refuseOutdated(served, { object, entry, existing, request });
+      refuseOutdated(served, { object, entry, existing });
+      refuseUnconditional(served, object, request);
       const tracked = withManagedFields(context, served, { live: existing, next: withDefaults(served, object), manager: request.manager, door: request.door });
       return allocation.apply(decideChange(served, tracked, { existing, request }), existing);
     },
@@ -81,43 +81,13 @@ function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
 }
 
-function refuseMisplaced(object: JsonObject, request: UpdateRequest): void {
-  const metadata = objectAt(object, "metadata");
-  const name = stringAt(metadata, "name");
-  if (name === "") throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
-  if (name !== request.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`);
-  const namespace = stringAt(metadata, "namespace");
-  if (namespace !== "" && namespace !== request.namespace) {
-    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-  }
-}
-
-const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
-
-function refuseOutdated(served: ServedResource, against: { object: JsonObject; existing: JsonObject; entry: Entry; request: UpdateRequest }): void {
-  const { object, existing, entry, request } = against;
-  const metadata = objectAt(object, "metadata");
-  const uid = stringAt(metadata, "uid");
-  const existingUid = stringAt(objectAt(existing, "metadata"), "uid");
-  if (uid !== "" && uid !== existingUid) {
-    throw conflict(
-      served.groupResource,
-      request.name,
-      `StorageError: invalid object, Code: 4, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${existingUid}`,
-    );
-  }
-  const version = stringAt(metadata, "resourceVersion");
-  if (version === "" || version === "0") {
-    if (request.verb === "update" && !served.stored.strategy.allowsUnconditionalUpdate) {
-      throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, [
-        invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
-      ]);
-    }
-    return;
-  }
-  const malformed = parseUintError(version);
-  if (malformed !== undefined) throw new StatusError("", malformed);
-  if (version !== String(entry.modRevision)) throw conflict(served.groupResource, request.name, MODIFIED);
+/** Some kinds are never overwritten by somebody who has not said what it saw. */
+function refuseUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
+  const version = stringAt(objectAt(object, "metadata"), "resourceVersion");
+  if (request.verb !== "update" || served.stored.strategy.allowsUnconditionalUpdate || (version !== "" && version !== "0")) return;
+  throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, [
+    invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
+  ]);
 }
 
 /** An object that must not exist yet cannot have been seen at a version. */

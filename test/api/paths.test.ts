@@ -117,11 +117,8 @@ describe("paths and methods", () => {
 
   test("what is discovered but not served yet says so, and not that it does not exist", async () => {
     await using api = await startServer();
-    await api.create("/api/v1/namespaces/default/pods", {
-      metadata: { name: "p" },
-      spec: { containers: [{ name: "c", image: "i" }] },
-    });
-    const answer = await api.get("/api/v1/namespaces/default/pods/p/log");
+    await api.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "s" } });
+    const answer = await api.create("/api/v1/namespaces/default/serviceaccounts/s/token", {});
     expect(answer.status).toBe(405);
     expect(answer.body.message).toContain("Evenkeel");
   });

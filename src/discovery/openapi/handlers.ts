@@ -57,7 +57,9 @@ interface LazyDocument {
 }
 
 function documentOf(catalogue: Catalogue, group: CatalogueGroup, version: string): LazyDocument {
-  const hash = digest(Buffer.from(JSON.stringify([FORMAT, catalogue.release, apiResourceList(group, version)])));
+  // Shared models name the kinds of all groups they serve.
+  const served = catalogue.groups.map(({ name, versions }) => [name, versions]);
+  const hash = digest(Buffer.from(JSON.stringify([FORMAT, catalogue.release, served, apiResourceList(group, version)])));
   return { hash, encode: () => ({ bytes: Buffer.from(JSON.stringify(openApiV3Document(catalogue, group, version))), hash }) };
 }
 

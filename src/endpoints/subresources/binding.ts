@@ -4,7 +4,7 @@ import { objectAt, stringAt } from "../../meta/json.ts";
 import { badRequest, StatusError } from "../../meta/status-error.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import { bindingErrors, bindPod } from "../../registry/subresources/binding.ts";
-import { refuseForeignNamespace } from "../../registry/subresources/preconditions.ts";
+import { refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { writeOptions } from "../options.ts";

@@ -4,7 +4,7 @@ import { warningHeaders } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { getEndpoint } from "../get.ts";
 import { writtenResponse } from "../render/respond.ts";
-import { readWish } from "./write-wish.ts";
+import { readWish } from "../write-wish.ts";
 
 /** A subresource that shows the whole object and writes a part of it. */
 export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): Promise<ApiResponse> {

@@ -7,7 +7,7 @@ import { invalidValue } from "../../registry/metadata-validation.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
-import { refuseForeignNamespace } from "../../registry/subresources/preconditions.ts";
+import { refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { writeOptions, type FieldValidation } from "../options.ts";

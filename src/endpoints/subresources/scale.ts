@@ -8,7 +8,7 @@ import { freshnessOf } from "../get.ts";
 import type { Representation } from "../render/negotiate.ts";
 import { chunksResponse, rendererFor } from "../render/respond.ts";
 import { scaleKind } from "./kinds.ts";
-import { readWish } from "./write-wish.ts";
+import { readWish } from "../write-wish.ts";
 
 export async function scaleEndpoint(call: EndpointCall, representation: Representation): Promise<ApiResponse> {
   const { context, served, request } = call;

@@ -7,7 +7,7 @@ import { guaranteedUpdate } from "../guaranteed-update.ts";
 import { required } from "../metadata-validation.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
 import { withPodCondition } from "./pod-conditions.ts";
-import { failedPrecondition } from "./preconditions.ts";
+import { failedPrecondition } from "../preconditions.ts";
 
 export interface BindRequest {
   readonly namespace: string;

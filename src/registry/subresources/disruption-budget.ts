@@ -12,7 +12,7 @@ import { labelSelectorText } from "./label-selector-text.ts";
 import { conditionsOf, isConditionTrue } from "./pod-conditions.ts";
 
 /** The reason is policy's own, outside the list of what field errors may be. */
-const DISRUPTION_BUDGET = "DisruptionBudget" as string as CauseReason;
+const DISRUPTION_BUDGET = "DisruptionBudget" satisfies CauseReason;
 const DISRUPTED_PODS_MAX = 2000;
 const RETRY_AFTER_SECONDS = 10;
 const VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget.";

@@ -6,7 +6,7 @@ import { timestamp, type RegistryContext, type Written } from "../context.ts";
 import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
 import { metadataErrors, metadataUpdateErrors } from "../metadata-validation.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
-import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
+import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
 
 export interface SubresourceDoor {
   readonly subresource: string;

@@ -8,7 +8,7 @@ const FIELD = "spec.ephemeralContainers";
 const MIRROR_POD = "kubernetes.io/config.mirror";
 const NOT_FOR_EPHEMERAL: readonly string[] = ["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "restartPolicy", "resizePolicy"];
 /** Not among the reasons that other rules use. */
-const NOT_FOUND = "FieldValueNotFound" as string as CauseReason;
+const NOT_FOUND = "FieldValueNotFound" satisfies CauseReason;
 
 export const EPHEMERAL_CONTAINERS_DOOR: SubresourceDoor = {
   subresource: "ephemeralcontainers",

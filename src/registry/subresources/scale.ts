@@ -7,7 +7,7 @@ import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
 import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";
 import { labelSelectorText, labelsText } from "./label-selector-text.ts";
-import { refuseMisplaced } from "./preconditions.ts";
+import { refuseMisplaced } from "../preconditions.ts";
 
 export const SCALE_API_VERSION = "autoscaling/v1";
 export const SCALE_KIND = "Scale";

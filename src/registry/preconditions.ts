@@ -1,16 +1,16 @@
-/** What a write through a subresource must agree on with its path and with the object it is about. */
-import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { parseUintError } from "../../meta/resource-version.ts";
-import { badRequest, conflict, StatusError } from "../../meta/status-error.ts";
-import type { Entry } from "../../storage/watch-cache/entry.ts";
-import type { ServedResource } from "../resource.ts";
+/** What a write must agree on with its path and with the object it is about. */
+import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
+import { parseUintError } from "../meta/resource-version.ts";
+import { badRequest, conflict, StatusError } from "../meta/status-error.ts";
+import type { Entry } from "../storage/watch-cache/entry.ts";
+import type { ServedResource } from "./resource.ts";
 
 export interface ObjectPlace {
   readonly namespace: string;
   readonly name: string;
 }
 
-const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
+export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
 const FOREIGN_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request";
 
 export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {

@@ -1,0 +1,29 @@
+/** What a PUT or PATCH wants: the body read once, applied to whatever is there. */
+import type { JsonObject } from "../meta/json.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { refuseMisplaced } from "../registry/preconditions.ts";
+import { decodeObject } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { writeOptions } from "./options.ts";
+import { readPatch } from "./patch.ts";
+
+export interface WriteWish {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly next: (existing: JsonObject) => JsonObject;
+  /** Of the last `next`. */
+  readonly warnings: () => readonly string[];
+}
+
+/** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
+export function readWish(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  return call.request.info.verb === "patch" ? readPatch(call, kind) : readPut(call, kind);
+}
+
+async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
+  const { object, warnings } = await decodeObject({ ...call, served: kind }, fieldValidation);
+  // A body that contradicts its path is wrong whether or not the object exists.
+  refuseMisplaced(object, call.request.info);
+  return { manager, dryRun, next: () => object, warnings: () => warnings };
+}

@@ -1,0 +1,249 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue, type Catalogue } from "../../src/catalogue/catalogue.ts";
+import { RELEASES } from "../../src/catalogue/release.ts";
+import { openApiV2Document } from "../../src/discovery/openapi/v2.ts";
+import { encodeOpenApiV2 } from "../../src/discovery/openapi/v2-protobuf.ts";
+import { openApiV3Document } from "../../src/discovery/openapi/v3.ts";
+import { header, startServer, type Json } from "./start.ts";
+
+const METHODS: Readonly<Record<string, string>> = { get: "get", list: "get", create: "post", update: "put", patch: "patch", delete: "delete", deletecollection: "delete" };
+
+/** Every $ref in the document, once. */
+function references(value: unknown, found = new Set<string>()): Set<string> {
+  if (Array.isArray(value)) value.forEach((item) => references(item, found));
+  else if (typeof value === "object" && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      if (key === "$ref" && typeof member === "string") found.add(member);
+      else references(member, found);
+    }
+  }
+  return found;
+}
+
+function unresolved(document: Json): string[] {
+  return [...references(document)].filter((reference) => {
+    const target = reference.slice(2).split("/").reduce((at: Json, key) => at?.[key], document);
+    return target === undefined || Object.keys(target).length === 0;
+  });
+}
+
+/** Verbs that discovery shows and the document does not. */
+function missingOperations(document: Json, catalogue: Catalogue, only: (group: string, version: string) => boolean): string[] {
+  const missing: string[] = [];
+  for (const { name: group, resources } of catalogue.groups) {
+    for (const { resource, namespaced, versions } of resources) {
+      for (const { version, verbs, kind, subresources } of versions.filter((candidate) => only(group, candidate.version))) {
+        const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+        const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource}`;
+        const expectOperation = (path: string, verb: string, wanted: Json): void => {
+          const operation = document.paths[path]?.[METHODS[verb]!];
+          const shown = operation?.["x-kubernetes-group-version-kind"];
+          if (JSON.stringify(shown) !== JSON.stringify(wanted)) missing.push(`${verb} ${path}: ${JSON.stringify(shown)}`);
+        };
+        const own = { group, version, kind };
+        for (const verb of verbs.filter((candidate) => METHODS[candidate] !== undefined)) {
+          expectOperation(["list", "create", "deletecollection"].includes(verb) ? collection : `${collection}/{name}`, verb, own);
+        }
+        if (namespaced && verbs.includes("list")) expectOperation(`${root}/${resource}`, "list", own);
+        for (const subresource of subresources) {
+          for (const verb of subresource.verbs.filter((candidate) => METHODS[candidate] !== undefined)) {
+            const { group: itsGroup, version: itsVersion, kind: itsKind } = subresource.responseKind;
+            expectOperation(`${collection}/{name}/${subresource.name}`, verb, { group: itsGroup, version: itsVersion, kind: itsKind });
+          }
+        }
+      }
+    }
+  }
+  return missing;
+}
+
+function patchesWithoutFieldValidation(document: Json): string[] {
+  return Object.keys(document.paths).filter((path) => {
+    const { patch } = document.paths[path];
+    return patch !== undefined && !patch.parameters.some((parameter: Json) => parameter.in === "query" && parameter.name === "fieldValidation");
+  });
+}
+
+describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
+  const catalogue = openCatalogue({ release, extensions: true });
+
+  test("in version 3 resolve all references and have every verb of discovery", () => {
+    for (const group of catalogue.groups) {
+      for (const version of group.versions) {
+        const document = JSON.parse(JSON.stringify(openApiV3Document(catalogue, group, version)));
+        expect(unresolved(document), `${group.name}/${version}`).toEqual([]);
+        expect(missingOperations(document, catalogue, (name, candidate) => name === group.name && candidate === version)).toEqual([]);
+        expect(patchesWithoutFieldValidation(document)).toEqual([]);
+        const ids = Object.values<Json>(document.paths).flatMap((item) => Object.values<Json>(item).map((operation) => operation.operationId));
+        expect(new Set(ids).size, `${group.name}/${version} has an operationId twice`).toBe(ids.length);
+      }
+    }
+  });
+
+  test("in version 2 resolve all references and have every verb of discovery", () => {
+    const document = JSON.parse(JSON.stringify(openApiV2Document(catalogue)));
+    expect(unresolved(document)).toEqual([]);
+    expect(missingOperations(document, catalogue, () => true)).toEqual([]);
+    expect(patchesWithoutFieldValidation(document)).toEqual([]);
+  });
+});
+
+describe("what kubectl looks for", () => {
+  const PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+
+  test("the schema of a kind says which kind it is and how its lists are patched", async () => {
+    await using api = await startServer();
+    const { body } = await api.get("/openapi/v3/apis/apps/v1");
+    const schemas = body.components.schemas;
+    expect(schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]).toEqual([{ group: "apps", version: "v1", kind: "Deployment" }]);
+    expect(schemas["io.k8s.api.core.v1.PodSpec"].properties.containers).toMatchObject({ "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge" });
+    expect(schemas["io.k8s.api.core.v1.PodSpec"].required).toContain("containers");
+    const patch = body.paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"].patch;
+    expect(Object.keys(patch.requestBody.content)).toContain("application/strategic-merge-patch+json");
+  });
+
+  test("version 2 comes as protobuf to whoever asks, with PATCH operations and definitions", async () => {
+    await using api = await startServer();
+    const response = await api.world.run(api.server.call({ method: "GET", target: "/openapi/v2?timeout=32s", headers: { accept: PROTOBUF } }));
+    expect(response.status).toBe(200);
+    expect(response.headers["content-type"]).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+    const document = decode(encodeOpenApiV2(openApiV2Document(api.server.catalogue)));
+    expect(texts(document, 1)).toEqual(["2.0"]);
+    const paths = messages(document, 8).flatMap((one) => messages(one, 2));
+    const deployment = paths.find((path) => texts(path, 1)[0] === "/apis/apps/v1/namespaces/{namespace}/deployments/{name}")!;
+    const [operation] = messages(messages(deployment, 2)[0]!, 8);
+    expect(texts(operation!, 7)).toContain("application/strategic-merge-patch+json");
+    const parameters = messages(operation!, 8).map((item) => texts(messages(messages(messages(item, 1)[0]!, 2)[0]!, 3)[0]!, 4)[0]);
+    expect(parameters).toContain("fieldValidation");
+    const [extension] = messages(operation!, 13);
+    expect(texts(extension!, 1)).toEqual(["x-kubernetes-group-version-kind"]);
+    expect(JSON.parse(texts(messages(extension!, 2)[0]!, 2)[0]!)).toEqual({ group: "apps", version: "v1", kind: "Deployment" });
+    const definitions = messages(document, 9).flatMap((one) => messages(one, 1));
+    const podSpec = definitions.find((definition) => texts(definition, 1)[0] === "io.k8s.api.core.v1.PodSpec")!;
+    const properties = messages(messages(messages(podSpec, 2)[0]!, 25)[0]!, 1);
+    const containers = properties.find((property) => texts(property, 1)[0] === "containers")!;
+    const extensions = messages(messages(containers, 2)[0]!, 31).map((one) => [texts(one, 1)[0], JSON.parse(texts(messages(one, 2)[0]!, 2)[0]!)]);
+    expect(Object.fromEntries(extensions)).toMatchObject({ "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge" });
+  });
+});
+
+describe("caching", () => {
+  test("a document under its own hash never changes; under another it has moved", async () => {
+    await using api = await startServer();
+    const index = (await api.get("/openapi/v3")).body;
+    const url: string = index.paths["apis/apps/v1"].serverRelativeURL;
+    expect(url).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]{128}$/);
+    const current = await api.get(url);
+    expect(header(current, "cache-control")).toBe("public, immutable");
+    expect(header(current, "expires")).toBe("Wed, 01 Jan 2031 00:00:00 GMT");
+    const stale = await api.get("/openapi/v3/apis/apps/v1?hash=OLD");
+    expect(stale.status).toBe(301);
+    expect(header(stale, "location")).toBe(url);
+    const plain = await api.get("/openapi/v3/apis/apps/v1");
+    expect(plain.status).toBe(200);
+    expect(header(plain, "expires")).toBeUndefined();
+    expect(plain.body).toEqual(current.body);
+  });
+
+  test.each(["/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"])("%s is not sent again to whoever has it", async (path) => {
+    await using api = await startServer();
+    const first = await api.get(path);
+    const again = await api.get(path, { "if-none-match": header(first, "etag")! });
+    expect(again.status).toBe(304);
+    expect(again.text).toBe("");
+    expect(header(again, "etag")).toBe(header(first, "etag"));
+    expect(header(again, "vary")).toBe("Accept");
+  });
+
+  test("hashes change with the release and the runtime configuration, and with nothing else", async () => {
+    const paths = async (options: Parameters<typeof startServer>[0]): Promise<Json> => {
+      await using api = await startServer(options);
+      return (await api.get("/openapi/v3")).body.paths;
+    };
+    const one = await paths({});
+    expect(await paths({ seed: 7 })).toEqual(one);
+    expect((await paths({ release: "1.33" }))["apis/apps/v1"]).not.toEqual(one["apis/apps/v1"]);
+    expect(await paths({ runtimeConfig: ["apps/v1=false"] })).not.toHaveProperty(["apis/apps/v1"]);
+  });
+
+  test("documents with one hash are the same on all servers", async () => {
+    const known = new Map<string, string>();
+    for (const runtimeConfig of [[], ["apps/v1=false"], ["api/all=true"], ["autoscaling/v1=false"]]) {
+      await using api = await startServer({ runtimeConfig });
+      for (const { serverRelativeURL: url } of Object.values<Json>((await api.get("/openapi/v3")).body.paths)) {
+        const { text } = await api.get(url);
+        expect(known.get(url) ?? text, url).toBe(text);
+        known.set(url, text);
+      }
+    }
+  });
+
+  test("what is not there is 404, what cannot be said is 406", async () => {
+    await using api = await startServer();
+    for (const path of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/openapi/v3/apis/none/v1", "/openapi/v3/api"]) expect((await api.get(path)).status, path).toBe(404);
+    expect((await api.get("/openapi/v2", { accept: "text/html" })).status).toBe(406);
+  });
+});
+
+describe("deprecated APIs", () => {
+  test("warn on every request from the release that deprecated them, and others never", async () => {
+    const flowSchemas = (version: string): string => `/apis/flowcontrol.apiserver.k8s.io/${version}/flowschemas`;
+    await using older = await startServer({ release: "1.29" });
+    expect((await older.get(flowSchemas("v1beta3"))).headers["warning"]).toEqual([
+      '299 - "flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema is deprecated in v1.29+, unavailable in v1.32+; use flowcontrol.apiserver.k8s.io/v1 FlowSchema"',
+    ]);
+    expect((await older.get(flowSchemas("v1"))).headers["warning"]).toBeUndefined();
+    await using before = await startServer({ release: "1.28" });
+    expect((await before.get(flowSchemas("v1beta3"))).headers["warning"]).toBeUndefined();
+  });
+
+  test.each(RELEASES)("are those the catalogue of %s says, everywhere", async (release) => {
+    await using api = await startServer({ release });
+    const minor = Number(release.split(".")[1]);
+    for (const group of api.server.catalogue.groups) {
+      for (const resource of group.resources) {
+        for (const { version, verbs, lifecycle } of resource.versions.filter((candidate) => candidate.verbs.includes("list"))) {
+          const target = `${group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`}/${resource.resource}`;
+          const deprecated = lifecycle?.deprecated;
+          const isDeprecated = deprecated !== undefined && Number(deprecated.split(".")[1]) <= minor;
+          expect(verbs).toContain("list");
+          expect((await api.get(target)).headers["warning"] !== undefined, target).toBe(isDeprecated);
+        }
+      }
+    }
+  });
+});
+
+type Message = ReadonlyMap<number, readonly Buffer[]>;
+
+/** Length-delimited fields only: the document has no others. */
+function decode(bytes: Buffer): Message {
+  const fields = new Map<number, Buffer[]>();
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let shift = 1; ; shift *= 128) {
+      const byte = bytes[at++]!;
+      value += (byte & 0x7f) * shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  while (at < bytes.length) {
+    const key = varint();
+    expect(key % 8).toBe(2);
+    const length = varint();
+    expect(at + length).toBeLessThanOrEqual(bytes.length);
+    const field = Math.floor(key / 8);
+    fields.set(field, [...(fields.get(field) ?? []), bytes.subarray(at, at + length)]);
+    at += length;
+  }
+  return fields;
+}
+
+function messages(message: Message, field: number): Message[] {
+  return (message.get(field) ?? []).map(decode);
+}
+
+function texts(message: Message, field: number): string[] {
+  return (message.get(field) ?? []).map((bytes) => bytes.toString("utf8"));
+}
