@@ -62,7 +62,7 @@ function git(args: readonly string[]): string {
 async function measureAll(options: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
   const cores = chooseCores();
-  const certificate = await createServingCertificate({ hosts: ["localhost", "127.0.0.1"], commonName: hostname(), nowMs: Date.now() });
+  const certificate = createServingCertificate({ hosts: ["localhost", "127.0.0.1"], commonName: hostname(), nowMs: Date.now() });
   const client = new LoadClient(cores?.others);
   stack.defer(() => client.stop());
   const floor = await startFloor(certificate, cores?.server);

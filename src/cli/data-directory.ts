@@ -20,25 +20,25 @@ export function ensureDirectory(directory: string): void {
 }
 
 /** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
-export async function servingCredentials(directory: string, bindAddress: string): Promise<Credentials> {
+export function servingCredentials(directory: string, addresses: readonly string[]): Credentials {
   const files = { cert: join(directory, "serving.crt"), key: join(directory, "serving.key"), ca: join(directory, "ca.crt") };
-  const hosts = [...CLUSTER_NAMES, hostname(), "127.0.0.1", "::1", ...(isUnspecified(bindAddress) ? [] : [bindAddress])];
+  const needed = [...new Set(["127.0.0.1", "::1", ...addresses.filter((address) => !isUnspecified(address))])];
   if (Object.values(files).every((file) => existsSync(file))) {
     const kept = { cert: readFileSync(files.cert, "utf8"), key: readFileSync(files.key, "utf8"), ca: readFileSync(files.ca, "utf8") };
-    if (isUsable(kept.cert, bindAddress)) return kept;
+    if (isUsable(kept.cert, needed)) return kept;
   }
-  const made = await createServingCertificate({ hosts: [...new Set(hosts)], nowMs: Date.now(), commonName: hostname() });
+  const made = createServingCertificate({ hosts: [...CLUSTER_NAMES, hostname(), ...needed], nowMs: Date.now(), commonName: hostname() });
   writePrivate(files.key, made.keyPem);
   writeFileSync(files.cert, made.certPem);
   writeFileSync(files.ca, made.caPem);
   return { cert: made.certPem, key: made.keyPem, ca: made.caPem };
 }
 
-function isUsable(pem: string, bindAddress: string): boolean {
+function isUsable(pem: string, addresses: readonly string[]): boolean {
   try {
     const certificate = new X509Certificate(pem);
     const isFresh = certificate.validToDate.getTime() - Date.now() > DAY_MS;
-    return isFresh && (isUnspecified(bindAddress) || certificate.checkIP(bindAddress) !== undefined);
+    return isFresh && addresses.every((address) => certificate.checkIP(address) !== undefined);
   } catch {
     return false;
   }

@@ -83,7 +83,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   asUsable(() => ensureDirectory(directory), `the data directory ${directory} cannot be used`);
   const tokens = flags.tokenAuthFile === undefined ? ensureTokenFile(directory) : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
   const config = configOf(flags, { directory, tokenFile: tokens.text });
-  const credentials = await credentialsOf(flags, directory);
+  const credentials = credentialsOf(flags, config, directory);
   const env = createNodeEnv({ logLevel: flags.logLevel });
   const running = await startOrExplain(() => startListening(env, config, { host: flags.bindAddress, port: flags.securePort, cert: credentials.cert, key: credentials.key }), flags);
   stopOnSignals(running);
@@ -140,9 +140,14 @@ function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
   if (given.length === 1) throw new CommandFailure(`${Object.keys(pair).join(" and ")} must be given together`, 2);
 }
 
-async function credentialsOf(flags: ServeFlags, directory: string): Promise<Credentials> {
+function credentialsOf(flags: ServeFlags, config: ServerConfig, directory: string): Credentials {
   const { tlsCertFile, tlsPrivateKeyFile } = flags;
-  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return servingCredentials(directory, flags.bindAddress);
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) {
+    // Clients come by the address they were given, by the advertised one, and from pods by the Service's.
+    const { advertise, serviceClusterIpRange } = config;
+    const addresses = [flags.bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)];
+    return servingCredentials(directory, addresses.filter((one) => one !== undefined));
+  }
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
 }

@@ -16,7 +16,6 @@ export interface ComposedYaml {
 }
 
 type ScalarEvent = Extract<Event, { type: typeof EVENT_ID.SCALAR }>;
-type CollectionEvent = Extract<Event, { type: typeof EVENT_ID.MAPPING | typeof EVENT_ID.SEQUENCE }>;
 
 /** The first document of the stream; null when there is none. */
 export function composeYaml(text: string, events: readonly Event[]): ComposedYaml {
@@ -146,7 +145,8 @@ class Composer {
   #isMergeKey(): boolean {
     const event = this.#events[this.#at]!;
     if (event.type !== EVENT_ID.SCALAR || event.valueStart < 0 || event.valueEnd - event.valueStart !== 2) return false;
-    const isMerge = event.tagStart < 0 ? event.style === SCALAR_STYLE.PLAIN : this.#tag(event) === "tag:yaml.org,2002:merge";
+    const isMerge =
+      event.tagStart < 0 ? event.style === SCALAR_STYLE.PLAIN : this.#tag(event) === "tag:yaml.org,2002:merge";
     return isMerge && this.#text.startsWith("<<", event.valueStart);
   }
 
@@ -157,7 +157,7 @@ class Composer {
     let at = this.#at + 1;
     for (; this.#events[at]!.type !== EVENT_ID.POP; at = nodeEnd(this.#events, at)) items.push(at);
     // The first of the list wins: it comes last.
-    for (const item of items.reverse()) {
+    for (const item of items.toReversed()) {
       this.#at = item;
       this.#mergeOne(into);
     }
@@ -169,14 +169,16 @@ class Composer {
     const event = this.#events[this.#at]!;
     if (event.type === EVENT_ID.MAPPING) return this.#mapping(into);
     const target = event.type === EVENT_ID.ALIAS ? this.#events[this.#targets.get(this.#at)!] : undefined;
-    if (target?.type !== EVENT_ID.MAPPING) throw new YamlError("yaml: map merge requires map or sequence of maps as the value");
+    if (target?.type !== EVENT_ID.MAPPING)
+      throw new YamlError("yaml: map merge requires map or sequence of maps as the value");
     this.#throughAlias(() => this.#mergeOne(into));
   }
 
   #throughAlias<T>(read: () => T): T {
     const alias = this.#at;
     const target = this.#targets.get(alias)!;
-    if (this.#active.has(target)) throw new YamlError(`yaml: anchor '${anchorName(this.#text, this.#events[alias]!)}' value contains itself`);
+    if (this.#active.has(target))
+      throw new YamlError(`yaml: anchor '${anchorName(this.#text, this.#events[alias]!)}' value contains itself`);
     this.#active.add(target);
     this.#at = target;
     const value = read();
@@ -190,7 +192,8 @@ class Composer {
     this.#decoded++;
     if (this.#active.size > 0) this.#decodedInAliases++;
     if (this.#decodedInAliases <= 100 || this.#decoded <= 1000) return;
-    if (this.#decodedInAliases / this.#decoded > allowedAliasRatio(this.#decoded)) throw new YamlError("yaml: document contains excessive aliasing");
+    if (this.#decodedInAliases / this.#decoded > allowedAliasRatio(this.#decoded))
+      throw new YamlError("yaml: document contains excessive aliasing");
   }
 }
 
@@ -227,7 +230,8 @@ function aliasTargets(text: string, events: readonly Event[]): Map<number, numbe
       const target = anchors.get(name);
       if (target === undefined) throw new YamlError(`yaml: unknown anchor '${name}' referenced`);
       targets.set(at, target);
-    } else if (event.type !== EVENT_ID.POP && event.type !== EVENT_ID.DOCUMENT && event.anchorStart >= 0) anchors.set(anchorName(text, event), at);
+    } else if (event.type !== EVENT_ID.POP && event.type !== EVENT_ID.DOCUMENT && event.anchorStart >= 0)
+      anchors.set(anchorName(text, event), at);
   }
   return targets;
 }
@@ -257,7 +261,7 @@ function startOf(events: readonly Event[], at: number): number {
     // A block's text begins behind its indicator and the line's end.
     return event.indent >= 0 ? event.valueStart - 1 : event.valueStart;
   }
-  return "start" in event ? (event as CollectionEvent).start : 0;
+  return "start" in event ? event.start : 0;
 }
 
 function lineAt(text: string, position: number): number {

@@ -8,7 +8,9 @@ import { YamlError } from "./yaml-error.ts";
 export type YamlScalar = string | boolean | number | bigint | null;
 
 const TAG_PREFIX = "tag:yaml.org,2002:";
-const RESOLVABLE: ReadonlySet<string> = new Set(["str", "bool", "int", "float", "null", "timestamp"].map((name) => TAG_PREFIX + name));
+const RESOLVABLE: ReadonlySet<string> = new Set(
+  ["str", "bool", "int", "float", "null", "timestamp"].map((name) => TAG_PREFIX + name),
+);
 
 const WORDS: ReadonlyMap<string, YamlScalar> = new Map<string, YamlScalar>([
   ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
@@ -87,7 +89,8 @@ function shortTag(tag: string): string {
 /** Binary is what its base64 says, taken as text. */
 function decodeBinary(text: string): string {
   const base64 = text.replaceAll(/[\r\n]/g, "");
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64)) throw new YamlError("yaml: !!binary value contains invalid base64 data");
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64))
+    throw new YamlError("yaml: !!binary value contains invalid base64 data");
   return Buffer.from(base64, "base64").toString("utf8");
 }
 

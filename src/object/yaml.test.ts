@@ -32,29 +32,80 @@ describe("reading YAML", () => {
 });
 
 describe("hostile YAML", () => {
-  const levels = Array.from("bcdefghij", (name, index) => `${name}: &${name} [${Array(9).fill(`*${"abcdefghij"[index]}`).join(",")}]`);
+  const levels = Array.from(
+    "bcdefghij",
+    (name, index) => `${name}: &${name} [${Array(9).fill(`*${"abcdefghij"[index]}`).join(",")}]`,
+  );
 
   test.each([
-    ["lists of lists of aliases", ["a: &a [x,x,x,x,x,x,x,x,x]", ...levels].join("\n"), "yaml: document contains excessive aliasing"],
-    ["merges of merges", ["a0: &a0 {x: 1}", ...Array.from({ length: 40 }, (_, index) => `a${index + 1}: &a${index + 1} {<<: [*a${index}, *a${index}]}`)].join("\n"), "yaml: document contains excessive aliasing"],
+    [
+      "lists of lists of aliases",
+      ["a: &a [x,x,x,x,x,x,x,x,x]", ...levels].join("\n"),
+      "yaml: document contains excessive aliasing",
+    ],
+    [
+      "merges of merges",
+      [
+        "a0: &a0 {x: 1}",
+        ...Array.from({ length: 40 }, (_, index) => `a${index + 1}: &a${index + 1} {<<: [*a${index}, *a${index}]}`),
+      ].join("\n"),
+      "yaml: document contains excessive aliasing",
+    ],
     ["deep brackets", "[".repeat(100_000), "yaml: exceeded max depth"],
     ["deep dashes", "- ".repeat(100_000), "yaml: exceeded max depth"],
-    ["aliases that nest deeper than any text", ["a0: &a0 [1]", ...Array.from({ length: 600 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]`)].join("\n"), "yaml: exceeded max depth"],
+    [
+      "aliases that nest deeper than any text",
+      ["a0: &a0 [1]", ...Array.from({ length: 600 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]`)].join(
+        "\n",
+      ),
+      "yaml: exceeded max depth",
+    ],
     ["more nodes than memory should be spent on", `[${"1,".repeat(500_001)}]`, "yaml: the document has too many nodes"],
   ])("%s end in an error", (_what, text, message) => {
     expect(() => parseYaml(text)).toThrow(new YamlError(message));
   });
 
   test("any text is read or refused, and nothing else is thrown", () => {
-    const pieces = fc.constantFrom("a", ":", " ", "\n", "-", "[", "]", "{", "}", ",", "&x", "*x", "<<", "!!int", "!!binary", "'", '"', "\\", "|", ">", "#", "\t", "%", "?", "1", "é", "\u0000");
+    const pieces = fc.constantFrom(
+      "a",
+      ":",
+      " ",
+      "\n",
+      "-",
+      "[",
+      "]",
+      "{",
+      "}",
+      ",",
+      "&x",
+      "*x",
+      "<<",
+      "!!int",
+      "!!binary",
+      "'",
+      '"',
+      "\\",
+      "|",
+      ">",
+      "#",
+      "\t",
+      "%",
+      "?",
+      "1",
+      "é",
+      "\u0000",
+    );
     fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join("")), (text) => {
-        try {
-          JSON.stringify(parseYaml(text).value);
-        } catch (thrown) {
-          expect(thrown).toBeInstanceOf(YamlError);
-        }
-      }),
+      fc.property(
+        fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join("")),
+        (text) => {
+          try {
+            JSON.stringify(parseYaml(text).value);
+          } catch (thrown) {
+            expect(thrown).toBeInstanceOf(YamlError);
+          }
+        },
+      ),
       { numRuns: 2000, seed: 1 },
     );
   });
@@ -67,9 +118,20 @@ describe("writing YAML", () => {
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
-        fc.oneof(wellFormed, tricky, fc.boolean(), fc.constant(null), fc.integer(), fc.double({ noDefaultInfinity: true, noNaN: true }).map((number) => number + 0)),
+        fc.oneof(
+          wellFormed,
+          tricky,
+          fc.boolean(),
+          fc.constant(null),
+          fc.integer(),
+          fc.double({ noDefaultInfinity: true, noNaN: true }).map((number) => number + 0),
+        ),
         fc.array(tie("value"), { maxLength: 4 }),
-        fc.dictionary(fc.oneof(fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/), fc.constantFrom("y", "1", "null", "010", "yes")), tie("value"), { maxKeys: 4 }),
+        fc.dictionary(
+          fc.oneof(fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/), fc.constantFrom("y", "1", "null", "010", "yes")),
+          tie("value"),
+          { maxKeys: 4 },
+        ),
       ),
     }));
     fc.assert(
@@ -80,7 +142,25 @@ describe("writing YAML", () => {
     );
   });
 
-  test.each(["yes", "n", "010", "0o10", "1e3", "2001-12-14", "1:30", "null", "~", "", "<<", "- a", "a: b", "#a", " a", "a\n", "\u0085"])("the text %j stays text", (text) => {
+  test.each([
+    "yes",
+    "n",
+    "010",
+    "0o10",
+    "1e3",
+    "2001-12-14",
+    "1:30",
+    "null",
+    "~",
+    "",
+    "<<",
+    "- a",
+    "a: b",
+    "#a",
+    " a",
+    "a\n",
+    "\u0085",
+  ])("the text %j stays text", (text) => {
     expect(parseYaml(toYaml({ [text]: text })).value).toEqual({ [text]: text });
   });
 

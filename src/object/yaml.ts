@@ -7,7 +7,18 @@
  * well formed, though only the first is read; a syntax error's words are the parser's own where no
  * counterpart is known.
  */
-import { defineScalarTag, dump, DUMP_SCHEMA, NOT_RESOLVED, parseEvents, YAMLException, type Event } from "js-yaml";
+import {
+  defineScalarTag,
+  dump,
+  DUMP_SCHEMA,
+  NOT_RESOLVED,
+  parseEvents,
+  visit,
+  YAMLException,
+  type Document,
+  type Event,
+  type Node,
+} from "js-yaml";
 import { JSON_DEPTH_MAX } from "./json-text.ts";
 import { composeYaml, type ComposedYaml } from "./yaml-compose.ts";
 import { YamlError } from "./yaml-error.ts";
@@ -30,7 +41,9 @@ function readEvents(source: string): Event[] {
     return parseEvents(source, { maxDepth: JSON_DEPTH_MAX });
   } catch (thrown) {
     if (!(thrown instanceof YAMLException)) throw new YamlError("yaml: the document cannot be read");
-    throw new YamlError(`yaml: ${inGoWords(thrown.reason, { line: thrown.mark?.line ?? 0, character: source.charAt(thrown.mark?.position ?? 0) })}`);
+    throw new YamlError(
+      `yaml: ${inGoWords(thrown.reason, { line: thrown.mark?.line ?? 0, character: source.charAt(thrown.mark?.position ?? 0) })}`,
+    );
   }
 }
 
@@ -68,7 +81,8 @@ const UNFINISHED = /^deficient indentation|end of the stream within a flow/;
 
 /** As goyaml, for which the first line goes without saying and an unfinished list or map ends a line earlier. */
 function inGoWords(reason: string, { line, character }: { line: number; character: string }): string {
-  if (UNFINISHED.test(reason) && character === "") return `line ${Math.max(1, line)}: did not find expected node content`;
+  if (UNFINISHED.test(reason) && character === "")
+    return `line ${Math.max(1, line)}: did not find expected node content`;
   const where = line === 0 ? "" : `line ${line + 1}: `;
   if (MISPLACED.test(reason)) return where + (MISPLACED_WORDS.get(character) ?? reason);
   return where + (GO_WORDS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason);
@@ -83,5 +97,15 @@ const MISTAKABLE = defineScalarTag("tag:yaml.org,2002:mistakable", {
 const WRITING_SCHEMA = DUMP_SCHEMA.withTags(MISTAKABLE);
 
 export function toYaml(value: unknown): string {
-  return dump(value, { schema: WRITING_SCHEMA, noRefs: true, lineWidth: -1, sortKeys: true });
+  return dump(value, { schema: WRITING_SCHEMA, noRefs: true, lineWidth: -1, transform: sortMembers });
+}
+
+function sortMembers(documents: Document[]): void {
+  visit(documents, (node) => {
+    if (node.kind === "mapping") node.items.sort((left, right) => (nameOf(left.key) < nameOf(right.key) ? -1 : 1));
+  });
+}
+
+function nameOf(key: Node): string {
+  return key.kind === "scalar" ? key.value : "";
 }

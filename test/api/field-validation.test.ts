@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 import { warningHeaders } from "../../src/endpoints/decode-body.ts";
 import { CONFIG_MAPS, configMap, header, PODS, startServer, type Answer, type TestServer } from "./start.ts";
 
-function post(api: TestServer, body: string, options: { type?: string; target?: string; validation?: string } = {}): Promise<Answer> {
+function post(
+  api: TestServer,
+  body: string,
+  options: { type?: string; target?: string; validation?: string } = {},
+): Promise<Answer> {
   const { type = "application/json", target = CONFIG_MAPS, validation = "Strict" } = options;
   return api.call("POST", `${target}?fieldValidation=${validation}`, body, { headers: { "content-type": type } });
 }
@@ -25,15 +29,30 @@ describe("strict decoding", () => {
       '{"apiVersion":"v1","kind":"Pod","metadata":{"managedFields":[{"fieldsV1":{"a":1,"a":2}}]},"spec":{"containers":[{"name":"x","nme":"y","name":"z"},{"nme":1,"image":"a","image":"b"}],"containers":[{"name":"q","nme":2}]}}',
       'unknown field "spec.containers[0].nme", duplicate field "spec.containers[0].name", unknown field "spec.containers[1].nme", duplicate field "spec.containers[1].image", duplicate field "spec.containers"',
     ],
-    ["capitals", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","Data":{"a":"1"},"metadata":{"NAME":"x"}}', 'unknown field "Data", unknown field "metadata.NAME"'],
-    ["the kind itself", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","kind":"ConfigMap"}', 'duplicate field "kind"'],
+    [
+      "capitals",
+      CONFIG_MAPS,
+      '{"apiVersion":"v1","kind":"ConfigMap","Data":{"a":"1"},"metadata":{"NAME":"x"}}',
+      'unknown field "Data", unknown field "metadata.NAME"',
+    ],
+    [
+      "the kind itself",
+      CONFIG_MAPS,
+      '{"apiVersion":"v1","kind":"ConfigMap","kind":"ConfigMap"}',
+      'duplicate field "kind"',
+    ],
     [
       "names with quotes and dots",
       CONFIG_MAPS,
       String.raw`{"apiVersion":"v1","kind":"ConfigMap","a\"b":1,"a.b":{},"metadata":{"annotations":{"a.b/c":"1","a.b/c":"1"}}}`,
       String.raw`unknown field "a\"b", unknown field "a.b", duplicate field "metadata.annotations.a.b/c"`,
     ],
-    ["nulls", CONFIG_MAPS, '{"apiVersion":"v1","kind":"ConfigMap","bogus":1,"data":{"a":null,"a":null},"binaryData":null,"binaryData":{}}', 'unknown field "bogus", duplicate field "data.a", duplicate field "binaryData"'],
+    [
+      "nulls",
+      CONFIG_MAPS,
+      '{"apiVersion":"v1","kind":"ConfigMap","bogus":1,"data":{"a":null,"a":null},"binaryData":null,"binaryData":{}}',
+      'unknown field "bogus", duplicate field "data.a", duplicate field "binaryData"',
+    ],
   ])("names %s, as kube-apiserver does", async (_what, target, body, problems) => {
     await using api = await startServer();
     const answer = await post(api, body, { target });
@@ -43,15 +62,20 @@ describe("strict decoding", () => {
 
   test("a value of the wrong type is told before anything strict", async () => {
     await using api = await startServer();
-    expect((await post(api, '{"bogus":1,"data":{"a":1}}')).body.message).toContain("cannot unmarshal number into Go struct field ConfigMap.data of type string");
+    expect((await post(api, '{"bogus":1,"data":{"a":1}}')).body.message).toContain(
+      "cannot unmarshal number into Go struct field ConfigMap.data of type string",
+    );
   });
 
   test("YAML's repeated keys come first, then unknown fields by name", async () => {
     await using api = await startServer();
-    const yaml = "kind: ConfigMap\napiVersion: v1\nzzz: 1\nmetadata:\n  name: a\n  name: b\n  wrong: 1\ndata:\n  k: v\n  k: w\nbogus: 1\n";
+    const yaml =
+      "kind: ConfigMap\napiVersion: v1\nzzz: 1\nmetadata:\n  name: a\n  name: b\n  wrong: 1\ndata:\n  k: v\n  k: w\nbogus: 1\n";
     const answer = await post(api, yaml, { type: "application/yaml" });
     expect(answer.status).toBe(400);
-    expect(strictProblems(answer)).toBe('yaml: unmarshal errors:\n  line 6: key "name" already set in map\n  line 10: key "k" already set in map, unknown field "bogus", unknown field "metadata.wrong", unknown field "zzz"');
+    expect(strictProblems(answer)).toBe(
+      'yaml: unmarshal errors:\n  line 6: key "name" already set in map\n  line 10: key "k" already set in map, unknown field "bogus", unknown field "metadata.wrong", unknown field "zzz"',
+    );
   });
 });
 
@@ -63,7 +87,10 @@ describe("warnings", () => {
     const answer = await post(api, yaml, { type: "application/yaml", validation: "Warn" });
     expect(answer.status).toBe(201);
     expect(answer.body.data).toEqual({ k: "w" });
-    expect(answer.headers["warning"]).toEqual([String.raw`299 - "yaml: unmarshal errors: line 4: key \"k\" already set in map"`, String.raw`299 - "unknown field \"bogus\""`]);
+    expect(answer.headers["warning"]).toEqual([
+      String.raw`299 - "yaml: unmarshal errors: line 4: key \"k\" already set in map"`,
+      String.raw`299 - "unknown field \"bogus\""`,
+    ]);
   });
 
   test("are not made when nobody wants them", async () => {
@@ -76,9 +103,15 @@ describe("warnings", () => {
   test("come with patches too", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
-    expect((await api.mergePatch(`${CONFIG_MAPS}/a`, { bogus: 1 })).headers["warning"]).toEqual([String.raw`299 - "unknown field \"bogus\""`]);
-    expect((await api.jsonPatch(`${CONFIG_MAPS}/a`, [{ op: "add", path: "/bogus", value: 1 }])).headers["warning"]).toEqual([String.raw`299 - "unknown field \"bogus\""`]);
-    expect((await api.mergePatch(`${CONFIG_MAPS}/a?fieldValidation=Ignore`, { bogus: 1 })).headers["warning"]).toBeUndefined();
+    expect((await api.mergePatch(`${CONFIG_MAPS}/a`, { bogus: 1 })).headers["warning"]).toEqual([
+      String.raw`299 - "unknown field \"bogus\""`,
+    ]);
+    expect(
+      (await api.jsonPatch(`${CONFIG_MAPS}/a`, [{ op: "add", path: "/bogus", value: 1 }])).headers["warning"],
+    ).toEqual([String.raw`299 - "unknown field \"bogus\""`]);
+    expect(
+      (await api.mergePatch(`${CONFIG_MAPS}/a?fieldValidation=Ignore`, { bogus: 1 })).headers["warning"],
+    ).toBeUndefined();
   });
 });
 

@@ -6,7 +6,15 @@ import { encodeOpenApiV2 } from "../../src/discovery/openapi/v2-protobuf.ts";
 import { openApiV3Document } from "../../src/discovery/openapi/v3.ts";
 import { header, startServer, type Json } from "./start.ts";
 
-const METHODS: Readonly<Record<string, string>> = { get: "get", list: "get", create: "post", update: "put", patch: "patch", delete: "delete", deletecollection: "delete" };
+const METHODS: Readonly<Record<string, string>> = {
+  get: "get",
+  list: "get",
+  create: "post",
+  update: "put",
+  patch: "patch",
+  delete: "delete",
+  deletecollection: "delete",
+};
 
 /** Every $ref in the document, once. */
 function references(value: unknown, found = new Set<string>()): Set<string> {
@@ -22,33 +30,51 @@ function references(value: unknown, found = new Set<string>()): Set<string> {
 
 function unresolved(document: Json): string[] {
   return [...references(document)].filter((reference) => {
-    const target = reference.slice(2).split("/").reduce((at: Json, key) => at?.[key], document);
+    const target = reference
+      .slice(2)
+      .split("/")
+      .reduce((at: Json, key) => at?.[key], document);
     return target === undefined || Object.keys(target).length === 0;
   });
 }
 
 /** Verbs that discovery shows and the document does not. */
-function missingOperations(document: Json, catalogue: Catalogue, only: (group: string, version: string) => boolean): string[] {
+function missingOperations(
+  document: Json,
+  catalogue: Catalogue,
+  only: (group: string, version: string) => boolean,
+): string[] {
   const missing: string[] = [];
   for (const { name: group, resources } of catalogue.groups) {
     for (const { resource, namespaced, versions } of resources) {
-      for (const { version, verbs, kind, subresources } of versions.filter((candidate) => only(group, candidate.version))) {
+      for (const { version, verbs, kind, subresources } of versions.filter((candidate) =>
+        only(group, candidate.version),
+      )) {
         const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
         const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource}`;
         const expectOperation = (path: string, verb: string, wanted: Json): void => {
           const operation = document.paths[path]?.[METHODS[verb]!];
           const shown = operation?.["x-kubernetes-group-version-kind"];
-          if (JSON.stringify(shown) !== JSON.stringify(wanted)) missing.push(`${verb} ${path}: ${JSON.stringify(shown)}`);
+          if (JSON.stringify(shown) !== JSON.stringify(wanted))
+            missing.push(`${verb} ${path}: ${JSON.stringify(shown)}`);
         };
         const own = { group, version, kind };
         for (const verb of verbs.filter((candidate) => METHODS[candidate] !== undefined)) {
-          expectOperation(["list", "create", "deletecollection"].includes(verb) ? collection : `${collection}/{name}`, verb, own);
+          expectOperation(
+            ["list", "create", "deletecollection"].includes(verb) ? collection : `${collection}/{name}`,
+            verb,
+            own,
+          );
         }
         if (namespaced && verbs.includes("list")) expectOperation(`${root}/${resource}`, "list", own);
         for (const subresource of subresources) {
           for (const verb of subresource.verbs.filter((candidate) => METHODS[candidate] !== undefined)) {
             const { group: itsGroup, version: itsVersion, kind: itsKind } = subresource.responseKind;
-            expectOperation(`${collection}/{name}/${subresource.name}`, verb, { group: itsGroup, version: itsVersion, kind: itsKind });
+            expectOperation(`${collection}/{name}/${subresource.name}`, verb, {
+              group: itsGroup,
+              version: itsVersion,
+              kind: itsKind,
+            });
           }
         }
       }
@@ -60,7 +86,10 @@ function missingOperations(document: Json, catalogue: Catalogue, only: (group: s
 function patchesWithoutFieldValidation(document: Json): string[] {
   return Object.keys(document.paths).filter((path) => {
     const { patch } = document.paths[path];
-    return patch !== undefined && !patch.parameters.some((parameter: Json) => parameter.in === "query" && parameter.name === "fieldValidation");
+    return (
+      patch !== undefined &&
+      !patch.parameters.some((parameter: Json) => parameter.in === "query" && parameter.name === "fieldValidation")
+    );
   });
 }
 
@@ -72,9 +101,13 @@ describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
       for (const version of group.versions) {
         const document = JSON.parse(JSON.stringify(openApiV3Document(catalogue, group, version)));
         expect(unresolved(document), `${group.name}/${version}`).toEqual([]);
-        expect(missingOperations(document, catalogue, (name, candidate) => name === group.name && candidate === version)).toEqual([]);
+        expect(
+          missingOperations(document, catalogue, (name, candidate) => name === group.name && candidate === version),
+        ).toEqual([]);
         expect(patchesWithoutFieldValidation(document)).toEqual([]);
-        const ids = Object.values<Json>(document.paths).flatMap((item) => Object.values<Json>(item).map((operation) => operation.operationId));
+        const ids = Object.values<Json>(document.paths).flatMap((item) =>
+          Object.values<Json>(item).map((operation) => operation.operationId),
+        );
         expect(new Set(ids).size, `${group.name}/${version} has an operationId twice`).toBe(ids.length);
       }
     }
@@ -95,8 +128,13 @@ describe("what kubectl looks for", () => {
     await using api = await startServer();
     const { body } = await api.get("/openapi/v3/apis/apps/v1");
     const schemas = body.components.schemas;
-    expect(schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]).toEqual([{ group: "apps", version: "v1", kind: "Deployment" }]);
-    expect(schemas["io.k8s.api.core.v1.PodSpec"].properties.containers).toMatchObject({ "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge" });
+    expect(schemas["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]).toEqual([
+      { group: "apps", version: "v1", kind: "Deployment" },
+    ]);
+    expect(schemas["io.k8s.api.core.v1.PodSpec"].properties.containers).toMatchObject({
+      "x-kubernetes-patch-merge-key": "name",
+      "x-kubernetes-patch-strategy": "merge",
+    });
     expect(schemas["io.k8s.api.core.v1.PodSpec"].required).toContain("containers");
     const patch = body.paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"].patch;
     expect(Object.keys(patch.requestBody.content)).toContain("application/strategic-merge-patch+json");
@@ -104,26 +142,42 @@ describe("what kubectl looks for", () => {
 
   test("version 2 comes as protobuf to whoever asks, with PATCH operations and definitions", async () => {
     await using api = await startServer();
-    const response = await api.world.run(api.server.call({ method: "GET", target: "/openapi/v2?timeout=32s", headers: { accept: PROTOBUF } }));
+    const response = await api.world.run(
+      api.server.call({ method: "GET", target: "/openapi/v2?timeout=32s", headers: { accept: PROTOBUF } }),
+    );
     expect(response.status).toBe(200);
     expect(response.headers["content-type"]).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
     const document = decode(encodeOpenApiV2(openApiV2Document(api.server.catalogue)));
     expect(texts(document, 1)).toEqual(["2.0"]);
     const paths = messages(document, 8).flatMap((one) => messages(one, 2));
-    const deployment = paths.find((path) => texts(path, 1)[0] === "/apis/apps/v1/namespaces/{namespace}/deployments/{name}")!;
+    const deployment = paths.find(
+      (path) => texts(path, 1)[0] === "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
+    )!;
     const [operation] = messages(messages(deployment, 2)[0]!, 8);
     expect(texts(operation!, 7)).toContain("application/strategic-merge-patch+json");
-    const parameters = messages(operation!, 8).map((item) => texts(messages(messages(messages(item, 1)[0]!, 2)[0]!, 3)[0]!, 4)[0]);
+    const parameters = messages(operation!, 8).map(
+      (item) => texts(messages(messages(messages(item, 1)[0]!, 2)[0]!, 3)[0]!, 4)[0],
+    );
     expect(parameters).toContain("fieldValidation");
     const [extension] = messages(operation!, 13);
     expect(texts(extension!, 1)).toEqual(["x-kubernetes-group-version-kind"]);
-    expect(JSON.parse(texts(messages(extension!, 2)[0]!, 2)[0]!)).toEqual({ group: "apps", version: "v1", kind: "Deployment" });
+    expect(JSON.parse(texts(messages(extension!, 2)[0]!, 2)[0]!)).toEqual({
+      group: "apps",
+      version: "v1",
+      kind: "Deployment",
+    });
     const definitions = messages(document, 9).flatMap((one) => messages(one, 1));
     const podSpec = definitions.find((definition) => texts(definition, 1)[0] === "io.k8s.api.core.v1.PodSpec")!;
     const properties = messages(messages(messages(podSpec, 2)[0]!, 25)[0]!, 1);
     const containers = properties.find((property) => texts(property, 1)[0] === "containers")!;
-    const extensions = messages(messages(containers, 2)[0]!, 31).map((one) => [texts(one, 1)[0], JSON.parse(texts(messages(one, 2)[0]!, 2)[0]!)]);
-    expect(Object.fromEntries(extensions)).toMatchObject({ "x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge" });
+    const extensions = messages(messages(containers, 2)[0]!, 31).map((one) => [
+      texts(one, 1)[0],
+      JSON.parse(texts(messages(one, 2)[0]!, 2)[0]!),
+    ]);
+    expect(Object.fromEntries(extensions)).toMatchObject({
+      "x-kubernetes-patch-merge-key": "name",
+      "x-kubernetes-patch-strategy": "merge",
+    });
   });
 });
 
@@ -145,15 +199,18 @@ describe("caching", () => {
     expect(plain.body).toEqual(current.body);
   });
 
-  test.each(["/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"])("%s is not sent again to whoever has it", async (path) => {
-    await using api = await startServer();
-    const first = await api.get(path);
-    const again = await api.get(path, { "if-none-match": header(first, "etag")! });
-    expect(again.status).toBe(304);
-    expect(again.text).toBe("");
-    expect(header(again, "etag")).toBe(header(first, "etag"));
-    expect(header(again, "vary")).toBe("Accept");
-  });
+  test.each(["/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"])(
+    "%s is not sent again to whoever has it",
+    async (path) => {
+      await using api = await startServer();
+      const first = await api.get(path);
+      const again = await api.get(path, { "if-none-match": header(first, "etag")! });
+      expect(again.status).toBe(304);
+      expect(again.text).toBe("");
+      expect(header(again, "etag")).toBe(header(first, "etag"));
+      expect(header(again, "vary")).toBe("Accept");
+    },
+  );
 
   test("hashes change with the release and the runtime configuration, and with nothing else", async () => {
     const paths = async (options: Parameters<typeof startServer>[0]): Promise<Json> => {
@@ -180,7 +237,8 @@ describe("caching", () => {
 
   test("what is not there is 404, what cannot be said is 406", async () => {
     await using api = await startServer();
-    for (const path of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/openapi/v3/apis/none/v1", "/openapi/v3/api"]) expect((await api.get(path)).status, path).toBe(404);
+    for (const path of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/openapi/v3/apis/none/v1", "/openapi/v3/api"])
+      expect((await api.get(path)).status, path).toBe(404);
     expect((await api.get("/openapi/v2", { accept: "text/html" })).status).toBe(406);
   });
 });
@@ -202,7 +260,9 @@ describe("deprecated APIs", () => {
     const minor = Number(release.split(".")[1]);
     for (const group of api.server.catalogue.groups) {
       for (const resource of group.resources) {
-        for (const { version, verbs, lifecycle } of resource.versions.filter((candidate) => candidate.verbs.includes("list"))) {
+        for (const { version, verbs, lifecycle } of resource.versions.filter((candidate) =>
+          candidate.verbs.includes("list"),
+        )) {
           const target = `${group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`}/${resource.resource}`;
           const deprecated = lifecycle?.deprecated;
           const isDeprecated = deprecated !== undefined && Number(deprecated.split(".")[1]) <= minor;

@@ -1,5 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { TestWatch, CONFIG_MAPS, configMap, header, PODS, pod, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import {
+  TestWatch,
+  CONFIG_MAPS,
+  configMap,
+  header,
+  PODS,
+  pod,
+  startServer,
+  type Answer,
+  type Json,
+  type TestServer,
+} from "./start.ts";
 
 const TABLE = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" };
 const PARTIAL = { accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json" };
@@ -17,8 +28,15 @@ function columns(table: Json): string[] {
   return table.columnDefinitions.map((column: Json) => column.name);
 }
 
-function send(api: TestServer, method: string, target: string, what: { body?: Json; headers: Record<string, string> }): Promise<Answer> {
-  return api.call(method, target, what.body === undefined ? undefined : JSON.stringify(what.body), { headers: what.headers });
+function send(
+  api: TestServer,
+  method: string,
+  target: string,
+  what: { body?: Json; headers: Record<string, string> },
+): Promise<Answer> {
+  return api.call(method, target, what.body === undefined ? undefined : JSON.stringify(what.body), {
+    headers: what.headers,
+  });
 }
 
 describe("a Table", () => {
@@ -29,8 +47,15 @@ describe("a Table", () => {
     expect(headers["content-type"]).toBe("application/json");
     expect(body).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1", metadata: { remainingItemCount: 1 } });
     expect(columns(body)).toEqual(["Name", "Data", "Age"]);
-    expect(body.rows.map((row: Json) => row.cells)).toEqual([["a", 1, "0s"], ["b", 1, "0s"]]);
-    expect(body.rows[0].object).toMatchObject({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: { name: "a" } });
+    expect(body.rows.map((row: Json) => row.cells)).toEqual([
+      ["a", 1, "0s"],
+      ["b", 1, "0s"],
+    ]);
+    expect(body.rows[0].object).toMatchObject({
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: { name: "a" },
+    });
     expect(Object.keys(body.rows[0].object)).toEqual(["kind", "apiVersion", "metadata"]);
     const rest = await api.get(`${CONFIG_MAPS}?limit=2&continue=${body.metadata.continue}`, TABLE);
     expect(rest.body.rows.map((row: Json) => row.cells[0])).toEqual(["c"]);
@@ -77,12 +102,19 @@ describe("a Table", () => {
   test("answers writes and deletions, dry runs included", async () => {
     await using api = await startServer();
     const cells = (answer: Answer): Json => answer.body.rows[0].cells;
-    expect(cells(await send(api, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("a"), headers: TABLE }))).toEqual(["a", 1, "0s"]);
+    expect(
+      cells(await send(api, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("a"), headers: TABLE })),
+    ).toEqual(["a", 1, "0s"]);
     const created = await send(api, "POST", CONFIG_MAPS, { body: configMap("a"), headers: TABLE });
     expect(created.status).toBe(201);
     expect(cells(created)).toEqual(["a", 1, "0s"]);
-    expect(cells(await send(api, "PUT", `${CONFIG_MAPS}/a`, { body: configMap("a", { data: {} }), headers: TABLE }))).toEqual(["a", 0, "0s"]);
-    const patch = { headers: { ...TABLE, "content-type": "application/merge-patch+json" }, body: { data: { b: "1", c: "2" } } };
+    expect(
+      cells(await send(api, "PUT", `${CONFIG_MAPS}/a`, { body: configMap("a", { data: {} }), headers: TABLE })),
+    ).toEqual(["a", 0, "0s"]);
+    const patch = {
+      headers: { ...TABLE, "content-type": "application/merge-patch+json" },
+      body: { data: { b: "1", c: "2" } },
+    };
     expect(cells(await send(api, "PATCH", `${CONFIG_MAPS}/a`, patch))).toEqual(["a", 2, "0s"]);
     const deleted = await send(api, "DELETE", `${PODS}/none`, { headers: TABLE });
     expect(deleted.body.kind).toBe("Status");
@@ -97,10 +129,16 @@ describe("a Table", () => {
     const watch = await watchAs(api, `${CONFIG_MAPS}?watch=true`, TABLE);
     await api.create(CONFIG_MAPS, configMap("b"));
     await api.delete(`${CONFIG_MAPS}/b`);
-    const events = (await watch.events()).filter(({ object }) => object.rows[0].object.metadata.name !== "kube-root-ca.crt");
+    const events = (await watch.events()).filter(
+      ({ object }) => object.rows[0].object.metadata.name !== "kube-root-ca.crt",
+    );
     expect(events.map(({ type }) => type)).toEqual(["ADDED", "ADDED", "DELETED"]);
     expect(columns(events[0].object)).toEqual(["Name", "Data", "Age"]);
-    expect(events[1].object).toMatchObject({ kind: "Table", columnDefinitions: null, rows: [{ cells: ["b", 1, "0s"] }] });
+    expect(events[1].object).toMatchObject({
+      kind: "Table",
+      columnDefinitions: null,
+      rows: [{ cells: ["b", 1, "0s"] }],
+    });
     expect(events[2].object.metadata.resourceVersion).toBe(events[2].object.rows[0].object.metadata.resourceVersion);
   });
 
@@ -111,7 +149,10 @@ describe("a Table", () => {
     const bookmark = (await watch.events()).at(-1);
     expect(bookmark).toMatchObject({ type: "BOOKMARK", object: { kind: "Table", apiVersion: "meta.k8s.io/v1" } });
     const [row] = bookmark.object.rows;
-    expect(row.object).toMatchObject({ kind: "PartialObjectMetadata", metadata: { annotations: { "k8s.io/initial-events-end": "true" } } });
+    expect(row.object).toMatchObject({
+      kind: "PartialObjectMetadata",
+      metadata: { annotations: { "k8s.io/initial-events-end": "true" } },
+    });
     expect(row.object.metadata.resourceVersion).toBe(bookmark.object.metadata.resourceVersion);
     expect(row.cells).toHaveLength(3);
   });
@@ -133,7 +174,12 @@ describe("a Table", () => {
 
   test("of a kind with an unreadable object is an error about that object", async () => {
     await using api = await startServer();
-    await api.kv.commit({ kind: "put", key: "/registry/configmaps/default/broken", value: Buffer.from("{"), expectedRevision: 0 });
+    await api.kv.commit({
+      kind: "put",
+      key: "/registry/configmaps/default/broken",
+      value: Buffer.from("{"),
+      expectedRevision: 0,
+    });
     for (const headers of [TABLE, PARTIAL_LIST]) {
       const answer = await api.get(CONFIG_MAPS, headers);
       expect(answer.status).toBe(500);
@@ -143,17 +189,24 @@ describe("a Table", () => {
 });
 
 describe("metadata alone", () => {
-  const nasty = { "a/b": '"}{\\', c: "\\\\\"", d: "é 😀 \u2028\n", "e.f/g": "{[" };
+  const nasty = { "a/b": '"}{\\', c: '\\\\"', d: "é 😀 \u2028\n", "e.f/g": "{[" };
 
   test("is a PartialObjectMetadata on every verb that answers with the object", async () => {
     await using api = await startServer();
-    const named = { metadata: { name: "a", annotations: nasty }, kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
+    const named = {
+      metadata: { name: "a", annotations: nasty },
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+    };
     const body = configMap("a", { metadata: { annotations: nasty } });
     const answers = [
       await send(api, "POST", `${CONFIG_MAPS}?dryRun=All`, { body, headers: PARTIAL }),
       await send(api, "POST", CONFIG_MAPS, { body, headers: PARTIAL }),
       await send(api, "PUT", `${CONFIG_MAPS}/a`, { body: { ...body, data: { x: "}" } }, headers: PARTIAL }),
-      await send(api, "PATCH", `${CONFIG_MAPS}/a`, { body: { data: { y: "{" } }, headers: { ...PARTIAL, "content-type": "application/merge-patch+json" } }),
+      await send(api, "PATCH", `${CONFIG_MAPS}/a`, {
+        body: { data: { y: "{" } },
+        headers: { ...PARTIAL, "content-type": "application/merge-patch+json" },
+      }),
       await api.get(`${CONFIG_MAPS}/a`, PARTIAL),
     ];
     for (const answer of answers) {
@@ -167,21 +220,39 @@ describe("metadata alone", () => {
 
   test("of a list has kind and apiVersion on every item", async () => {
     await using api = await startServer();
-    for (const name of ["a", "b", "c"]) await api.create(CONFIG_MAPS, configMap(name, { metadata: { annotations: nasty } }));
+    for (const name of ["a", "b", "c"])
+      await api.create(CONFIG_MAPS, configMap(name, { metadata: { annotations: nasty } }));
     const { body } = await api.get(`${CONFIG_MAPS}?limit=2`, PARTIAL_LIST);
-    expect(body).toMatchObject({ kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", metadata: { remainingItemCount: 1 } });
-    for (const item of body.items) expect(item).toMatchObject({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: { annotations: nasty } });
-    expect((await api.get(`${CONFIG_MAPS}?limit=2`, { accept: PARTIAL_LIST.accept.replace("v=v1", "v=v1beta1") })).body.items[0].apiVersion).toBe("meta.k8s.io/v1beta1");
+    expect(body).toMatchObject({
+      kind: "PartialObjectMetadataList",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: { remainingItemCount: 1 },
+    });
+    for (const item of body.items)
+      expect(item).toMatchObject({
+        kind: "PartialObjectMetadata",
+        apiVersion: "meta.k8s.io/v1",
+        metadata: { annotations: nasty },
+      });
+    expect(
+      (await api.get(`${CONFIG_MAPS}?limit=2`, { accept: PARTIAL_LIST.accept.replace("v=v1", "v=v1beta1") })).body
+        .items[0].apiVersion,
+    ).toBe("meta.k8s.io/v1beta1");
   });
 
   test("answers deletions", async () => {
     await using api = await startServer();
     await api.create(PODS, pod("p"));
-    expect((await send(api, "DELETE", `${PODS}/p?gracePeriodSeconds=0`, { headers: PARTIAL })).body).toMatchObject({ kind: "PartialObjectMetadata", metadata: { name: "p" } });
+    expect((await send(api, "DELETE", `${PODS}/p?gracePeriodSeconds=0`, { headers: PARTIAL })).body).toMatchObject({
+      kind: "PartialObjectMetadata",
+      metadata: { name: "p" },
+    });
     await api.create(CONFIG_MAPS, configMap("a", { metadata: { finalizers: ["example.com/keep"] } }));
     const kept = await send(api, "DELETE", `${CONFIG_MAPS}/a`, { headers: PARTIAL });
     expect(kept.body.metadata.deletionTimestamp).toBeDefined();
-    expect((await send(api, "DELETE", CONFIG_MAPS, { headers: PARTIAL_LIST })).body.kind).toBe("PartialObjectMetadataList");
+    expect((await send(api, "DELETE", CONFIG_MAPS, { headers: PARTIAL_LIST })).body.kind).toBe(
+      "PartialObjectMetadataList",
+    );
   });
 
   test("in a watch comes with bookmarks of its own kind", async () => {
@@ -190,23 +261,37 @@ describe("metadata alone", () => {
     const target = `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
     const watch = await watchAs(api, target, PARTIAL);
     const events = await watch.events();
-    for (const { object } of events) expect(object).toMatchObject({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" });
-    expect(events.at(-1)).toMatchObject({ type: "BOOKMARK", object: { metadata: { annotations: { "k8s.io/initial-events-end": "true" } } } });
+    for (const { object } of events)
+      expect(object).toMatchObject({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" });
+    expect(events.at(-1)).toMatchObject({
+      type: "BOOKMARK",
+      object: { metadata: { annotations: { "k8s.io/initial-events-end": "true" } } },
+    });
     expect(events.find(({ object }) => object.metadata.name === "a").object).not.toHaveProperty("data");
   });
 
   test("of a version that is not the stored one is the converted object's", async () => {
     await using api = await startServer();
     const spec = { maxReplicas: 3, scaleTargetRef: { kind: "Deployment", name: "a" } };
-    const metrics = [{ type: "Pods", pods: { metric: { name: "m" }, target: { type: "AverageValue", averageValue: "1" } } }];
-    await api.create(`/apis/autoscaling/v2/${HPAS}`, { metadata: { name: "h", annotations: nasty }, spec: { ...spec, metrics } });
+    const metrics = [
+      { type: "Pods", pods: { metric: { name: "m" }, target: { type: "AverageValue", averageValue: "1" } } },
+    ];
+    await api.create(`/apis/autoscaling/v2/${HPAS}`, {
+      metadata: { name: "h", annotations: nasty },
+      spec: { ...spec, metrics },
+    });
     for (const version of ["v1", "v2"]) {
       const whole = await api.get(`/apis/autoscaling/${version}/${HPAS}/h`);
       const partial = await api.get(`/apis/autoscaling/${version}/${HPAS}/h`, PARTIAL);
       expect(partial.body.metadata).toEqual(whole.body.metadata);
-      expect((await api.get(`/apis/autoscaling/${version}/${HPAS}`, PARTIAL_LIST)).body.items[0].metadata).toEqual(whole.body.metadata);
+      expect((await api.get(`/apis/autoscaling/${version}/${HPAS}`, PARTIAL_LIST)).body.items[0].metadata).toEqual(
+        whole.body.metadata,
+      );
       expect((await api.get(`/apis/autoscaling/${version}/${HPAS}`, TABLE)).body.rows[0].cells[0]).toBe("h");
-      expect((await api.get(`/apis/autoscaling/${version}/${HPAS}?includeObject=Object`, TABLE)).body.rows[0].object.apiVersion).toBe(`autoscaling/${version}`);
+      expect(
+        (await api.get(`/apis/autoscaling/${version}/${HPAS}?includeObject=Object`, TABLE)).body.rows[0].object
+          .apiVersion,
+      ).toBe(`autoscaling/${version}`);
     }
   });
 });
@@ -216,7 +301,11 @@ describe("encodings of watch events", () => {
     await using api = await startServer();
     const { body } = await api.get(CONFIG_MAPS);
     const target = `${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`;
-    const watches = await Promise.all([TABLE, TABLE, TABLE, PARTIAL, PARTIAL, {}, {}].map((headers) => watchAs(api, target, headers as Record<string, string>)));
+    const watches = await Promise.all(
+      [TABLE, TABLE, TABLE, PARTIAL, PARTIAL, {}, {}].map((headers) =>
+        watchAs(api, target, headers as Record<string, string>),
+      ),
+    );
     const encodings = (): Promise<number> => api.metric("evenkeel_watch_encodings_total");
     const before = await encodings();
     await api.create(CONFIG_MAPS, configMap("a"));
@@ -232,10 +321,15 @@ describe("encodings of watch events", () => {
 describe("YAML answers", () => {
   test("hold the same value as JSON ones, errors included", async () => {
     await using api = await startServer();
-    await api.create(CONFIG_MAPS, configMap("a", { data: { yes: "yes", octal: "010", date: "2001-12-14", lines: "a\nb\n" } }));
+    await api.create(
+      CONFIG_MAPS,
+      configMap("a", { data: { yes: "yes", octal: "010", date: "2001-12-14", lines: "a\nb\n" } }),
+    );
     const answer = await api.get(`${CONFIG_MAPS}/a`, YAML);
     expect(header(answer, "content-type")).toBe("application/yaml");
-    expect(answer.text).toContain("apiVersion: v1\ndata:\n  date: '2001-12-14'\n  lines: |\n    a\n    b\n  octal: '010'\n  'yes': 'yes'\nkind: ConfigMap\n");
+    expect(answer.text).toContain(
+      "apiVersion: v1\ndata:\n  date: '2001-12-14'\n  lines: |\n    a\n    b\n  octal: '010'\n  'yes': 'yes'\nkind: ConfigMap\n",
+    );
     const missing = await api.get(`${CONFIG_MAPS}/none`, YAML);
     expect(missing.status).toBe(404);
     expect(header(missing, "content-type")).toBe("application/yaml");
@@ -250,13 +344,24 @@ describe("YAML answers", () => {
   test("come for Tables and metadata too", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
-    expect((await api.get(CONFIG_MAPS, { accept: "application/yaml;as=Table;v=v1;g=meta.k8s.io" })).text).toContain("kind: Table\n");
-    expect((await api.get(`${CONFIG_MAPS}/a`, { accept: "application/yaml;as=PartialObjectMetadata;v=v1;g=meta.k8s.io" })).text).toContain("kind: PartialObjectMetadata\n");
+    expect((await api.get(CONFIG_MAPS, { accept: "application/yaml;as=Table;v=v1;g=meta.k8s.io" })).text).toContain(
+      "kind: Table\n",
+    );
+    expect(
+      (await api.get(`${CONFIG_MAPS}/a`, { accept: "application/yaml;as=PartialObjectMetadata;v=v1;g=meta.k8s.io" }))
+        .text,
+    ).toContain("kind: PartialObjectMetadata\n");
   });
 
   test("come from discovery", async () => {
     await using api = await startServer();
-    for (const [path, kind] of [["/api", "APIVersions"], ["/apis", "APIGroupList"], ["/apis/apps", "APIGroup"], ["/api/v1", "APIResourceList"], ["/apis/apps/v1", "APIResourceList"]]) {
+    for (const [path, kind] of [
+      ["/api", "APIVersions"],
+      ["/apis", "APIGroupList"],
+      ["/apis/apps", "APIGroup"],
+      ["/api/v1", "APIResourceList"],
+      ["/apis/apps/v1", "APIResourceList"],
+    ]) {
       const answer = await api.get(path!, YAML);
       expect(header(answer, "content-type"), path).toBe("application/yaml");
       expect(answer.text, path).toContain(`kind: ${kind}\n`);

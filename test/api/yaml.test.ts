@@ -11,8 +11,13 @@ describe("YAML bodies", () => {
   test("create, update and delete", async () => {
     await using api = await startServer();
     const headers = { headers: { "content-type": "application/yaml" } };
-    expect((await post(api, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |\n    one\n    two\n")).body.data).toEqual({ text: "one\ntwo\n" });
-    expect((await api.call("PUT", `${CONFIG_MAPS}/a`, "metadata: {name: a}\ndata: {b: '2'}\n", headers)).body.data).toEqual({ b: "2" });
+    expect(
+      (await post(api, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |\n    one\n    two\n"))
+        .body.data,
+    ).toEqual({ text: "one\ntwo\n" });
+    expect(
+      (await api.call("PUT", `${CONFIG_MAPS}/a`, "metadata: {name: a}\ndata: {b: '2'}\n", headers)).body.data,
+    ).toEqual({ b: "2" });
     expect((await api.call("DELETE", `${CONFIG_MAPS}/a`, "preconditions: {uid: other}\n", headers)).status).toBe(409);
     expect((await api.call("DELETE", `${CONFIG_MAPS}/a`, "propagationPolicy: Background\n", headers)).status).toBe(200);
   });
@@ -31,10 +36,22 @@ describe("YAML bodies", () => {
   });
 
   test.each([
-    ["a name that is a boolean", "metadata: {name: y}\n", 'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.name of type string'],
-    ["a value that is a number", "data: {a: 010}\n", 'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string'],
+    [
+      "a name that is a boolean",
+      "metadata: {name: y}\n",
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.name of type string',
+    ],
+    [
+      "a value that is a number",
+      "data: {a: 010}\n",
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
+    ],
     ["an open list", "a: [", `${UNRECOGNIZED}yaml: line 1: did not find expected node content (613a205b)`],
-    ["a tab", "a:\n\tb: 1\n", `${UNRECOGNIZED}yaml: line 2: found character that cannot start any token (613a0a09623a20310a)`],
+    [
+      "a tab",
+      "a:\n\tb: 1\n",
+      `${UNRECOGNIZED}yaml: line 2: found character that cannot start any token (613a0a09623a20310a)`,
+    ],
     ["infinity", "a: .inf\n", `${UNRECOGNIZED}json: unsupported value: +Inf (613a202e696e660a)`],
   ])("with %s are refused in kube-apiserver's words", async (_what, yaml, message) => {
     await using api = await startServer();
@@ -43,16 +60,21 @@ describe("YAML bodies", () => {
     expect(answer.body.message).toBe(message);
   });
 
-  test.each(["", "# nothing\n", "null\n", "---\n"])("that say nothing (%j) are an object without a name", async (yaml) => {
-    await using api = await startServer();
-    const answer = await post(api, yaml);
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain("name or generateName is required");
-  });
+  test.each(["", "# nothing\n", "null\n", "---\n"])(
+    "that say nothing (%j) are an object without a name",
+    async (yaml) => {
+      await using api = await startServer();
+      const answer = await post(api, yaml);
+      expect(answer.status).toBe(422);
+      expect(answer.body.message).toContain("name or generateName is required");
+    },
+  );
 
   test("that are a JSON null are an object without a name, too", async () => {
     await using api = await startServer();
-    expect((await api.call("POST", CONFIG_MAPS, "null", { headers: { "content-type": "application/json" } })).status).toBe(422);
+    expect(
+      (await api.call("POST", CONFIG_MAPS, "null", { headers: { "content-type": "application/json" } })).status,
+    ).toBe(422);
   });
 
   test("with bytes that are no text are refused or read, and the server lives on", async () => {
@@ -72,11 +94,22 @@ describe("YAML bodies", () => {
 
   test("of what the server answered in YAML are taken back unchanged", async () => {
     await using api = await startServer();
-    const data = { yes: "no", "010": "0x1F", date: "2001-12-14", null: "~", quote: "'\"", lines: " a\n\n b \n", colon: "a: b #c", exp: "1e1_0" };
+    const data = {
+      yes: "no",
+      "010": "0x1F",
+      date: "2001-12-14",
+      null: "~",
+      quote: "'\"",
+      lines: " a\n\n b \n",
+      colon: "a: b #c",
+      exp: "1e1_0",
+    };
     await api.create(CONFIG_MAPS, configMap("a", { data }));
     const yaml = (await api.get(`${CONFIG_MAPS}/a`, { accept: "application/yaml" })).text;
     const before = (await api.get(`${CONFIG_MAPS}/a`)).body;
-    const answer = await api.call("PUT", `${CONFIG_MAPS}/a?fieldValidation=Strict`, yaml, { headers: { "content-type": "application/yaml" } });
+    const answer = await api.call("PUT", `${CONFIG_MAPS}/a?fieldValidation=Strict`, yaml, {
+      headers: { "content-type": "application/yaml" },
+    });
     expect(answer.body).toEqual(before);
   });
 });

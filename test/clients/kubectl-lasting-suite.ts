@@ -1,10 +1,10 @@
 /** What lasts: deleting, waiting, watching. */
 import { expect, test } from "vitest";
-import { cells, type KubectlSession } from "./kubectl-session.ts";
+import { cells, IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap } from "./manifests.ts";
 
 export function testDeleting(session: () => KubectlSession): void {
-  test("delete by name, label, file and all of a kind", async () => {
+  test("delete by name, label, file and all of a kind", IN_ORDER, async () => {
     const kubectl = session();
     for (const name of ["one", "two", "three", "four"])
       await kubectl.server.request("POST", kubectl.path("secrets"), {
@@ -22,17 +22,17 @@ export function testDeleting(session: () => KubectlSession): void {
     const file = kubectl.file("doomed.json", configMap("doomed"));
     await kubectl.run("create", "-f", file);
     expect(await kubectl.run("delete", "-f", file)).toMatch(deleted("configmap", "doomed"));
-    expect(await kubectl.fails("delete", "-f", file)).toMatch(/^Error from server \(NotFound\): .*"doomed" not found\n$/);
+    expect(await kubectl.fails("delete", "-f", file)).toMatch(
+      /^Error from server \(NotFound\): .*"doomed" not found\n$/,
+    );
     expect(await kubectl.run("delete", "-f", file, "--ignore-not-found")).toBe("");
 
     await kubectl.run("create", "role", "doomed", "--verb=get", "--resource=pods");
-    expect(await kubectl.run("delete", "roles", "--all")).toMatch(
-      deleted("role.rbac.authorization.k8s.io", "doomed"),
-    );
+    expect(await kubectl.run("delete", "roles", "--all")).toMatch(deleted("role.rbac.authorization.k8s.io", "doomed"));
     expect(await kubectl.run("get", "roles", "-o", "name")).toBe("");
   });
 
-  test("delete cascades in the background, in the foreground, or leaves orphans", async () => {
+  test("delete cascades in the background, in the foreground, or leaves orphans", IN_ORDER, async () => {
     const kubectl = session();
     const deployments = `/apis/apps/v1/namespaces/${kubectl.namespace}/deployments`;
     for (const [cascade, finalizer] of [
@@ -58,7 +58,7 @@ export function testDeleting(session: () => KubectlSession): void {
     }
   });
 
-  test("delete of a pod takes its grace period, --now and --force", async () => {
+  test("delete of a pod takes its grace period, --now and --force", IN_ORDER, async () => {
     const kubectl = session();
     for (const flags of [["--grace-period=1"], ["--now"]]) {
       await kubectl.run("run", "brief", "--image=nginx:1");
@@ -74,12 +74,25 @@ export function testDeleting(session: () => KubectlSession): void {
 }
 
 export function testWaiting(session: () => KubectlSession): void {
-  test("wait ends when an object is gone, has a condition, or has a value", async () => {
+  test("wait ends when an object is gone, has a condition, or has a value", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "deployment", "awaited", "--image=nginx:1");
-    await using forCondition = kubectl.start("wait", "deployment/awaited", "--for=condition=Available", "--timeout=30s");
+    await using forCondition = kubectl.start(
+      "wait",
+      "deployment/awaited",
+      "--for=condition=Available",
+      "--timeout=30s",
+    );
     const status = { status: { conditions: [{ type: "Available", status: "True" }], readyReplicas: 1 } };
-    const patch = ["patch", "deployment", "awaited", "--subresource=status", "--type=merge", "-p", JSON.stringify(status)];
+    const patch = [
+      "patch",
+      "deployment",
+      "awaited",
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      JSON.stringify(status),
+    ];
     expect(await kubectl.run(...patch)).toBe("deployment.apps/awaited patched\n");
     expect((await forCondition.exited).code).toBe(0);
     expect(forCondition.stdout).toBe("deployment.apps/awaited condition met\n");
@@ -102,7 +115,7 @@ export function testWaiting(session: () => KubectlSession): void {
 }
 
 export function testWatching(session: () => KubectlSession): void {
-  test("get -w prints what is there and then each event as it comes", async () => {
+  test("get -w prints what is there and then each event as it comes", IN_ORDER, async () => {
     const kubectl = session();
     const services = kubectl.path("services");
     const service = (name: string): object => ({
@@ -127,7 +140,7 @@ export function testWatching(session: () => KubectlSession): void {
     await named.printed(/^service\/before\nservice\/before$/m);
   });
 
-  test("get --watch-only prints events and nothing that was there before", async () => {
+  test("get --watch-only prints events and nothing that was there before", IN_ORDER, async () => {
     const kubectl = session();
     const endpoint = kubectl.path("limitranges");
     const limits = (name: string): object => ({ apiVersion: "v1", kind: "LimitRange", metadata: { name }, spec: {} });
@@ -148,7 +161,7 @@ export function testWatching(session: () => KubectlSession): void {
 }
 
 export function testEvents(session: () => KubectlSession): void {
-  test("get events and events show what was reported, oldest first, of one object when asked", async () => {
+  test("get events and events show what was reported, oldest first, of one object when asked", IN_ORDER, async () => {
     const kubectl = session();
     const report = (name: string, about: string, lastTimestamp: string): object => ({
       apiVersion: "v1",

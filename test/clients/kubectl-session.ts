@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { runProgram, type Command, type Evenkeel } from "../smoke/start-evenkeel.ts";
 
+/** For tests of one session: they build on each other. */
+export const IN_ORDER = { concurrent: false } as const;
+
 export class KubectlSession {
   readonly server: Evenkeel;
   readonly namespace: string;
@@ -63,6 +66,7 @@ export class KubectlSession {
     const { code } = await command.exited;
     const { stdout, stderr } = command;
     const said = `kubectl ${commandLine.join(" ")}`;
+    // oxlint-disable-next-line vitest/no-standalone-expect -- every test ends here
     expect({ said, code, stdout, stderr }).toMatchObject({ said, ...expected });
     return command;
   }

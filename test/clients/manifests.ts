@@ -26,6 +26,10 @@ export interface ConfigMap {
   readonly data: Record<string, string>;
 }
 
-export function configMap(name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}): ConfigMap {
+export function configMap(
+  name: string,
+  data: Record<string, string> = {},
+  labels: Record<string, string> = {},
+): ConfigMap {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, labels }, data };
 }

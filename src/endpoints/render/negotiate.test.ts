@@ -25,10 +25,30 @@ describe("the first clause that can be met decides", () => {
     ["kubectl get -w", `${TABLE},${TABLE_BETA},application/json`, "watch", "json table meta.k8s.io/v1"],
     ["an old Table", TABLE_BETA, "list", "json table meta.k8s.io/v1beta1"],
     ["a Table in YAML", TABLE.replace("json", "yaml"), "list", "yaml table meta.k8s.io/v1"],
-    ["a Table in protobuf, then JSON", `${TABLE.replace("application/json", PROTOBUF)},${TABLE}`, "list", "json table meta.k8s.io/v1"],
-    ["the metadata client reading", `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${PARTIAL},application/json`, "object", "json partial meta.k8s.io/v1"],
-    ["the metadata client listing", `${PROTOBUF};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${PARTIAL_LIST},application/json`, "list", "json partial meta.k8s.io/v1"],
-    ["the metadata client watching", `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${PARTIAL},application/json`, "watch", "json partial meta.k8s.io/v1"],
+    [
+      "a Table in protobuf, then JSON",
+      `${TABLE.replace("application/json", PROTOBUF)},${TABLE}`,
+      "list",
+      "json table meta.k8s.io/v1",
+    ],
+    [
+      "the metadata client reading",
+      `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${PARTIAL},application/json`,
+      "object",
+      "json partial meta.k8s.io/v1",
+    ],
+    [
+      "the metadata client listing",
+      `${PROTOBUF};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${PARTIAL_LIST},application/json`,
+      "list",
+      "json partial meta.k8s.io/v1",
+    ],
+    [
+      "the metadata client watching",
+      `${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${PARTIAL},application/json`,
+      "watch",
+      "json partial meta.k8s.io/v1",
+    ],
     ["a typed client", `${PROTOBUF},application/json`, "object", "json object"],
     ["@kubernetes/client-node", "application/json, */*;q=0.8", "list", "json object"],
     ["curl", "*/*", "list", "json object"],
@@ -37,8 +57,18 @@ describe("the first clause that can be met decides", () => {
     ["YAML rather than JSON", "application/json;q=0.5,application/yaml", "list", "yaml object"],
     ["YAML as a second choice", "application/json,application/yaml;q=0.9", "list", "json object"],
     ["YAML or JSON in a watch, which has no YAML", "application/yaml,application/json;q=0.1", "watch", "json object"],
-    ["a form of another group falls through", "application/json;as=Table;v=v1;g=example.com,application/json", "list", "json object"],
-    ["a form of another version falls through", "application/json;as=Table;v=v2;g=meta.k8s.io,application/json", "list", "json object"],
+    [
+      "a form of another group falls through",
+      "application/json;as=Table;v=v1;g=example.com,application/json",
+      "list",
+      "json object",
+    ],
+    [
+      "a form of another version falls through",
+      "application/json;as=Table;v=v2;g=meta.k8s.io,application/json",
+      "list",
+      "json object",
+    ],
     ["a list's form of one object falls through", `${PARTIAL_LIST},application/json`, "object", "json object"],
     ["an object's form of a list falls through", `${PARTIAL},application/json`, "list", "json object"],
     ["what is refused with q=0 is not taken", "application/json;q=0,application/yaml", "object", "yaml object"],
@@ -48,7 +78,8 @@ describe("the first clause that can be met decides", () => {
 });
 
 describe("what cannot be met is 406", () => {
-  const ONLY = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+  const ONLY =
+    "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
   test.each<[accept: string, kind: AnswerKind, message: string]>([
     ["application/json;as=Bogus;v=v1;g=meta.k8s.io", "object", ONLY],
@@ -57,9 +88,19 @@ describe("what cannot be met is 406", () => {
     [PARTIAL_LIST, "watch", ONLY],
     [PROTOBUF, "object", ONLY],
     ["application/yaml", "watch", ONLY],
-    ["application/xml", "object", "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"],
-    [",,;;,", "object", "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf"],
+    [
+      "application/xml",
+      "object",
+      "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    ],
+    [
+      ",,;;,",
+      "object",
+      "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    ],
   ])("%j for a %s", (accept, kind, message) => {
-    expect(() => negotiateRepresentation(accept, kind)).toThrow(expect.objectContaining({ reason: "NotAcceptable", message }));
+    expect(() => negotiateRepresentation(accept, kind)).toThrow(
+      expect.objectContaining({ reason: "NotAcceptable", message }),
+    );
   });
 });

@@ -3,9 +3,18 @@ import { expect, test } from "vitest";
 import { endOfObject } from "./partial.ts";
 
 test("the end of an object is found whatever its texts contain", () => {
-  const nasty = fc.string({ unit: fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "a", "é", "\u2028", "😀", "\n", "\u0000") });
+  const nasty = fc.string({
+    unit: fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "a", "é", "\u2028", "😀", "\n", "\u0000"),
+  });
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, nasty, fc.integer(), fc.constant(null), fc.array(tie("value"), { maxLength: 3 }), fc.dictionary(nasty, tie("value"), { maxKeys: 3 })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      nasty,
+      fc.integer(),
+      fc.constant(null),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(nasty, tie("value"), { maxKeys: 3 }),
+    ),
   }));
   fc.assert(
     fc.property(fc.dictionary(nasty, value, { maxKeys: 4 }), nasty, (metadata, behind) => {

@@ -17,12 +17,12 @@ export interface TestServer extends AsyncDisposable {
   readonly logged: string[];
 }
 
-export function testCertificate(): Promise<ServingCertificate> {
+export function testCertificate(): ServingCertificate {
   return createServingCertificate({ hosts: ["127.0.0.1", "localhost"], commonName: "edge-test", nowMs: Date.now() });
 }
 
 export async function startServer(handle: Handle, options: Partial<ListenOptions> = {}): Promise<TestServer> {
-  const certificate = await testCertificate();
+  const certificate = testCertificate();
   const logged: string[] = [];
   const listener = await listen({
     host: "127.0.0.1",
