@@ -35,7 +35,14 @@ export async function fill({ client }: BenchContext, { server }: Subject): Promi
     await client.fetch(name, { method: "POST", path: "/api/v1/namespaces", body, expectStatus: 201 });
   }
   const request = createRequest(LIST_NAMESPACE);
-  await client.run({ name, request, count: LIST_COUNT, concurrency: FILL_CONNECTIONS, firstNumber: 0, numbers: LIST_COUNT });
+  await client.run({
+    name,
+    request,
+    count: LIST_COUNT,
+    concurrency: FILL_CONNECTIONS,
+    firstNumber: 0,
+    numbers: LIST_COUNT,
+  });
   await client.close(name);
 }
 
@@ -44,7 +51,11 @@ export function createRequest(namespace: string): RequestShape {
 }
 
 /** Gives the floor our own answer to a request, headers included, under a path of its own. */
-export async function teachFloor(context: BenchContext, subject: Subject, what: { request: RequestShape; path: string }): Promise<void> {
+export async function teachFloor(
+  context: BenchContext,
+  subject: Subject,
+  what: { request: RequestShape; path: string },
+): Promise<void> {
   const { client, floor } = context;
   await client.open({ name: "teach", protocol: "http/1.1", port: subject.server.port, connections: 1, token: TOKEN });
   const fetched = await client.fetch("teach", what.request);

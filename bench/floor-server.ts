@@ -31,7 +31,11 @@ interface Prepared {
 }
 
 const KEEP_ALIVE_MS = 600_000;
-const READY: Prepared = { status: 200, headers: { "content-type": "text/plain", "content-length": "2" }, body: Buffer.from("ok") };
+const READY: Prepared = {
+  status: 200,
+  headers: { "content-type": "text/plain", "content-length": "2" },
+  body: Buffer.from("ok"),
+};
 const answers = new Map<string, Prepared>([
   ["readyz", READY],
   ["emit", READY],
@@ -74,7 +78,10 @@ function start({ cert, key, port }: Extract<FloorMessage, { kind: "start" }>): v
   });
   http2.listen(0, "127.0.0.1", () => {
     http1.listen(port, "127.0.0.1", () => {
-      process.send!({ http1: (http1.address() as AddressInfo).port, http2: (http2.address() as AddressInfo).port } satisfies FloorPorts);
+      process.send!({
+        http1: (http1.address() as AddressInfo).port,
+        http2: (http2.address() as AddressInfo).port,
+      } satisfies FloorPorts);
     });
   });
 }

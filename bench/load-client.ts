@@ -11,7 +11,10 @@ export class LoadClient {
 
   constructor(core: number | undefined) {
     const file = fileURLToPath(new URL("client/main.ts", import.meta.url));
-    this.#child = new Child({ command: pinned(core, [process.execPath, file]), stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    this.#child = new Child({
+      command: pinned(core, [process.execPath, file]),
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
   }
 
   open(options: Without<"open">): Promise<void> {

@@ -27,12 +27,15 @@ async function main(argv: readonly string[]): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const before = options.compareWith === undefined ? newestResult(RESULTS, options.scale) : readResult(options.compareWith);
-  if (options.compareWith !== undefined && before === undefined) throw new UsageError(`${options.compareWith} is not a result of this benchmark`);
+  const before =
+    options.compareWith === undefined ? newestResult(RESULTS, options.scale) : readResult(options.compareWith);
+  if (options.compareWith !== undefined && before === undefined)
+    throw new UsageError(`${options.compareWith} is not a result of this benchmark`);
   const header = machine(options);
   const result: Result = { ...header, rows: await measureAll(options) };
   process.stdout.write(`\n${renderResult(result)}\n`);
-  if (before !== undefined) process.stdout.write(`\n${renderComparison(result, before.result, relative(ROOT, before.file))}\n`);
+  if (before !== undefined)
+    process.stdout.write(`\n${renderComparison(result, before.result, relative(ROOT, before.file))}\n`);
   process.stdout.write(`\nWritten to ${relative(ROOT, writeResult(RESULTS, result))}\n`);
 }
 
@@ -62,7 +65,11 @@ function git(args: readonly string[]): string {
 async function measureAll(options: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
   const cores = chooseCores();
-  const certificate = createServingCertificate({ hosts: ["localhost", "127.0.0.1"], commonName: hostname(), nowMs: Date.now() });
+  const certificate = createServingCertificate({
+    hosts: ["localhost", "127.0.0.1"],
+    commonName: hostname(),
+    nowMs: Date.now(),
+  });
   const client = new LoadClient(cores?.others);
   stack.defer(() => client.stop());
   const floor = await startFloor(certificate, cores?.server);
@@ -84,7 +91,9 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
 }
 
 async function etcdRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {
-  const rows = context.options.only.has("start") ? await step("start, etcd", () => etcdStartRows(context, etcd.endpoint)) : [];
+  const rows = context.options.only.has("start")
+    ? await step("start, etcd", () => etcdStartRows(context, etcd.endpoint))
+    : [];
   pin(context.cores?.others, etcd.pid);
   return [...rows, ...(await withSubject(context, etcd))];
 }
@@ -94,7 +103,11 @@ async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined)
   const { only } = context.options;
   if ([...only].every((name) => name === "start")) return [];
   const directory = temporaryDirectory();
-  const server = await startServer({ core: context.cores?.server, dataDirectory: directory.path, ...(etcd === undefined ? {} : { etcd: etcd.endpoint }) });
+  const server = await startServer({
+    core: context.cores?.server,
+    dataDirectory: directory.path,
+    ...(etcd === undefined ? {} : { etcd: etcd.endpoint }),
+  });
   try {
     return await subjectRows(context, { store: etcd === undefined ? "embedded" : "etcd", server, etcdPid: etcd?.pid });
   } finally {
@@ -120,7 +133,12 @@ async function subjectRows(context: BenchContext, subject: Subject): Promise<Row
 }
 
 function memoryRow({ store, server }: Subject, id: string, title: string): Row {
-  return { id: `memory-${id}/${store}`, title: `memory ${title}, ${store}`, unit: "MB resident", ours: figure([residentMb(server.pid)]) };
+  return {
+    id: `memory-${id}/${store}`,
+    title: `memory ${title}, ${store}`,
+    unit: "MB resident",
+    ours: figure([residentMb(server.pid)]),
+  };
 }
 
 async function step<Value>(title: string, work: () => Promise<Value>): Promise<Value> {

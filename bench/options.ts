@@ -38,7 +38,8 @@ export function parseOptions(argv: readonly string[]): BenchOptions | undefined 
   if (values.help === true) return undefined;
   const quick = values.quick === true;
   const rounds = values.rounds === undefined ? (quick ? 3 : 5) : Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX) throw new UsageError(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX)
+    throw new UsageError(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`);
   return {
     only: new Set(listed(values.only, ROW_NAMES, "--only")),
     stores: new Set(listed(values.stores, ["embedded", "etcd"] as const, "--stores")),

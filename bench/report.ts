@@ -51,8 +51,24 @@ export function renderComparison(now: Result, before: Result, source: string): s
   const lines = now.rows.flatMap((row) => {
     const old = earlier.get(row.id);
     if (old === undefined) return [];
-    const ratios = row.ratio === undefined || old.ratio === undefined ? ["", "", ""] : [`${old.ratio.median.toFixed(2)}×`, `${row.ratio.median.toFixed(2)}×`, change(old.ratio.median, row.ratio.median)];
-    return [[row.title, row.unit, shown(old.ours.median), shown(row.ours.median), change(old.ours.median, row.ours.median), ...ratios]];
+    const ratios =
+      row.ratio === undefined || old.ratio === undefined
+        ? ["", "", ""]
+        : [
+            `${old.ratio.median.toFixed(2)}×`,
+            `${row.ratio.median.toFixed(2)}×`,
+            change(old.ratio.median, row.ratio.median),
+          ];
+    return [
+      [
+        row.title,
+        row.unit,
+        shown(old.ours.median),
+        shown(row.ours.median),
+        change(old.ours.median, row.ours.median),
+        ...ratios,
+      ],
+    ];
   });
   if (lines.length === 0) return "";
   const head = `Compared with ${before.commit.slice(0, 12)}${before.changed ? " with changes" : ""} of ${before.date} (${source}); on a shared machine the ratio tells more than the time.`;
@@ -78,7 +94,14 @@ function shown(value: number): string {
 function table(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
   const leansLeft = (column: number): boolean => column < 2 || LEFT_COLUMNS.has(lines[0]![column]!);
-  return lines.map((line) => line.map((cell, column) => (leansLeft(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join("  ").trimEnd()).join("\n");
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (leansLeft(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }
 
 const LEFT_COLUMNS: ReadonlySet<string> = new Set(["target", "", "wall clock"]);

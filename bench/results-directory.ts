@@ -21,13 +21,21 @@ export function readResult(file: string): StoredResult | undefined {
 /** The newest by its own date; undefined when there is none. Short runs are only compared with short runs. */
 export function newestResult(directory: string, scale: number): StoredResult | undefined {
   if (!existsSync(directory)) return undefined;
-  const results = readdirSync(directory).filter((name) => name.endsWith(".json")).flatMap((name) => readResult(join(directory, name)) ?? []);
-  return results.filter(({ result }) => result.scale === scale).sort((left, right) => left.result.date.localeCompare(right.result.date)).at(-1);
+  const results = readdirSync(directory)
+    .filter((name) => name.endsWith(".json"))
+    .flatMap((name) => readResult(join(directory, name)) ?? []);
+  return results
+    .filter(({ result }) => result.scale === scale)
+    .sort((left, right) => left.result.date.localeCompare(right.result.date))
+    .at(-1);
 }
 
 export function writeResult(directory: string, result: Result): string {
   mkdirSync(directory, { recursive: true });
-  const file = join(directory, `${result.commit}${result.changed ? "-changed" : ""}${result.scale === 1 ? "" : "-quick"}.json`);
+  const file = join(
+    directory,
+    `${result.commit}${result.changed ? "-changed" : ""}${result.scale === 1 ? "" : "-quick"}.json`,
+  );
   writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
   return file;
 }

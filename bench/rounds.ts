@@ -75,15 +75,29 @@ export function latencies(results: readonly RunResult[]): string {
   return `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms`;
 }
 
-async function measureSide(options: RoundsOptions, side: Side, work: { count: number; firstNumber: number }): Promise<Measured> {
+async function measureSide(
+  options: RoundsOptions,
+  side: Side,
+  work: { count: number; firstNumber: number },
+): Promise<Measured> {
   const { client, protocol, connections, concurrency } = options;
   const name = "rounds";
   await client.open({ name, protocol, port: side.port, connections, token: TOKEN });
   const helper = (): number => (side.helperPid === undefined ? 0 : cpuMs(side.helperPid));
   const before = { own: cpuMs(side.pid), helper: helper() };
-  const result = await client.run({ name, request: side.request, concurrency, numbers: options.numbers ?? work.count, ...work });
+  const result = await client.run({
+    name,
+    request: side.request,
+    concurrency,
+    numbers: options.numbers ?? work.count,
+    ...work,
+  });
   const perRequest = (ms: number): number => (ms * 1000) / work.count;
-  const measured = { cpuUs: perRequest(cpuMs(side.pid) - before.own), helperCpuUs: perRequest(helper() - before.helper), result };
+  const measured = {
+    cpuUs: perRequest(cpuMs(side.pid) - before.own),
+    helperCpuUs: perRequest(helper() - before.helper),
+    result,
+  };
   await client.close(name);
   return measured;
 }

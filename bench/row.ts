@@ -30,7 +30,11 @@ export interface Pair {
   readonly ours: number;
 }
 
-export function compared(pairs: readonly Pair[]): { readonly floor: Figure; readonly ours: Figure; readonly ratio: Figure } {
+export function compared(pairs: readonly Pair[]): {
+  readonly floor: Figure;
+  readonly ours: Figure;
+  readonly ratio: Figure;
+} {
   return {
     floor: figure(pairs.map((pair) => pair.floor)),
     ours: figure(pairs.map((pair) => pair.ours)),

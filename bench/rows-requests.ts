@@ -9,9 +9,15 @@ const GET_RATIO_MAX = 2.5;
 const LIST_RATIO_MAX = 2;
 const CPU_UNIT = "CPU µs/request";
 
-type Load = Pick<RoundsOptions, "connections" | "concurrency" | "count" | "warmUp" | "numbers"> & { readonly protocol?: "h2" };
+type Load = Pick<RoundsOptions, "connections" | "concurrency" | "count" | "warmUp" | "numbers"> & {
+  readonly protocol?: "h2";
+};
 
-async function rounds(context: BenchContext, subject: Subject, what: { request: RequestShape; path: string; load: Load }): Promise<MeasuredRounds> {
+async function rounds(
+  context: BenchContext,
+  subject: Subject,
+  what: { request: RequestShape; path: string; load: Load },
+): Promise<MeasuredRounds> {
   const { request, path, load } = what;
   const { client, floor, options } = context;
   await teachFloor(context, subject, what);
@@ -23,28 +29,57 @@ async function rounds(context: BenchContext, subject: Subject, what: { request: 
     ...load,
     count: scaled(load.count),
     warmUp: scaled(load.warmUp),
-    floor: { pid: floor.pid, port: load.protocol === "h2" ? floor.http2Port : floor.port, request: { ...request, path: `/${path}/${NUMBER_MARK}` } },
-    ours: { pid: subject.server.pid, port: subject.server.port, request, ...(subject.etcdPid === undefined ? {} : { helperPid: subject.etcdPid }) },
+    floor: {
+      pid: floor.pid,
+      port: load.protocol === "h2" ? floor.http2Port : floor.port,
+      request: { ...request, path: `/${path}/${NUMBER_MARK}` },
+    },
+    ours: {
+      pid: subject.server.pid,
+      port: subject.server.port,
+      request,
+      ...(subject.etcdPid === undefined ? {} : { helperPid: subject.etcdPid }),
+    },
   });
 }
 
 export async function getRows(context: BenchContext, subject: Subject): Promise<Row[]> {
-  const request: RequestShape = { method: "GET", path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods/pod-${NUMBER_MARK}`, expectStatus: 200 };
+  const request: RequestShape = {
+    method: "GET",
+    path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods/pod-${NUMBER_MARK}`,
+    expectStatus: 200,
+  };
   const load = { connections: 32, concurrency: 32, count: 20_000, warmUp: 10_000, numbers: LIST_COUNT };
   const http1 = await rounds(context, subject, { request, path: "get", load });
   const target = atMost(http1.ratio.median, GET_RATIO_MAX, `≤ ${GET_RATIO_MAX}×`);
   const { store } = subject;
   const first: Row = { id: `get/${store}`, title: `GET 3 KB, ${store}`, unit: CPU_UNIT, ...pick(http1), target };
   if (store === "etcd") return [first, helperRow(`get/${store}/etcd`, "  of etcd itself", http1)];
-  const http2 = await rounds(context, subject, { request, path: "get", load: { ...load, protocol: "h2", connections: 4 } });
+  const http2 = await rounds(context, subject, {
+    request,
+    path: "get",
+    load: { ...load, protocol: "h2", connections: 4 },
+  });
   return [first, { id: `get-h2/${store}`, title: "GET 3 KB, HTTP/2", unit: CPU_UNIT, ...pick(http2) }];
 }
 
 export async function listRows(context: BenchContext, subject: Subject): Promise<Row[]> {
   const request: RequestShape = { method: "GET", path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods`, expectStatus: 200 };
-  const measured = await rounds(context, subject, { request, path: "list", load: { connections: 2, concurrency: 2, count: 60, warmUp: 20 } });
+  const measured = await rounds(context, subject, {
+    request,
+    path: "list",
+    load: { connections: 2, concurrency: 2, count: 60, warmUp: 20 },
+  });
   const target = atMost(measured.ratio.median, LIST_RATIO_MAX, `≤ ${LIST_RATIO_MAX}×`);
-  return [{ id: `list/${subject.store}`, title: `LIST 5,000 × 3 KB, ${subject.store}`, unit: CPU_UNIT, ...pick(measured), target }];
+  return [
+    {
+      id: `list/${subject.store}`,
+      title: `LIST 5,000 × 3 KB, ${subject.store}`,
+      unit: CPU_UNIT,
+      ...pick(measured),
+      target,
+    },
+  ];
 }
 
 export async function createRows(context: BenchContext, subject: Subject): Promise<Row[]> {
@@ -62,7 +97,12 @@ export async function createRows(context: BenchContext, subject: Subject): Promi
     count: Math.round(4_000 * options.scale),
     warmUp: Math.round(2_000 * options.scale),
     floor: { pid: floor.pid, port: floor.port, request: { ...request, path: "/create" } },
-    ours: { pid: subject.server.pid, port: subject.server.port, request, ...(subject.etcdPid === undefined ? {} : { helperPid: subject.etcdPid }) },
+    ours: {
+      pid: subject.server.pid,
+      port: subject.server.port,
+      request,
+      ...(subject.etcdPid === undefined ? {} : { helperPid: subject.etcdPid }),
+    },
   });
   const { store } = subject;
   const row: Row = { id: `create/${store}`, title: `create 3 KB, ${store}`, unit: CPU_UNIT, ...pick(measured) };

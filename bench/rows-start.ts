@@ -28,19 +28,36 @@ async function measureStart(start: Start): Promise<Measured> {
 }
 
 /** On its own store each: `prepare` says what is in it before the start that counts. */
-async function startRow(context: BenchContext, what: { id: string; title: string; start: Start }): Promise<{ start: Row; idle: Row }> {
+async function startRow(
+  context: BenchContext,
+  what: { id: string; title: string; start: Start },
+): Promise<{ start: Row; idle: Row }> {
   const measured: { floor: Measured; ours: Measured }[] = [];
   for (let round = 0; round < context.options.rounds; round++) {
     const floor = await measureStart(() => startFloor(context.certificate));
     measured.push({ floor, ours: await measureStart(what.start) });
   }
-  const pairs = (value: (measured: Measured) => number) => compared(measured.map(({ floor, ours }) => ({ floor: value(floor), ours: value(ours) })));
+  const pairs = (value: (measured: Measured) => number) =>
+    compared(measured.map(({ floor, ours }) => ({ floor: value(floor), ours: value(ours) })));
   const ready = pairs(({ readyMs }) => readyMs);
   const resident = pairs((each) => each.residentMb);
   const wall = { unit: "ms to ready", floor: ready.floor, ours: ready.ours };
   return {
-    start: { id: `start/${what.id}`, title: `start, ${what.title}`, unit: "CPU ms", ...pairs((each) => each.cpuMs), wall, target: atMost(ready.ours.median, READY_MS_MAX, `ready ≤ ${READY_MS_MAX / 1000} s`) },
-    idle: { id: `idle/${what.id}`, title: `memory idle, ${what.title}`, unit: "MB resident", ...resident, target: atMost(resident.ours.median, IDLE_MB_MAX, `≤ ${IDLE_MB_MAX} MB`) },
+    start: {
+      id: `start/${what.id}`,
+      title: `start, ${what.title}`,
+      unit: "CPU ms",
+      ...pairs((each) => each.cpuMs),
+      wall,
+      target: atMost(ready.ours.median, READY_MS_MAX, `ready ≤ ${READY_MS_MAX / 1000} s`),
+    },
+    idle: {
+      id: `idle/${what.id}`,
+      title: `memory idle, ${what.title}`,
+      unit: "MB resident",
+      ...resident,
+      target: atMost(resident.ours.median, IDLE_MB_MAX, `≤ ${IDLE_MB_MAX} MB`),
+    },
   };
 }
 

@@ -42,8 +42,10 @@ export async function watchRows(context: BenchContext, subject: Subject): Promis
   await floor.setEvent(sample.result.event);
   await run(sides.floor, Math.min(events, 10));
   const measured: { floor: Measured; ours: Measured }[] = [];
-  for (let round = 0; round < options.rounds; round++) measured.push({ floor: await run(sides.floor, events), ours: await run(sides.ours, events) });
-  for (const { name } of Object.values(sides)) await Promise.all([context.client.close(`${name} watchers`), context.client.close(`${name} trigger`)]);
+  for (let round = 0; round < options.rounds; round++)
+    measured.push({ floor: await run(sides.floor, events), ours: await run(sides.ours, events) });
+  for (const { name } of Object.values(sides))
+    await Promise.all([context.client.close(`${name} watchers`), context.client.close(`${name} trigger`)]);
   return rows(measured, subject.store);
 }
 
@@ -81,7 +83,13 @@ function ourSide({ client }: BenchContext, { server }: Subject): Side {
     port: server.port,
     // Every watcher has seen what is there before the first event, which is why only one object is watched.
     watchPath: `/api/v1/namespaces/${LIST_NAMESPACE}/pods?watch=1&fieldSelector=metadata.name%3D${name}&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=`,
-    trigger: { method: "PATCH", path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods/${name}`, body: touchText(), contentType: "application/merge-patch+json", expectStatus: 200 },
+    trigger: {
+      method: "PATCH",
+      path: `/api/v1/namespaces/${LIST_NAMESPACE}/pods/${name}`,
+      body: touchText(),
+      contentType: "application/merge-patch+json",
+      expectStatus: 200,
+    },
     async encodings() {
       const { body } = await client.fetch("ours trigger", { method: "GET", path: "/metrics", expectStatus: 200 });
       return Number(/^evenkeel_watch_encodings_total ([0-9]+)$/m.exec(body)?.[1] ?? "0");
@@ -90,8 +98,21 @@ function ourSide({ client }: BenchContext, { server }: Subject): Side {
 }
 
 function floorSide({ floor }: BenchContext): Side {
-  const trigger: RequestShape = { method: "PATCH", path: "/emit", body: touchText(), contentType: "application/merge-patch+json", expectStatus: 200 };
-  return { name: "floor", pid: floor.pid, port: floor.port, watchPath: "/watch", trigger, encodings: () => Promise.resolve(0) };
+  const trigger: RequestShape = {
+    method: "PATCH",
+    path: "/emit",
+    body: touchText(),
+    contentType: "application/merge-patch+json",
+    expectStatus: 200,
+  };
+  return {
+    name: "floor",
+    pid: floor.pid,
+    port: floor.port,
+    watchPath: "/watch",
+    trigger,
+    encodings: () => Promise.resolve(0),
+  };
 }
 
 /** The watches of both sides stay open through all rounds: connecting takes longer than measuring. */
@@ -100,9 +121,18 @@ async function open({ client }: BenchContext, { name, port, watchPath }: Side): 
   await client.watch({ name: `${name} watchers`, port, token: TOKEN, path: watchPath, count: WATCHERS });
 }
 
-async function measureSide({ client }: BenchContext, side: Side, work: { events: number; firstNumber: number }): Promise<Measured> {
+async function measureSide(
+  { client }: BenchContext,
+  side: Side,
+  work: { events: number; firstNumber: number },
+): Promise<Measured> {
   const before = { cpu: cpuMs(side.pid), encodings: await side.encodings() };
-  const result = await client.fanOut({ watchers: `${side.name} watchers`, trigger: `${side.name} trigger`, request: side.trigger, ...work });
+  const result = await client.fanOut({
+    watchers: `${side.name} watchers`,
+    trigger: `${side.name} trigger`,
+    request: side.trigger,
+    ...work,
+  });
   const cpu = cpuMs(side.pid) - before.cpu;
   const encodings = (await side.encodings()) - before.encodings;
   return { cpuUs: (cpu * 1000) / (work.events * WATCHERS), encodingsPerEvent: encodings / work.events, result };

@@ -38,9 +38,23 @@ export async function startServer({ core, dataDirectory, etcd }: ServerStart): P
   const port = await freePort();
   const tokens = join(dataDirectory, "bench-tokens.csv");
   writeFileSync(tokens, `${TOKEN},bench,bench,"system:masters"\n`);
-  const flags = ["--secure-port", String(port), "--data-dir", dataDirectory, "--token-auth-file", tokens, "--log-level", "error", ...(etcd === undefined ? [] : ["--etcd-servers", etcd])];
+  const flags = [
+    "--secure-port",
+    String(port),
+    "--data-dir",
+    dataDirectory,
+    "--token-auth-file",
+    tokens,
+    "--log-level",
+    "error",
+    ...(etcd === undefined ? [] : ["--etcd-servers", etcd]),
+  ];
   const started = performance.now();
-  const child = new Child({ command: pinned(core, [join(ROOT, "bin", "evenkeel"), "serve", ...flags]), stdio: ["ignore", "ignore", "inherit"], cwd: ROOT });
+  const child = new Child({
+    command: pinned(core, [join(ROOT, "bin", "evenkeel"), "serve", ...flags]),
+    stdio: ["ignore", "ignore", "inherit"],
+    cwd: ROOT,
+  });
   await untilReady(port, child);
   return { pid: child.pid, port, readyMs: performance.now() - started, stop: () => child.stop() };
 }
@@ -58,7 +72,10 @@ export async function startFloor(certificate: ServingCertificate, core?: number)
   const file = join(directory.path, "floor-server.mjs");
   writeFileSync(file, stripTypeScriptTypes(readFileSync(new URL("floor-server.ts", import.meta.url), "utf8")));
   const started = performance.now();
-  const child = new Child({ command: pinned(core, [process.execPath, file]), stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const child = new Child({
+    command: pinned(core, [process.execPath, file]),
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const tell = <Reply>(message: FloorMessage): Promise<Reply> => child.ask(message);
   const ports = await tell<FloorPorts>({ kind: "start", cert: certificate.certPem, key: certificate.keyPem, port });
   await untilReady(port, child);

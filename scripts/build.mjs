@@ -23,7 +23,9 @@ await build({
   logLevel: "warning",
   define: { EVENKEEL_VERSION: JSON.stringify(version) },
   // Some dependencies are CommonJS and ask for Node's own modules.
-  banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
 });
 cpSync(`${root}src/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);

@@ -9,7 +9,12 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const node = join(root, "node_modules", ".bin", process.platform === "win32" ? "node.cmd" : "node");
 
 export function run(command, args, options = {}) {
-  const result = spawnSync(command, args, { cwd: root, stdio: "inherit", shell: process.platform === "win32", ...options });
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+    ...options,
+  });
   if (result.error) throw result.error;
   return result.status === null ? 1 : result.status;
 }
@@ -41,6 +46,18 @@ export function buildIfNeeded() {
 }
 
 function newestSource() {
-  const listed = spawnSync("find", [join(root, "src"), join(root, "scripts"), join(root, "package.json"), "-type", "f", "-newer", join(root, "dist", "cli.js")], { encoding: "utf8" });
+  const listed = spawnSync(
+    "find",
+    [
+      join(root, "src"),
+      join(root, "scripts"),
+      join(root, "package.json"),
+      "-type",
+      "f",
+      "-newer",
+      join(root, "dist", "cli.js"),
+    ],
+    { encoding: "utf8" },
+  );
   return listed.status === 0 && listed.stdout.trim() === "" ? 0 : Infinity;
 }

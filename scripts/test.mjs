@@ -25,7 +25,13 @@ function check(name, command, args) {
 
 function vitest(name, args) {
   const report = join(mkdtempSync(join(tmpdir(), "evenkeel-test-")), "report.json");
-  const isGreen = step(name, join(root, "node_modules", ".bin", "vitest"), ["run", ...args, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]);
+  const isGreen = step(name, join(root, "node_modules", ".bin", "vitest"), [
+    "run",
+    ...args,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ]);
   if (!existsSync(report)) {
     counts.failed++;
     return;
@@ -43,7 +49,9 @@ function ensureEtcd() {
   const has = (program) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
   if (has("etcd") || !has("apt-get") || process.getuid?.() !== 0) return;
   console.log("Installing Debian's etcd-server for the tests that need it.");
-  const apt = (...args) => spawnSync("apt-get", args, { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }).status === 0;
+  const apt = (...args) =>
+    spawnSync("apt-get", args, { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
+      .status === 0;
   if (!(apt("update") && apt("install", "-y", "etcd-server"))) console.log("etcd-server could not be installed.");
 }
 

@@ -50,7 +50,8 @@ class Http1Connection implements Requester {
     this.#kept = kept;
     const { status } = await this.#exchange(request, number);
     const body = Buffer.concat(kept).toString("latin1");
-    if (status !== request.expectStatus) throw new Error(`${request.method} ${request.path} was answered ${status}: ${body.slice(0, 500)}`);
+    if (status !== request.expectStatus)
+      throw new Error(`${request.method} ${request.path} was answered ${status}: ${body.slice(0, 500)}`);
     return { headers: headersOf(this.#headText), body };
   }
 
@@ -60,7 +61,8 @@ class Http1Connection implements Requester {
   }
 
   #exchange(request: RequestShape, number: number): Promise<Answered> {
-    if (this.#settle !== undefined) return Promise.reject(new Error("there must be a connection for every request under way"));
+    if (this.#settle !== undefined)
+      return Promise.reject(new Error("there must be a connection for every request under way"));
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#missing = -1;
@@ -107,10 +109,13 @@ class Http1Connection implements Requester {
 }
 
 function headersOf(head: string): [string, string][] {
-  return head.split("\r\n").slice(1).map((line) => {
-    const colon = line.indexOf(":");
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  });
+  return head
+    .split("\r\n")
+    .slice(1)
+    .map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    });
 }
 
 export async function openHttp1(port: number, token: string): Promise<Requester> {

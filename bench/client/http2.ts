@@ -21,10 +21,19 @@ function openSession(port: number): Promise<ClientHttp2Session> {
   });
 }
 
-function exchange(session: ClientHttp2Session, what: { request: RequestShape; number: number; token: string }): Promise<Answered> {
+function exchange(
+  session: ClientHttp2Session,
+  what: { request: RequestShape; number: number; token: string },
+): Promise<Answered> {
   const { request, number, token } = what;
   return new Promise((resolve, reject) => {
-    const stream = session.request({ ":method": request.method, ":path": numbered(request.path, number), authorization: `Bearer ${token}`, accept: "application/json", "user-agent": "evenkeel-bench" });
+    const stream = session.request({
+      ":method": request.method,
+      ":path": numbered(request.path, number),
+      authorization: `Bearer ${token}`,
+      accept: "application/json",
+      "user-agent": "evenkeel-bench",
+    });
     let status = 0;
     let bytes = 0;
     stream.on("response", (headers) => {

@@ -33,7 +33,8 @@ async function run({ name, request, count, concurrency, firstNumber, numbers }: 
       const answered = await requester.send(request, firstNumber + (index % numbers));
       latencies[index] = performance.now() - started;
       bytes += answered.bytes;
-      if (answered.status !== request.expectStatus) throw new Error(`${request.method} ${request.path} was answered ${answered.status}`);
+      if (answered.status !== request.expectStatus)
+        throw new Error(`${request.method} ${request.path} was answered ${answered.status}`);
     }
   };
   const started = performance.now();
@@ -59,7 +60,8 @@ async function fanOut({ watchers, trigger, request, events, firstNumber }: Of<"f
     const arrived = watching.nextEvent();
     const [answered] = await Promise.all([requester!.send(request, firstNumber + index), arrived]);
     latencies[index] = performance.now() - sent;
-    if (answered.status !== request.expectStatus) throw new Error(`${request.method} ${request.path} was answered ${answered.status}`);
+    if (answered.status !== request.expectStatus)
+      throw new Error(`${request.method} ${request.path} was answered ${answered.status}`);
   }
   return { ...timed(started, latencies, watching.bytes - bytesBefore), event: watching.lastEvent };
 }

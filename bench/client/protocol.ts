@@ -11,15 +11,44 @@ export interface RequestShape {
 
 export type Command =
   /** Opens connections and keeps them under a name. */
-  | { readonly kind: "open"; readonly name: string; readonly protocol: "http/1.1" | "h2"; readonly port: number; readonly connections: number; readonly token: string }
+  | {
+      readonly kind: "open";
+      readonly name: string;
+      readonly protocol: "http/1.1" | "h2";
+      readonly port: number;
+      readonly connections: number;
+      readonly token: string;
+    }
   /** A fixed number of requests in a closed loop; `concurrency` requests are under way at any time. */
-  | { readonly kind: "run"; readonly name: string; readonly request: RequestShape; readonly count: number; readonly concurrency: number; readonly firstNumber: number; readonly numbers: number }
+  | {
+      readonly kind: "run";
+      readonly name: string;
+      readonly request: RequestShape;
+      readonly count: number;
+      readonly concurrency: number;
+      readonly firstNumber: number;
+      readonly numbers: number;
+    }
   /** One request whose answer is returned whole. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
   /** Opens watches, one connection each; answers when all have sent their headers. */
-  | { readonly kind: "watch"; readonly name: string; readonly port: number; readonly token: string; readonly path: string; readonly count: number }
+  | {
+      readonly kind: "watch";
+      readonly name: string;
+      readonly port: number;
+      readonly token: string;
+      readonly path: string;
+      readonly count: number;
+    }
   /** Sends the trigger and waits until every watcher has had one more event, so many times. */
-  | { readonly kind: "fan-out"; readonly watchers: string; readonly trigger: string; readonly request: RequestShape; readonly events: number; readonly firstNumber: number }
+  | {
+      readonly kind: "fan-out";
+      readonly watchers: string;
+      readonly trigger: string;
+      readonly request: RequestShape;
+      readonly events: number;
+      readonly firstNumber: number;
+    }
   | { readonly kind: "close"; readonly name: string };
 
 export interface RunResult {

@@ -13,5 +13,7 @@ export function requestBytes(request: RequestShape, number: number, token: strin
 
 /** The number has as many digits as the mark, so that all requests are of one size. */
 export function numbered(text: string, number: number): string {
-  return text.includes(NUMBER_MARK) ? text.replaceAll(NUMBER_MARK, String(number).padStart(NUMBER_MARK.length, "0")) : text;
+  return text.includes(NUMBER_MARK)
+    ? text.replaceAll(NUMBER_MARK, String(number).padStart(NUMBER_MARK.length, "0"))
+    : text;
 }

@@ -19,7 +19,10 @@ describe("parseTokenFile", () => {
   test.each([
     ["t,jane,1", { name: "jane", uid: "1", groups: [AUTHENTICATED] }],
     ["t,jane,1,admins", { name: "jane", uid: "1", groups: ["admins", AUTHENTICATED] }],
-    ['t,jane,1,"admins,system:masters"', { name: "jane", uid: "1", groups: ["admins", "system:masters", AUTHENTICATED] }],
+    [
+      't,jane,1,"admins,system:masters"',
+      { name: "jane", uid: "1", groups: ["admins", "system:masters", AUTHENTICATED] },
+    ],
     ['"t","ja""ne","1",""', { name: 'ja"ne', uid: "1", groups: [AUTHENTICATED] }],
     [' t , jane , 1 , "a,b" ', { name: "jane", uid: "1", groups: ["a", "b", AUTHENTICATED] }],
     ["t,jane,", { name: "jane", uid: "", groups: [AUTHENTICATED] }],
@@ -42,7 +45,8 @@ describe("parseTokenFile", () => {
   });
 
   test("no refusal repeats a token", () => {
-    for (const text of ["hunter2,jane", 'hunter2,"jane,1', "hunter2"]) expect(() => parseTokenFile(text)).toThrow(/^(?!.*hunter2)/);
+    for (const text of ["hunter2,jane", 'hunter2,"jane,1', "hunter2"])
+      expect(() => parseTokenFile(text)).toThrow(/^(?!.*hunter2)/);
   });
 
   test("does not keep tokens as they are", () => {
@@ -56,19 +60,29 @@ describe("parseTokenFile", () => {
 
 describe("tokenFileAuthenticator", () => {
   const authenticator = tokenFileAuthenticator(parseTokenFile("secret,jane,1\n__proto__,john,2"));
-  const answerTo = (authorization?: string | string[]): unknown => authenticator(infoRequest({ headers: authorization === undefined ? {} : { authorization } }));
+  const answerTo = (authorization?: string | string[]): unknown =>
+    authenticator(infoRequest({ headers: authorization === undefined ? {} : { authorization } }));
 
-  test.each(["Bearer secret", "bearer secret", "BEARER   secret ", "Bearer secret\t"])("%j speaks for jane", (authorization) => {
-    expect(answerTo(authorization)).toMatchObject({ name: "jane" });
-  });
+  test.each(["Bearer secret", "bearer secret", "BEARER   secret ", "Bearer secret\t"])(
+    "%j speaks for jane",
+    (authorization) => {
+      expect(answerTo(authorization)).toMatchObject({ name: "jane" });
+    },
+  );
 
-  test.each(["Bearer wrong", "Bearer secre", "Bearer secrets", "Bearer Secret", "Bearer constructor"])("%j is rejected", (authorization) => {
-    expect(answerTo(authorization)).toBe("rejected");
-  });
+  test.each(["Bearer wrong", "Bearer secre", "Bearer secrets", "Bearer Secret", "Bearer constructor"])(
+    "%j is rejected",
+    (authorization) => {
+      expect(answerTo(authorization)).toBe("rejected");
+    },
+  );
 
-  test.each([undefined, "", "Basic c2VjcmV0", "Bearer", "Bearer ", "Bearersecret", "Bearer secret more"])("%j carries no token", (authorization) => {
-    expect(answerTo(authorization)).toBe("none");
-  });
+  test.each([undefined, "", "Basic c2VjcmV0", "Bearer", "Bearer ", "Bearersecret", "Bearer secret more"])(
+    "%j carries no token",
+    (authorization) => {
+      expect(answerTo(authorization)).toBe("none");
+    },
+  );
 
   test("a token may look like anything", () => {
     expect(answerTo("Bearer __proto__")).toMatchObject({ name: "john" });
@@ -78,20 +92,33 @@ describe("tokenFileAuthenticator", () => {
 });
 
 describe("authenticate", () => {
-  const asking = (answers: readonly (User | "none" | "rejected")[], headers: RequestOptions["headers"] = {}): Promise<ApiResponse> =>
-    authenticate(answers.map((answer) => () => answer))(({ user }) => Promise.resolve({ ...OK, headers: { user: user.name, groups: user.groups.join() } }))(infoRequest({ headers }));
+  const asking = (
+    answers: readonly (User | "none" | "rejected")[],
+    headers: RequestOptions["headers"] = {},
+  ): Promise<ApiResponse> =>
+    authenticate(answers.map((answer) => () => answer))(({ user }) =>
+      Promise.resolve({ ...OK, headers: { user: user.name, groups: user.groups.join() } }),
+    )(infoRequest({ headers }));
 
   test("the first who knows the caller decides", async () => {
-    expect(await asking(["none", { ...JANE, groups: ["a"] }, { ...JANE, name: "john" }])).toMatchObject({ headers: { user: "jane", groups: `a,${AUTHENTICATED}` } });
+    expect(await asking(["none", { ...JANE, groups: ["a"] }, { ...JANE, name: "john" }])).toMatchObject({
+      headers: { user: "jane", groups: `a,${AUTHENTICATED}` },
+    });
     expect(await asking(["rejected", JANE])).toMatchObject({ headers: { user: "jane", groups: AUTHENTICATED } });
   });
 
   test("who brings no credentials is a stranger", async () => {
-    expect(await asking(["none"])).toMatchObject({ headers: { user: "system:anonymous", groups: "system:unauthenticated" } });
+    expect(await asking(["none"])).toMatchObject({
+      headers: { user: "system:anonymous", groups: "system:unauthenticated" },
+    });
   });
 
   test("wrong credentials are not no credentials", async () => {
-    await expect(asking(["rejected", "none"])).rejects.toMatchObject({ reason: "Unauthorized", code: 401, message: "Unauthorized" });
+    await expect(asking(["rejected", "none"])).rejects.toMatchObject({
+      reason: "Unauthorized",
+      code: 401,
+      message: "Unauthorized",
+    });
     await expect(asking(["none"], { authorization: "Basic xyz" })).rejects.toMatchObject({ code: 401 });
   });
 });
@@ -106,11 +133,31 @@ describe("authorize", () => {
   });
 
   const rows: readonly (readonly [line: string, message: string, details: object])[] = [
-    ["GET /api/v1/pods", 'pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope', { kind: "pods" }],
-    ["GET /api/v1/namespaces/a/pods", 'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "a"', { kind: "pods" }],
-    ["GET /api/v1/namespaces/a/pods/x", 'pods "x" is forbidden: User "jane" cannot get resource "pods" in API group "" in the namespace "a"', { name: "x", kind: "pods" }],
-    ["GET /api/v1/namespaces/a", 'namespaces "a" is forbidden: User "jane" cannot get resource "namespaces" in API group "" in the namespace "a"', { name: "a", kind: "namespaces" }],
-    ["GET /api/v1/namespaces", 'namespaces is forbidden: User "jane" cannot list resource "namespaces" in API group "" at the cluster scope', { kind: "namespaces" }],
+    [
+      "GET /api/v1/pods",
+      'pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope',
+      { kind: "pods" },
+    ],
+    [
+      "GET /api/v1/namespaces/a/pods",
+      'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "a"',
+      { kind: "pods" },
+    ],
+    [
+      "GET /api/v1/namespaces/a/pods/x",
+      'pods "x" is forbidden: User "jane" cannot get resource "pods" in API group "" in the namespace "a"',
+      { name: "x", kind: "pods" },
+    ],
+    [
+      "GET /api/v1/namespaces/a",
+      'namespaces "a" is forbidden: User "jane" cannot get resource "namespaces" in API group "" in the namespace "a"',
+      { name: "a", kind: "namespaces" },
+    ],
+    [
+      "GET /api/v1/namespaces",
+      'namespaces is forbidden: User "jane" cannot list resource "namespaces" in API group "" at the cluster scope',
+      { kind: "namespaces" },
+    ],
     [
       "PUT /apis/apps/v1/namespaces/a/deployments/x/scale",
       'deployments.apps "x" is forbidden: User "jane" cannot update resource "deployments/scale" in API group "apps" in the namespace "a"',
@@ -118,7 +165,11 @@ describe("authorize", () => {
     ],
     ["GET /metrics", 'forbidden: User "jane" cannot get path "/metrics"', {}],
     ["GET /<script>", 'forbidden: User "jane" cannot get path "/&lt;script&gt;"', {}],
-    ["GET /api/v1/%3Cb%3E", '<b> is forbidden: User "jane" cannot list resource "&lt;b&gt;" in API group "" at the cluster scope', { kind: "<b>" }],
+    [
+      "GET /api/v1/%3Cb%3E",
+      '<b> is forbidden: User "jane" cannot list resource "&lt;b&gt;" in API group "" at the cluster scope',
+      { kind: "<b>" },
+    ],
   ];
   test.each(rows)("%s is refused in the words clients know", async (line, message, details) => {
     const [method = "", url = ""] = line.split(" ");

@@ -15,7 +15,8 @@ export function authenticate(authenticators: readonly Authenticator[]): Filter<W
       if (answer === "rejected") isRejected = true;
       else if (answer !== "none") return next(Object.assign(request, { user: withAuthenticatedGroup(answer) }));
     }
-    if (isRejected || request.headers.authorization !== undefined) throw new StatusError("Unauthorized", "Unauthorized");
+    if (isRejected || request.headers.authorization !== undefined)
+      throw new StatusError("Unauthorized", "Unauthorized");
     return next(Object.assign(request, { user: ANONYMOUS }));
   };
 }

@@ -5,7 +5,10 @@ import { StatusError } from "../meta/status-error.ts";
 import type { User, WithUser } from "./user.ts";
 
 /** May this user do this? The reason is for the client. */
-export type Authorizer = (user: User, info: RequestInfo) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+export type Authorizer = (
+  user: User,
+  info: RequestInfo,
+) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 export function authorize(authorizer: Authorizer): PassingFilter<WithUser> {
   return (next) => async (request) => {
@@ -20,7 +23,8 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set(["healthz", "livez", "readyz",
 /** Whoever is known may do everything; strangers may ask for health and version. */
 export function allowAuthenticated(user: User, info: RequestInfo): ReturnType<Authorizer> {
   if (user.groups.includes("system:authenticated")) return { allowed: true };
-  if (info.verb === "get" && !info.isResourceRequest && PUBLIC_PATHS.has(info.segments[0] ?? "")) return { allowed: true };
+  if (info.verb === "get" && !info.isResourceRequest && PUBLIC_PATHS.has(info.segments[0] ?? ""))
+    return { allowed: true };
   return { allowed: false, reason: "" };
 }
 
@@ -29,7 +33,9 @@ function refusal(user: User, info: RequestInfo, reason: string): StatusError {
   const because = reason === "" ? "" : `: ${reason}`;
   if (!info.isResourceRequest) {
     const path = `/${info.segments.join("/")}`;
-    return new StatusError("Forbidden", `forbidden: ${who} path ${sanitize(JSON.stringify(path))}${because}`, { details: {} });
+    return new StatusError("Forbidden", `forbidden: ${who} path ${sanitize(JSON.stringify(path))}${because}`, {
+      details: {},
+    });
   }
   const subject = formatGroupResource(info);
   const named = info.name === "" ? subject : `${subject} ${JSON.stringify(info.name)}`;
@@ -37,8 +43,16 @@ function refusal(user: User, info: RequestInfo, reason: string): StatusError {
   // As kubernetes: a namespace is said to lie in itself.
   const namespace = info.resource === "namespaces" ? info.name : info.namespace;
   const scope = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
-  const details = { ...(info.name === "" ? {} : { name: info.name }), ...(info.group === "" ? {} : { group: info.group }), kind: info.resource };
-  return new StatusError("Forbidden", `${named} is forbidden: ${who} ${sanitize(`resource ${JSON.stringify(resource)} in API group ${JSON.stringify(info.group)} ${scope}`)}${because}`, { details });
+  const details = {
+    ...(info.name === "" ? {} : { name: info.name }),
+    ...(info.group === "" ? {} : { group: info.group }),
+    kind: info.resource,
+  };
+  return new StatusError(
+    "Forbidden",
+    `${named} is forbidden: ${who} ${sanitize(`resource ${JSON.stringify(resource)} in API group ${JSON.stringify(info.group)} ${scope}`)}${because}`,
+    { details },
+  );
 }
 
 /** An error must never look like HTML; quotes are fine. */

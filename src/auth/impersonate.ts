@@ -10,6 +10,10 @@ export function impersonate(): PassingFilter<WithUser> {
   return (next) => (request) => {
     const asked = Object.keys(request.headers).find((name) => name.startsWith("impersonate-"));
     if (asked === undefined) return next(request);
-    return Promise.reject(new StatusError("Forbidden", `impersonation (${asked}) is not supported by this version of Evenkeel`, { details: {} }));
+    return Promise.reject(
+      new StatusError("Forbidden", `impersonation (${asked}) is not supported by this version of Evenkeel`, {
+        details: {},
+      }),
+    );
   };
 }

@@ -46,7 +46,10 @@ describe("the metrics registry", () => {
 
   test("a histogram without labels has none but le", () => {
     const metrics = new MetricsRegistry();
-    metrics.histogram({ name: "h", help: "H.", buckets: [1] }).with().observe(0);
+    metrics
+      .histogram({ name: "h", help: "H.", buckets: [1] })
+      .with()
+      .observe(0);
     expect(metrics.render()).toContain('h_bucket{le="1"} 1\nh_bucket{le="+Inf"} 1\nh_sum 0\nh_count 1\n');
   });
 
@@ -64,7 +67,10 @@ describe("the metrics registry", () => {
     const family = metrics.counter({ name: "n_total", help: "N.", labels: ["x"] });
     for (let index = 0; index < 6_000; index++) family.with(`v${index}`).inc();
     family.with("v0").inc();
-    const lines = metrics.render().split("\n").filter((line) => line.startsWith("n_total{"));
+    const lines = metrics
+      .render()
+      .split("\n")
+      .filter((line) => line.startsWith("n_total{"));
     expect(lines).toHaveLength(5_001);
     expect(lines).toContain('n_total{x="v0"} 2');
     expect(lines).toContain('n_total{x="other"} 1000');
@@ -101,7 +107,10 @@ describe("sleep", () => {
 });
 
 describe("chance", () => {
-  const of = (float: number, byte: number): Random => ({ float: () => float, bytes: (length) => new Uint8Array(length).fill(byte) });
+  const of = (float: number, byte: number): Random => ({
+    float: () => float,
+    bytes: (length) => new Uint8Array(length).fill(byte),
+  });
 
   test("a UUID says its version and variant", () => {
     expect(randomUuid(of(0, 0))).toBe("00000000-0000-4000-8000-000000000000");

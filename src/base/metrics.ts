@@ -62,10 +62,14 @@ export class MetricsRegistry {
   }
 
   /** A gauge with labels, all of its series read when somebody asks. */
-  gaugesOf(options: FamilyOptions, read: () => Iterable<{ readonly labelValues: readonly string[]; readonly value: number }>): void {
+  gaugesOf(
+    options: FamilyOptions,
+    read: () => Iterable<{ readonly labelValues: readonly string[]; readonly value: number }>,
+  ): void {
     const labels = options.labels ?? [];
     const render = (lines: string[]): void => {
-      for (const { labelValues, value } of read()) lines.push(`${options.name}${braces(labelText(labels, labelValues))} ${formatNumber(value)}`);
+      for (const { labelValues, value } of read())
+        lines.push(`${options.name}${braces(labelText(labels, labelValues))} ${formatNumber(value)}`);
     };
     this.#families.push({ ...options, type: "gauge", render });
   }
@@ -79,7 +83,11 @@ export class MetricsRegistry {
     return lines.join("\n") + "\n";
   }
 
-  #family<Series extends Renderable>(type: Family["type"], options: FamilyOptions, create: () => Series): MetricFamily<Series> {
+  #family<Series extends Renderable>(
+    type: Family["type"],
+    options: FamilyOptions,
+    create: () => Series,
+  ): MetricFamily<Series> {
     const labels = options.labels ?? [];
     const series = new Map<string, { values: readonly string[]; series: Series }>();
     this.#families.push({
@@ -155,7 +163,10 @@ class Distribution implements Histogram, Renderable {
       const bound = index < this.#buckets.length ? String(this.#buckets[index]) : "+Inf";
       lines.push(`${name}_bucket{${prefix}le="${bound}"} ${cumulated}`);
     });
-    lines.push(`${name}_sum${braces(labels)} ${formatNumber(this.#sum)}`, `${name}_count${braces(labels)} ${cumulated}`);
+    lines.push(
+      `${name}_sum${braces(labels)} ${formatNumber(this.#sum)}`,
+      `${name}_count${braces(labels)} ${cumulated}`,
+    );
   }
 }
 

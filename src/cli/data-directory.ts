@@ -13,7 +13,13 @@ export interface Credentials {
 
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-const CLUSTER_NAMES: readonly string[] = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"];
+const CLUSTER_NAMES: readonly string[] = [
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  "localhost",
+];
 
 export function ensureDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -21,13 +27,25 @@ export function ensureDirectory(directory: string): void {
 
 /** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
 export function servingCredentials(directory: string, addresses: readonly string[]): Credentials {
-  const files = { cert: join(directory, "serving.crt"), key: join(directory, "serving.key"), ca: join(directory, "ca.crt") };
+  const files = {
+    cert: join(directory, "serving.crt"),
+    key: join(directory, "serving.key"),
+    ca: join(directory, "ca.crt"),
+  };
   const needed = [...new Set(["127.0.0.1", "::1", ...addresses.filter((address) => !isUnspecified(address))])];
   if (Object.values(files).every((file) => existsSync(file))) {
-    const kept = { cert: readFileSync(files.cert, "utf8"), key: readFileSync(files.key, "utf8"), ca: readFileSync(files.ca, "utf8") };
+    const kept = {
+      cert: readFileSync(files.cert, "utf8"),
+      key: readFileSync(files.key, "utf8"),
+      ca: readFileSync(files.ca, "utf8"),
+    };
     if (isUsable(kept.cert, needed)) return kept;
   }
-  const made = createServingCertificate({ hosts: [...CLUSTER_NAMES, hostname(), ...needed], nowMs: Date.now(), commonName: hostname() });
+  const made = createServingCertificate({
+    hosts: [...CLUSTER_NAMES, hostname(), ...needed],
+    nowMs: Date.now(),
+    commonName: hostname(),
+  });
   writePrivate(files.key, made.keyPem);
   writeFileSync(files.cert, made.certPem);
   writeFileSync(files.ca, made.caPem);
@@ -74,7 +92,12 @@ export function writeKubeconfig(directory: string, options: KubeconfigOptions): 
   const config = {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "evenkeel", cluster: { server: options.server, "certificate-authority-data": Buffer.from(options.ca).toString("base64") } }],
+    clusters: [
+      {
+        name: "evenkeel",
+        cluster: { server: options.server, "certificate-authority-data": Buffer.from(options.ca).toString("base64") },
+      },
+    ],
     users: [{ name: "admin", user: { token: options.token } }],
     contexts: [{ name: "evenkeel", context: { cluster: "evenkeel", user: "admin" } }],
     "current-context": "evenkeel",

@@ -5,18 +5,21 @@ import { parseDurationMs } from "./duration.ts";
 
 export function port(text: string): number {
   const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value > 65_535) throw new InvalidArgumentError(`${JSON.stringify(text)} is not a port number (0 to 65535).`);
+  if (!/^[0-9]+$/.test(text) || value > 65_535)
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not a port number (0 to 65535).`);
   return value;
 }
 
 export function duration(text: string): number {
   const milliseconds = parseDurationMs(text);
-  if (milliseconds === undefined) throw new InvalidArgumentError(`${JSON.stringify(text)} is not a duration such as 30s, 5m or 1h0m0s.`);
+  if (milliseconds === undefined)
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not a duration such as 30s, 5m or 1h0m0s.`);
   return milliseconds;
 }
 
 export function count(text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new InvalidArgumentError(`${JSON.stringify(text)} is not a number greater than zero.`);
+  if (!/^[1-9][0-9]{0,8}$/.test(text))
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not a number greater than zero.`);
   return Number(text);
 }
 

@@ -7,7 +7,9 @@ const USAGE_ERROR = 2;
 
 async function main(argv: readonly string[]): Promise<void> {
   const program = new Command("evenkeel")
-    .description("A Kubernetes-compatible API server that keeps a control plane on an even keel while it is between versions.")
+    .description(
+      "A Kubernetes-compatible API server that keeps a control plane on an even keel while it is between versions.",
+    )
     .version(VERSION)
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "evenkeel: ")) })
@@ -37,7 +39,9 @@ function explain(thrown: unknown): number {
     process.stderr.write(`evenkeel: ${thrown.message}\n`);
     return thrown.exitCode;
   }
-  process.stderr.write(`evenkeel: an unexpected error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`);
+  process.stderr.write(
+    `evenkeel: an unexpected error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`,
+  );
   return 1;
 }
 

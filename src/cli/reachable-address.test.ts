@@ -4,8 +4,24 @@ import { reachableAddress } from "./reachable-address.ts";
 
 function machineWith(...addresses: string[]): typeof networkInterfaces {
   const loopback = { address: "127.0.0.1", family: "IPv4" as const, internal: true };
-  const all = [loopback, ...addresses.map((address) => ({ address, family: address.includes(":") ? ("IPv6" as const) : ("IPv4" as const), internal: false }))];
-  return () => ({ all: all.map((one) => ({ ...one, netmask: "", mac: "", cidr: null, ...(one.family === "IPv6" ? { scopeid: 0 } : {}) })) }) as ReturnType<typeof networkInterfaces>;
+  const all = [
+    loopback,
+    ...addresses.map((address) => ({
+      address,
+      family: address.includes(":") ? ("IPv6" as const) : ("IPv4" as const),
+      internal: false,
+    })),
+  ];
+  return () =>
+    ({
+      all: all.map((one) => ({
+        ...one,
+        netmask: "",
+        mac: "",
+        cidr: null,
+        ...(one.family === "IPv6" ? { scopeid: 0 } : {}),
+      })),
+    }) as ReturnType<typeof networkInterfaces>;
 }
 
 test("the address listened on is the one others use, if they can", () => {
@@ -13,9 +29,12 @@ test("the address listened on is the one others use, if they can", () => {
   expect(reachableAddress("fd00::1", machineWith())).toBe("fd00::1");
 });
 
-test.each(["127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::"])("%s means this machine, so the machine's first own address is used", (bindAddress) => {
-  expect(reachableAddress(bindAddress, machineWith("fd00::9", "192.0.2.99", "192.0.2.100"))).toBe("192.0.2.99");
-});
+test.each(["127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::"])(
+  "%s means this machine, so the machine's first own address is used",
+  (bindAddress) => {
+    expect(reachableAddress(bindAddress, machineWith("fd00::9", "192.0.2.99", "192.0.2.100"))).toBe("192.0.2.99");
+  },
+);
 
 test("a machine that is alone has none", () => {
   expect(reachableAddress("127.0.0.1", machineWith())).toBeUndefined();

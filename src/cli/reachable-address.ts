@@ -6,7 +6,10 @@ import { networkInterfaces } from "node:os";
  * The address listened on, if it means this machine to others; or else the first of the machine that does.
  * Undefined when it has none: nothing may stand behind a Service then.
  */
-export function reachableAddress(bindAddress: string, interfaces: typeof networkInterfaces = networkInterfaces): string | undefined {
+export function reachableAddress(
+  bindAddress: string,
+  interfaces: typeof networkInterfaces = networkInterfaces,
+): string | undefined {
   if (!isLoopback(bindAddress) && !isUnspecified(bindAddress)) return bindAddress;
   const addresses = Object.values(interfaces()).flatMap((list) => list ?? []);
   return addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address;

@@ -7,7 +7,14 @@ import { OptionError, resolveOptions, type ServerConfig, type StorageConfig } fr
 import { createNodeEnv, type LogLevel } from "../server/env-node.ts";
 import { startListening, type ListeningServer } from "../server/listening-server.ts";
 import { StorageError } from "../storage/kv.ts";
-import { ensureDirectory, ensureTokenFile, firstToken, servingCredentials, writeKubeconfig, type Credentials } from "./data-directory.ts";
+import {
+  ensureDirectory,
+  ensureTokenFile,
+  firstToken,
+  servingCredentials,
+  writeKubeconfig,
+  type Credentials,
+} from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { reachableAddress } from "./reachable-address.ts";
 import { address, count, duration, list, port } from "./flags.ts";
@@ -49,10 +56,18 @@ export function serveCommand(): Command {
     .option("--advertise-address <ip>", "address at which the rest of the cluster reaches this server", address)
     .option("--service-cluster-ip-range <cidr>", "subnet that cluster IPs are taken from", "10.0.0.0/24")
     .option("--service-node-port-range <range>", "ports that node ports are taken from", "30000-32767")
-    .option("--data-dir <directory>", "where objects (without etcd), certificates, tokens and the kubeconfig are kept", ".evenkeel")
+    .option(
+      "--data-dir <directory>",
+      "where objects (without etcd), certificates, tokens and the kubeconfig are kept",
+      ".evenkeel",
+    )
     .option("--release <release>", `Kubernetes release to be: ${RELEASES.join(", ")}`, DEFAULT_RELEASE)
     .option("--strict-release", "serve exactly the release's own defaults, without the APIs Evenkeel adds")
-    .option("--runtime-config <pairs>", "APIs to switch on or off: api/all, api/beta, group/version, group/version/resource, each =true or =false", list)
+    .option(
+      "--runtime-config <pairs>",
+      "APIs to switch on or off: api/all, api/beta, group/version, group/version/resource, each =true or =false",
+      list,
+    )
     .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", list)
     .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
     .option("--etcd-cafile <file>", "CA that signed etcd's certificate")
@@ -62,14 +77,29 @@ export function serveCommand(): Command {
     .option("--etcd-compaction-interval <duration>", "how often old history is forgotten; 0 never", duration, 300_000)
     .option("--tls-cert-file <file>", "serving certificate; without it one is made and kept in the data directory")
     .option("--tls-private-key-file <file>", "key of the serving certificate")
-    .option("--token-auth-file <file>", "CSV of token,user,uid,\"groups\"; without it an administrator's token is made and kept")
+    .option(
+      "--token-auth-file <file>",
+      'CSV of token,user,uid,"groups"; without it an administrator\'s token is made and kept',
+    )
     .option("--event-ttl <duration>", "how long events are kept", duration, 3_600_000)
     .option("--request-timeout <duration>", "everything but watches is answered within this time", duration, 60_000)
     .option("--max-requests-inflight <n>", "reads served at the same time", count, 400)
     .option("--max-mutating-requests-inflight <n>", "writes served at the same time", count, 200)
-    .option("--shutdown-delay-duration <duration>", "how long to go on serving, unready, before a shutdown", duration, 0)
-    .option("--startup-send-retry-after-if-not-initialized", "honour X-Kubernetes-If-Ready until the server has been ready once")
-    .addOption(new Option("--log-level <level>", "what to log on standard error").choices(["debug", "info", "warn", "error"]).default("warn"))
+    .option(
+      "--shutdown-delay-duration <duration>",
+      "how long to go on serving, unready, before a shutdown",
+      duration,
+      0,
+    )
+    .option(
+      "--startup-send-retry-after-if-not-initialized",
+      "honour X-Kubernetes-If-Ready until the server has been ready once",
+    )
+    .addOption(
+      new Option("--log-level <level>", "what to log on standard error")
+        .choices(["debug", "info", "warn", "error"])
+        .default("warn"),
+    )
     .action((flags: ServeFlags) => serve(flags));
 }
 
@@ -81,11 +111,23 @@ async function serve(flags: ServeFlags): Promise<void> {
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
   asUsable(() => ensureDirectory(directory), `the data directory ${directory} cannot be used`);
-  const tokens = flags.tokenAuthFile === undefined ? ensureTokenFile(directory) : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
+  const tokens =
+    flags.tokenAuthFile === undefined
+      ? ensureTokenFile(directory)
+      : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
   const config = configOf(flags, { directory, tokenFile: tokens.text });
   const credentials = credentialsOf(flags, config, directory);
   const env = createNodeEnv({ logLevel: flags.logLevel });
-  const running = await startOrExplain(() => startListening(env, config, { host: flags.bindAddress, port: flags.securePort, cert: credentials.cert, key: credentials.key }), flags);
+  const running = await startOrExplain(
+    () =>
+      startListening(env, config, {
+        host: flags.bindAddress,
+        port: flags.securePort,
+        cert: credentials.cert,
+        key: credentials.key,
+      }),
+    flags,
+  );
   stopOnSignals(running);
   const url = `https://${flags.bindAddress.includes(":") ? `[${flags.bindAddress}]` : flags.bindAddress}:${running.port}`;
   const token = tokens.token ?? firstToken(tokens.text);
@@ -146,7 +188,10 @@ function credentialsOf(flags: ServeFlags, config: ServerConfig, directory: strin
     // Clients come by the address they were given, by the advertised one, and from pods by the Service's.
     const { advertise, serviceClusterIpRange } = config;
     const addresses = [flags.bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)];
-    return servingCredentials(directory, addresses.filter((one) => one !== undefined));
+    return servingCredentials(
+      directory,
+      addresses.filter((one) => one !== undefined),
+    );
   }
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
@@ -158,10 +203,20 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
   } catch (thrown) {
     if (thrown instanceof StorageError) throw new CommandFailure(thrown.message, 1);
     const code = (thrown as NodeJS.ErrnoException).code;
-    if (code === "EADDRINUSE") throw new CommandFailure(`port ${flags.securePort} on ${flags.bindAddress} is already taken: choose another with --secure-port`, 1);
-    if (code === "EACCES") throw new CommandFailure(`port ${flags.securePort} on ${flags.bindAddress} may not be used by this user: choose another with --secure-port`, 1);
-    if (code === "EADDRNOTAVAIL") throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
-    if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
+    if (code === "EADDRINUSE")
+      throw new CommandFailure(
+        `port ${flags.securePort} on ${flags.bindAddress} is already taken: choose another with --secure-port`,
+        1,
+      );
+    if (code === "EACCES")
+      throw new CommandFailure(
+        `port ${flags.securePort} on ${flags.bindAddress} may not be used by this user: choose another with --secure-port`,
+        1,
+      );
+    if (code === "EADDRNOTAVAIL")
+      throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
+    if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code))
+      throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
     throw thrown;
   }
 }
@@ -177,7 +232,9 @@ function stopOnSignals(running: ListeningServer): void {
       running.stop().then(
         () => process.exit(0),
         (thrown: unknown) => {
-          process.stderr.write(`evenkeel: the server did not stop cleanly: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+          process.stderr.write(
+            `evenkeel: the server did not stop cleanly: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
+          );
           process.exit(1);
         },
       );
@@ -189,7 +246,9 @@ function announce(what: { url: string; kubeconfig: string; config: ServerConfig;
   const { storage } = what.config;
   print(`Evenkeel is Kubernetes ${what.config.release} at ${what.url}`);
   print(`  kubectl:  export KUBECONFIG=${what.kubeconfig}`);
-  print(`  objects:  ${storage.kind === "etcd" ? `in etcd at ${storage.endpoints.join(", ")}` : `in ${what.directory}`}`);
+  print(
+    `  objects:  ${storage.kind === "etcd" ? `in etcd at ${storage.endpoints.join(", ")}` : `in ${what.directory}`}`,
+  );
 }
 
 function print(line: string): void {

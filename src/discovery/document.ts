@@ -32,13 +32,23 @@ export function apiResourceList(group: CatalogueGroup, version: string): JsonObj
   });
   // As kubernetes: the core group's list carries no apiVersion.
   const apiVersion = group.name === "" ? {} : { apiVersion: "v1" };
-  return { kind: "APIResourceList", ...apiVersion, groupVersion: formatGroupVersion({ group: group.name, version }), resources };
+  return {
+    kind: "APIResourceList",
+    ...apiVersion,
+    groupVersion: formatGroupVersion({ group: group.name, version }),
+    resources,
+  };
 }
 
 /** The aggregated form of /api (the core group) or /apis (all others). */
 export function aggregatedGroups(catalogue: Catalogue, prefix: "api" | "apis"): JsonObject {
   const groups = prefix === "api" ? catalogue.groups.filter((group) => group.name === "") : namedGroups(catalogue);
-  return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items: groups.map(aggregatedGroup) };
+  return {
+    kind: "APIGroupDiscoveryList",
+    apiVersion: "apidiscovery.k8s.io/v2",
+    metadata: {},
+    items: groups.map(aggregatedGroup),
+  };
 }
 
 function namedGroups(catalogue: Catalogue): CatalogueGroup[] {
@@ -46,8 +56,15 @@ function namedGroups(catalogue: Catalogue): CatalogueGroup[] {
 }
 
 function groupMembers(group: CatalogueGroup): JsonObject {
-  const versions = group.versions.map((version) => ({ groupVersion: formatGroupVersion({ group: group.name, version }), version }));
-  return { name: group.name, versions, preferredVersion: versions.find(({ version }) => version === group.preferredVersion) };
+  const versions = group.versions.map((version) => ({
+    groupVersion: formatGroupVersion({ group: group.name, version }),
+    version,
+  }));
+  return {
+    name: group.name,
+    versions,
+    preferredVersion: versions.find(({ version }) => version === group.preferredVersion),
+  };
 }
 
 function legacyResource(resource: CatalogueResource, version: CatalogueVersion): JsonObject {
@@ -59,7 +76,9 @@ function legacyResource(resource: CatalogueResource, version: CatalogueVersion):
     verbs: version.verbs,
     ...(resource.shortNames.length === 0 ? {} : { shortNames: resource.shortNames }),
     ...(resource.categories.length === 0 ? {} : { categories: resource.categories }),
-    ...(resource.storageVersion === undefined ? {} : { storageVersionHash: hashOf(resource.storageVersion, version.kind) }),
+    ...(resource.storageVersion === undefined
+      ? {}
+      : { storageVersionHash: hashOf(resource.storageVersion, version.kind) }),
   };
 }
 
@@ -85,7 +104,11 @@ function hashOf(storageVersion: string, kind: string): string {
 function aggregatedGroup(group: CatalogueGroup): JsonObject {
   return {
     metadata: group.name === "" ? {} : { name: group.name },
-    versions: group.versions.map((version) => ({ version, resources: aggregatedResources(group, version), freshness: "Current" })),
+    versions: group.versions.map((version) => ({
+      version,
+      resources: aggregatedResources(group, version),
+      freshness: "Current",
+    })),
   };
 }
 
@@ -100,7 +123,11 @@ function aggregatedResources(group: CatalogueGroup, version: string): JsonObject
 function aggregatedResource(resource: CatalogueResource, version: CatalogueVersion): JsonObject {
   const subresources = version.subresources.map(({ name, verbs, responseKind }) => {
     const isOwn = responseKind.group === resource.group && responseKind.version === version.version;
-    return { subresource: name, responseKind: isOwn ? { group: "", version: "", kind: responseKind.kind } : responseKind, verbs };
+    return {
+      subresource: name,
+      responseKind: isOwn ? { group: "", version: "", kind: responseKind.kind } : responseKind,
+      verbs,
+    };
   });
   return {
     resource: resource.resource,

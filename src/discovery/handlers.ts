@@ -36,7 +36,10 @@ export function discoveryHandler(options: DiscoveryOptions): (request: WithInfo)
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
     const accept = headerValue(request.headers, "accept");
     if (segments.length === 1 && prefersAggregated(accept)) {
-      return aggregated(request, encode(`aggregated ${apiPrefix}`, () => aggregatedGroups(options.catalogue, apiPrefix)));
+      return aggregated(
+        request,
+        encode(`aggregated ${apiPrefix}`, () => aggregatedGroups(options.catalogue, apiPrefix)),
+      );
     }
     const document = plainDocument(options, segments, encode);
     if (document === undefined) return pageNotFound();
@@ -49,12 +52,18 @@ export function discoveryHandler(options: DiscoveryOptions): (request: WithInfo)
 type Encode = (key: string, document: () => JsonObject) => Encoded;
 
 /** Undefined for a group nobody serves, which kube-apiserver does not know as an API at all. */
-function plainDocument({ catalogue, serverAddress }: DiscoveryOptions, segments: readonly string[], encode: Encode): Encoded | undefined {
+function plainDocument(
+  { catalogue, serverAddress }: DiscoveryOptions,
+  segments: readonly string[],
+  encode: Encode,
+): Encoded | undefined {
   const [prefix, first, second] = segments;
   const name = prefix === "api" ? "" : first;
   const version = prefix === "api" ? first : second;
   if (first === undefined) {
-    return encode(segments.join("/"), () => (prefix === "api" ? apiVersions(catalogue, serverAddress()) : apiGroupList(catalogue)));
+    return encode(segments.join("/"), () =>
+      prefix === "api" ? apiVersions(catalogue, serverAddress()) : apiGroupList(catalogue),
+    );
   }
   const group = catalogue.groups.find((candidate) => candidate.name === name && (name !== "" || prefix === "api"));
   if (group === undefined) {
@@ -71,7 +80,11 @@ function prefersAggregated(accept: string | undefined): boolean {
   if (accept === undefined || accept === "") return false;
   for (const clause of parseAccept(accept)) {
     if (isAggregated(clause)) return true;
-    if (!clause.parameters.has("as") && ["application/json", "application/yaml", "application/*", "*/*"].includes(clause.type)) return false;
+    if (
+      !clause.parameters.has("as") &&
+      ["application/json", "application/yaml", "application/*", "*/*"].includes(clause.type)
+    )
+      return false;
   }
   return false;
 }
@@ -83,7 +96,8 @@ function isAggregated({ type, parameters }: MediaType): boolean {
 
 function aggregated(request: WithInfo, document: Encoded): ApiResponse {
   const headers = { "content-type": AGGREGATED_TYPE, etag: document.etag, vary: "Accept", "cache-control": "public" };
-  if (headerValue(request.headers, "if-none-match") === document.etag) return { status: 304, headers: { etag: document.etag, vary: "Accept", "cache-control": "public" }, body: NO_BODY };
+  if (headerValue(request.headers, "if-none-match") === document.etag)
+    return { status: 304, headers: { etag: document.etag, vary: "Accept", "cache-control": "public" }, body: NO_BODY };
   return jsonBytes(200, [document.bytes], headers);
 }
 

@@ -6,7 +6,12 @@ import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
 import { findFieldProblems } from "../object/field-problems.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
-import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE, ProtobufDecodeError, type ProtobufTables } from "../object/protobuf/decode.ts";
+import {
+  decodeProtobufObject,
+  PROTOBUF_MEDIA_TYPE,
+  ProtobufDecodeError,
+  type ProtobufTables,
+} from "../object/protobuf/decode.ts";
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
 import type { ServedResource } from "../registry/resource.ts";
@@ -38,7 +43,8 @@ export function contentType(request: ApiRequest): string {
 
 export async function decodeObject(call: BodySource, validation: FieldValidation): Promise<DecodedBody> {
   const { request, served } = call;
-  const unrecognized = (why: string): Error => badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
+  const unrecognized = (why: string): Error =>
+    badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
   const bytes = await readBody(request);
   const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
   // As Go reads it: null changes nothing in an empty object.
@@ -48,7 +54,8 @@ export async function decodeObject(call: BodySource, validation: FieldValidation
     bytes: contentType(request) === "application/json" ? bytes : undefined,
     syntaxProblems: body.problems,
     validation,
-    problem: (kind, version, why) => badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
+    problem: (kind, version, why) =>
+      badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
   });
 }
 
@@ -65,10 +72,17 @@ export interface BodySource {
 }
 
 /** The body as a JSON value, whatever it was sent as. */
-export function parseBody(call: Omit<BodySource, "served">, bytes: Buffer, problem: (why: string) => Error): ParsedBody {
+export function parseBody(
+  call: Omit<BodySource, "served">,
+  bytes: Buffer,
+  problem: (why: string) => Error,
+): ParsedBody {
   const type = contentType(call.request);
   if (type === "application/json") {
-    return { value: parseJsonBody(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`)), problems: [] };
+    return {
+      value: parseJsonBody(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`)),
+      problems: [],
+    };
   }
   try {
     if (type === PROTOBUF_MEDIA_TYPE) return { value: decodeProtobufObject(bytes, call.protobuf()), problems: [] };
@@ -82,7 +96,10 @@ export function parseBody(call: Omit<BodySource, "served">, bytes: Buffer, probl
 
 function parseYamlBody(bytes: Buffer): ParsedBody {
   const { value, repeatedKeys } = parseYaml(bytes.toString("utf8"));
-  return { value, problems: repeatedKeys.length === 0 ? [] : [["yaml: unmarshal errors:", ...repeatedKeys].join("\n  ")] };
+  return {
+    value,
+    problems: repeatedKeys.length === 0 ? [] : [["yaml: unmarshal errors:", ...repeatedKeys].join("\n  ")],
+  };
 }
 
 /** JSON.parse with a bound on depth and Go's words for what is wrong. */
@@ -107,19 +124,32 @@ export interface DecodeContext {
 /** Holds a parsed value against the kind that the path serves. */
 export function decodeAs(served: ServedResource, value: JsonObject, context: DecodeContext): DecodedBody {
   const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
-  const apiVersion = typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
+  const apiVersion =
+    typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
   const { version, group } = parseGroupVersion(apiVersion);
   if (apiVersion !== served.apiVersion) {
-    throw context.problem(kind, version, `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`);
+    throw context.problem(
+      kind,
+      version,
+      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+    );
   }
   if (kind !== served.kind) {
     const internal = group === "" ? "core" : group.split(".")[0];
-    throw context.problem(kind, version, `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`);
+    throw context.problem(
+      kind,
+      version,
+      `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`,
+    );
   }
   try {
     const { object, unknownFields } = decodeTyped(value, served.schema);
-    const problems = context.validation === "Ignore" ? [] : [...(context.syntaxProblems ?? []), ...fieldProblems(served, { value, unknownFields, bytes: context.bytes })];
-    if (context.validation === "Strict" && problems.length > 0) throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
+    const problems =
+      context.validation === "Ignore"
+        ? []
+        : [...(context.syntaxProblems ?? []), ...fieldProblems(served, { value, unknownFields, bytes: context.bytes })];
+    if (context.validation === "Strict" && problems.length > 0)
+      throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
     const owned = withUniqueOwners(object);
     return { object: { ...owned.object, kind, apiVersion }, warnings: [...problems, ...owned.warnings] };
   } catch (thrown) {
@@ -129,7 +159,10 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
 }
 
 /** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
-function fieldProblems(served: ServedResource, what: { value: JsonObject; unknownFields: readonly string[]; bytes: Buffer | undefined }): string[] {
+function fieldProblems(
+  served: ServedResource,
+  what: { value: JsonObject; unknownFields: readonly string[]; bytes: Buffer | undefined },
+): string[] {
   const { value, unknownFields, bytes } = what;
   if (bytes === undefined) return unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
   if (unknownFields.length === 0 && measureJson(bytes).members === countMembers(value)) return [];
@@ -143,7 +176,13 @@ function countMembers(value: unknown): number {
 }
 
 function notAnObject(value: unknown): string {
-  const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value === "boolean" ? "bool" : typeof value;
+  const kind = Array.isArray(value)
+    ? "array"
+    : value === null
+      ? "null"
+      : typeof value === "boolean"
+        ? "bool"
+        : typeof value;
   const target = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
   return `couldn't get version/kind; json parse error: json: cannot unmarshal ${kind} into Go value of type ${target}`;
 }

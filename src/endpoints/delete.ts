@@ -29,9 +29,18 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
   const { limit } = listOptions(request.query);
   const options = await deleteOptions(call);
   const { namespace } = request.info;
-  const listed = await list(context, served, { ...selectors, namespace, state: { kind: "newest" }, limit: Math.max(0, limit) });
+  const listed = await list(context, served, {
+    ...selectors,
+    namespace,
+    state: { kind: "newest" },
+    limit: Math.max(0, limit),
+  });
   for (let at = 0; at < listed.entries.length; at += DELETIONS_AT_ONCE) {
-    await Promise.all(listed.entries.slice(at, at + DELETIONS_AT_ONCE).map((entry) => deleteListed(context, served, { entry, options })));
+    await Promise.all(
+      listed.entries
+        .slice(at, at + DELETIONS_AT_ONCE)
+        .map((entry) => deleteListed(context, served, { entry, options })),
+    );
   }
   return chunksResponse(200, renderer.list(listed));
 }
@@ -40,11 +49,19 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
 const DELETIONS_AT_ONCE = 16;
 
 /** Somebody else may have been faster. */
-async function deleteListed(context: RegistryContext, served: ServedResource, what: { entry: Entry; options: DeleteOptions }): Promise<void> {
+async function deleteListed(
+  context: RegistryContext,
+  served: ServedResource,
+  what: { entry: Entry; options: DeleteOptions },
+): Promise<void> {
   const path = what.entry.key.slice(served.stored.keyPrefix.length);
   const slash = path.lastIndexOf("/");
   try {
-    await deleteObject(context, served, { namespace: slash < 0 ? "" : path.slice(0, slash), name: path.slice(slash + 1), options: what.options });
+    await deleteObject(context, served, {
+      namespace: slash < 0 ? "" : path.slice(0, slash),
+      name: path.slice(slash + 1),
+      options: what.options,
+    });
   } catch (thrown) {
     if (!isReason(thrown, "NotFound")) throw thrown;
   }
@@ -53,15 +70,24 @@ async function deleteListed(context: RegistryContext, served: ServedResource, wh
 async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
   const bytes = await readBody(call.request);
   // An empty body says nothing, whatever it claims to be.
-  const body = bytes.length === 0 ? optionsFromQuery(call.request) : optionsFromBody(parseBody(call, bytes, badRequest).value);
+  const body =
+    bytes.length === 0 ? optionsFromQuery(call.request) : optionsFromBody(parseBody(call, bytes, badRequest).value);
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
   const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];
   if (policy !== undefined && (body["orphanDependents"] ?? undefined) !== undefined) {
-    errors.push({ field: "propagationPolicy", reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set` });
+    errors.push({
+      field: "propagationPolicy",
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`,
+    });
   }
   if (policy !== undefined && !isPropagationPolicy(policy)) {
-    errors.push({ field: "propagationPolicy", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"` });
+    errors.push({
+      field: "propagationPolicy",
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
+    });
   }
   errors.push(...dryRunErrors(dryRun));
   if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
@@ -76,7 +102,10 @@ function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOptions {
     ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
     ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
     ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
-    preconditions: { ...(typeof uid === "string" ? { uid } : {}), ...(typeof resourceVersion === "string" ? { resourceVersion } : {}) },
+    preconditions: {
+      ...(typeof uid === "string" ? { uid } : {}),
+      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    },
   };
 }
 
@@ -85,8 +114,12 @@ function isPropagationPolicy(value: unknown): value is PropagationPolicy {
 }
 
 function optionsFromBody(body: unknown): JsonObject {
-  if (!isJsonObject(body)) throw badRequest("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type v1.DeleteOptions");
-  if (body["kind"] !== undefined && body["kind"] !== "DeleteOptions") throw badRequest(`decoded object cannot be converted to DeleteOptions`);
+  if (!isJsonObject(body))
+    throw badRequest(
+      "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type v1.DeleteOptions",
+    );
+  if (body["kind"] !== undefined && body["kind"] !== "DeleteOptions")
+    throw badRequest(`decoded object cannot be converted to DeleteOptions`);
   refuseMistyped(body);
   return body;
 }
@@ -104,7 +137,8 @@ function refuseMistyped(body: JsonObject): void {
     ["preconditions.resourceVersion", resourceVersion, (value) => typeof value === "string"],
   ];
   const wrong = fields.find(([, value, isRight]) => value !== undefined && value !== null && !isRight(value));
-  if (wrong !== undefined) throw badRequest(`DeleteOptions cannot be read: the field ${wrong[0]} has a value of the wrong type`);
+  if (wrong !== undefined)
+    throw badRequest(`DeleteOptions cannot be read: the field ${wrong[0]} has a value of the wrong type`);
 }
 
 function optionsFromQuery({ query }: WithInfo): JsonObject {

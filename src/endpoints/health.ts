@@ -19,7 +19,10 @@ export function isHealthPath(segment: string | undefined): segment is HealthEndp
   return segment === "healthz" || segment === "livez" || segment === "readyz";
 }
 
-export function healthHandler(checks: () => readonly HealthCheck[], onFailure: (failed: Readonly<Record<string, string>>) => void): (request: WithInfo) => ApiResponse {
+export function healthHandler(
+  checks: () => readonly HealthCheck[],
+  onFailure: (failed: Readonly<Record<string, string>>) => void,
+): (request: WithInfo) => ApiResponse {
   return ({ info, query }) => {
     const [endpoint, ...rest] = info.segments as [HealthEndpoint, ...string[]];
     const candidates = checks().filter((check) => check.endpoints.includes(endpoint));
@@ -31,14 +34,22 @@ export function healthHandler(checks: () => readonly HealthCheck[], onFailure: (
       onFailure({ [check.name]: failure });
       return textResponse(500, `internal server error: ${failure}\n`);
     }
-    return report(endpoint, candidates, { excluded: excludedNames(query.all("exclude")), isVerbose: query.has("verbose"), onFailure });
+    return report(endpoint, candidates, {
+      excluded: excludedNames(query.all("exclude")),
+      isVerbose: query.has("verbose"),
+      onFailure,
+    });
   };
 }
 
 function report(
   endpoint: HealthEndpoint,
   checks: readonly HealthCheck[],
-  how: { excluded: ReadonlySet<string>; isVerbose: boolean; onFailure: (failed: Readonly<Record<string, string>>) => void },
+  how: {
+    excluded: ReadonlySet<string>;
+    isVerbose: boolean;
+    onFailure: (failed: Readonly<Record<string, string>>) => void;
+  },
 ): ApiResponse {
   const lines: string[] = [];
   const failed: Record<string, string> = {};
@@ -55,7 +66,10 @@ function report(
       lines.push(`[-]${name} failed: reason withheld`);
     }
   }
-  if (unmatched.size > 0) lines.push(`warn: some health checks cannot be excluded: no matches for ${[...unmatched].map((name) => JSON.stringify(name)).join(",")}`);
+  if (unmatched.size > 0)
+    lines.push(
+      `warn: some health checks cannot be excluded: no matches for ${[...unmatched].map((name) => JSON.stringify(name)).join(",")}`,
+    );
   if (Object.keys(failed).length > 0) {
     how.onFailure(failed);
     return textResponse(500, `${lines.join("\n")}\n${endpoint} check failed\n`);
@@ -70,8 +84,16 @@ function excludedNames(values: readonly string[]): ReadonlySet<string> {
 /** Every check, every few seconds, whoever asks: what /metrics/slis shows must not depend on probes. */
 export function measureHealth(checks: () => readonly HealthCheck[], metrics: MetricsRegistry): () => void {
   const labels = ["name", "type"];
-  const state = metrics.gauge({ name: "kubernetes_healthcheck", help: "Whether a health check passes (1) or not (0).", labels });
-  const total = metrics.counter({ name: "kubernetes_healthchecks_total", help: "Results of health checks.", labels: [...labels, "status"] });
+  const state = metrics.gauge({
+    name: "kubernetes_healthcheck",
+    help: "Whether a health check passes (1) or not (0).",
+    labels,
+  });
+  const total = metrics.counter({
+    name: "kubernetes_healthchecks_total",
+    help: "Results of health checks.",
+    labels: [...labels, "status"],
+  });
   return () => {
     for (const { name, check, endpoints } of checks()) {
       const isHealthy = check() === undefined;

@@ -3,7 +3,14 @@ import { badRequest } from "../meta/status-error.ts";
 import { list, type ListRequest } from "../registry/list.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
-import { invalidOptions, listOptionErrors, listOptions, revisionOf, selectorOptions, type ListOptions } from "./options.ts";
+import {
+  invalidOptions,
+  listOptionErrors,
+  listOptions,
+  revisionOf,
+  selectorOptions,
+  type ListOptions,
+} from "./options.ts";
 import { chunksResponse } from "./render/respond.ts";
 
 export async function listEndpoint({ context, served, renderer, request }: EndpointCall): Promise<ApiResponse> {
@@ -22,7 +29,8 @@ function listState(options: ListOptions): ListRequest["state"] {
   const { continueToken, resourceVersion, resourceVersionMatch, limit } = options;
   const revision = revisionOf(resourceVersion, "BadRequest");
   if (continueToken !== "") {
-    if (revision !== undefined && revision !== 0) throw badRequest("specifying resource version is not allowed when using continue");
+    if (revision !== undefined && revision !== 0)
+      throw badRequest("specifying resource version is not allowed when using continue");
     return { kind: "continue", token: continueToken };
   }
   const isExact = resourceVersionMatch === "Exact" || (resourceVersionMatch === "" && limit > 0);

@@ -40,16 +40,34 @@ export function writeOptions({ query, headers }: WithInfo, kind: OptionsKind): W
 
 export function dryRunErrors(values: readonly string[]): FieldError[] {
   if (values.every((value) => value === "All")) return [];
-  return [{ field: "dryRun", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(values)}: supported values: "All"` }];
+  return [
+    {
+      field: "dryRun",
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(values)}: supported values: "All"`,
+    },
+  ];
 }
 
 function fieldManagerErrors(query: Query): FieldError[] {
   const manager = query.get("fieldManager") ?? "";
   if (Buffer.byteLength(manager) > FIELD_MANAGER_BYTES_MAX) {
-    return [{ field: "fieldManager", reason: "FieldValueTooLong", message: `Too long: may not be more than ${FIELD_MANAGER_BYTES_MAX} bytes` }];
+    return [
+      {
+        field: "fieldManager",
+        reason: "FieldValueTooLong",
+        message: `Too long: may not be more than ${FIELD_MANAGER_BYTES_MAX} bytes`,
+      },
+    ];
   }
   if (/[\p{Cc}\p{Cn}\p{Zl}\p{Zp}]/u.test(manager)) {
-    return [{ field: "fieldManager", reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(manager)}: should only contain printable characters` }];
+    return [
+      {
+        field: "fieldManager",
+        reason: "FieldValueInvalid",
+        message: `Invalid value: ${JSON.stringify(manager)}: should only contain printable characters`,
+      },
+    ];
   }
   return [];
 }
@@ -73,7 +91,8 @@ export function selectorOptions(query: Query, served: ServedResource): SelectorO
   }
   try {
     const labels = labelText === "" ? undefined : parseLabelSelector(labelText);
-    const fields = fieldText === "" ? [] : parseFieldSelector(fieldText).map((requirement) => knownField(requirement, served));
+    const fields =
+      fieldText === "" ? [] : parseFieldSelector(fieldText).map((requirement) => knownField(requirement, served));
     return { labels, fields };
   } catch (thrown) {
     if (thrown instanceof SelectorError) throw badRequest(thrown.message);
@@ -88,9 +107,13 @@ function knownField(requirement: FieldRequirement, served: ServedResource): Fiel
   if (served.fieldSelectors.includes(field)) return requirement;
   switch (served.fieldSelectorErrorStyle) {
     case "default":
-      throw new SelectorError(`${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`);
+      throw new SelectorError(
+        `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+      );
     case "kind-label":
-      throw new SelectorError(`field label not supported for ${served.groupVersion.group}/${served.groupVersion.version}, Kind=${served.kind}: ${field}`);
+      throw new SelectorError(
+        `field label not supported for ${served.groupVersion.group}/${served.groupVersion.version}, Kind=${served.kind}: ${field}`,
+      );
     case "quoted-label":
       throw new SelectorError(`field label ${JSON.stringify(field)} not supported for ${served.kind}`);
     case "label":
@@ -141,19 +164,28 @@ const MATCHES: readonly string[] = ["Exact", "NotOlderThan", ""];
 export function listOptionErrors(options: ListOptions, verb: "list" | "watch"): FieldError[] {
   const errors: FieldError[] = [];
   const { resourceVersionMatch: match, resourceVersion, continueToken, sendInitialEvents } = options;
-  const forbid = (field: string, why: string): void => void errors.push({ field, reason: "FieldValueForbidden", message: `Forbidden: ${why}` });
+  const forbid = (field: string, why: string): void =>
+    void errors.push({ field, reason: "FieldValueForbidden", message: `Forbidden: ${why}` });
   if (verb === "watch") {
     if (sendInitialEvents !== undefined) {
-      if (match === "") forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+      if (match === "")
+        forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
       else if (match !== "NotOlderThan") errors.push(unsupportedMatch(match, ["NotOlderThan"]));
-    } else if (match !== "") forbid("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    } else if (match !== "")
+      forbid(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+      );
     return errors;
   }
   if (match !== "") {
-    if (resourceVersion === "") forbid("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
-    if (continueToken !== "") forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+    if (resourceVersion === "")
+      forbid("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (continueToken !== "")
+      forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
     if (!MATCHES.includes(match)) errors.push(unsupportedMatch(match, MATCHES));
-    if (match === "Exact" && resourceVersion === "0") forbid("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+    if (match === "Exact" && resourceVersion === "0")
+      forbid("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
   }
   if (sendInitialEvents !== undefined) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list");
   return errors;
@@ -161,7 +193,11 @@ export function listOptionErrors(options: ListOptions, verb: "list" | "watch"): 
 
 function unsupportedMatch(match: string, supported: readonly string[]): FieldError {
   const list = supported.map((value) => JSON.stringify(value)).join(", ");
-  return { field: "resourceVersionMatch", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(match)}: supported values: ${list}` };
+  return {
+    field: "resourceVersionMatch",
+    reason: "FieldValueNotSupported",
+    message: `Unsupported value: ${JSON.stringify(match)}: supported values: ${list}`,
+  };
 }
 
 /** The revision a read or watch names; undefined for "". */

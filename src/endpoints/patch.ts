@@ -1,7 +1,12 @@
 /** Patches: the body read once, applied to whatever is there. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, StatusError } from "../meta/status-error.ts";
-import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError, parseJsonPatch } from "../object/patch/json-patch.ts";
+import {
+  applyJsonPatch,
+  JSON_PATCH_OPERATIONS_MAX,
+  JsonPatchError,
+  parseJsonPatch,
+} from "../object/patch/json-patch.ts";
 import { applyMergePatch } from "../object/patch/merge-patch.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { contentType, decodeAs, parseJsonBody, readBody } from "./decode-body.ts";
@@ -29,30 +34,48 @@ export async function readPatch({ request }: EndpointCall, kind: ServedResource)
 }
 
 function mergePatch(value: unknown): Patch {
-  if (!isJsonObject(value)) throw badRequest(`error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value of type map[string]interface {}`);
+  if (!isJsonObject(value))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value of type map[string]interface {}`,
+    );
   return (existing) => applyMergePatch(existing, value);
 }
 
 function jsonPatch(value: unknown): Patch {
   if (!Array.isArray(value)) {
-    throw badRequest(`error decoding patch: json: cannot unmarshal ${isJsonObject(value) ? "object" : typeof value} into Go value of type []handlers.jsonPatchOp`);
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${isJsonObject(value) ? "object" : typeof value} into Go value of type []handlers.jsonPatchOp`,
+    );
   }
   if (value.length > JSON_PATCH_OPERATIONS_MAX) {
-    throw requestEntityTooLarge(`The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`);
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`,
+    );
   }
   return (existing) => {
     try {
       return applyJsonPatch(existing, parseJsonPatch(value));
     } catch (thrown) {
       if (!(thrown instanceof JsonPatchError)) throw thrown;
-      throw new StatusError("Invalid", "the server rejected our request due to an error in our request", { details: {}, cause: thrown });
+      throw new StatusError("Invalid", "the server rejected our request due to an error in our request", {
+        details: {},
+        cause: thrown,
+      });
     }
   };
 }
 
-function decodePatched(served: ServedResource, value: unknown, validation: FieldValidation): ReturnType<typeof decodeAs> {
+function decodePatched(
+  served: ServedResource,
+  value: unknown,
+  validation: FieldValidation,
+): ReturnType<typeof decodeAs> {
   if (!isJsonObject(value)) throw invalidPatch("the patched object is not an object");
-  return decodeAs(served, value, { bytes: undefined, validation, problem: (_kind, _version, why) => invalidPatch(why) });
+  return decodeAs(served, value, {
+    bytes: undefined,
+    validation,
+    problem: (_kind, _version, why) => invalidPatch(why),
+  });
 }
 
 function invalidPatch(why: string): StatusError {

@@ -51,7 +51,13 @@ async function answer(
   try {
     if (served === undefined) return notStored(endpoint, request);
     const { context, protobuf } = dependencies;
-    const call: EndpointCall = { context, served, renderer: rendererFor(representation, served, { request, clock: context.clock }), request, protobuf };
+    const call: EndpointCall = {
+      context,
+      served,
+      renderer: rendererFor(representation, served, { request, clock: context.clock }),
+      request,
+      protobuf,
+    };
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
     return await translated(async () => {
       if (isLegacyBinding) return bindingEndpoint(call);
@@ -68,7 +74,11 @@ async function answer(
 function yamlResponse(response: ApiResponse): ApiResponse {
   if (response.body.kind !== "bytes" || response.status === 204) return response;
   const value: unknown = JSON.parse(Buffer.concat(response.body.chunks).toString("utf8"));
-  return { ...response, headers: { ...response.headers, "content-type": "application/yaml" }, body: bytesBody(Buffer.from(toYaml(value))) };
+  return {
+    ...response,
+    headers: { ...response.headers, "content-type": "application/yaml" },
+    body: bytesBody(Buffer.from(toYaml(value))),
+  };
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {
@@ -124,11 +134,21 @@ function isStoredDoor(subresource: string): boolean {
 function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): ApiResponse {
   const { group, version, resource, kind } = endpoint;
   if (resource === "componentstatuses") {
-    if (info.verb === "list") return jsonResponse(200, { kind: `${kind}List`, apiVersion: formatGroupVersion({ group, version }), metadata: {}, items: [] });
+    if (info.verb === "list")
+      return jsonResponse(200, {
+        kind: `${kind}List`,
+        apiVersion: formatGroupVersion({ group, version }),
+        metadata: {},
+        items: [],
+      });
     throw notFound({ group, resource }, info.name);
   }
   const what = info.subresource === "" ? resource : `${resource}/${info.subresource}`;
-  throw new StatusError("MethodNotAllowed", `${info.verb} is not supported on resources of kind ${JSON.stringify(what)} by this version of Evenkeel`, {
-    details: { ...(group === "" ? {} : { group }), kind: resource },
-  });
+  throw new StatusError(
+    "MethodNotAllowed",
+    `${info.verb} is not supported on resources of kind ${JSON.stringify(what)} by this version of Evenkeel`,
+    {
+      details: { ...(group === "" ? {} : { group }), kind: resource },
+    },
+  );
 }

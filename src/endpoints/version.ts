@@ -25,5 +25,10 @@ export function versionDocument(release: VersionSource): Record<string, string> 
 }
 
 function emulated(major: string, minor: string): Record<string, string> {
-  return { emulationMajor: major, emulationMinor: minor, minCompatibilityMajor: major, minCompatibilityMinor: String(Number(minor) - 1) };
+  return {
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+  };
 }

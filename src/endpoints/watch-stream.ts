@@ -83,7 +83,8 @@ export class WatchStream {
     if (bookmarks && marksInitialEnd) this.#sink.write(this.#bookmark(start.revision, INITIAL_EVENTS_END));
     const following = start.follow({
       deliver: (event) => this.#deliver(event),
-      fellBehind: () => this.#fail(expired("the watch fell too far behind: the changes it has not seen are no longer known")),
+      fellBehind: () =>
+        this.#fail(expired("the watch fell too far behind: the changes it has not seen are no longer known")),
     });
     if (this.#isEnded) return following?.stop();
     if (following === undefined) return this.#fail(expired(`too old resource version: ${start.revision}`));
@@ -122,7 +123,11 @@ export class WatchStream {
     const known = memo.get(key) as Frame | undefined;
     if (known !== undefined) return known;
     this.#options.encodings.inc();
-    const bytes = Buffer.concat([Buffer.from(`{"type":"${event.type}","object":`), ...renderer.entry(event.entry), EVENT_TAIL]);
+    const bytes = Buffer.concat([
+      Buffer.from(`{"type":"${event.type}","object":`),
+      ...renderer.entry(event.entry),
+      EVENT_TAIL,
+    ]);
     const frame: Frame = { bytes };
     // An object shown as it stands belongs to the object: only live events keep their encoding.
     if (memo !== event.entry.memo) memo.set(key, frame);
@@ -148,7 +153,8 @@ export class WatchStream {
     const wait = bookmarks && untilLast > 0 ? Math.min(BOOKMARK_INTERVAL_MS, untilLast) : left;
     this.#cancelTimer = clock.after(Math.max(0, wait), () => {
       if (clock.monotonic() >= this.#endsAt) return this.end();
-      if (bookmarks && this.#following?.isCurrent() === true) this.#sink.write(this.#bookmark(this.#options.start.currentRevision()));
+      if (bookmarks && this.#following?.isCurrent() === true)
+        this.#sink.write(this.#bookmark(this.#options.start.currentRevision()));
       this.#schedule();
     });
   }

@@ -10,7 +10,14 @@ import { startWatch, type WatchRequest } from "../registry/watch.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
 import { WATCH_TIMEOUT_MS_MIN } from "./limits.ts";
-import { invalidOptions, listOptionErrors, listOptions, revisionOf, selectorOptions, type ListOptions } from "./options.ts";
+import {
+  invalidOptions,
+  listOptionErrors,
+  listOptions,
+  revisionOf,
+  selectorOptions,
+  type ListOptions,
+} from "./options.ts";
 import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
 import { requiredValue } from "../meta/field-selector.ts";
 
@@ -31,7 +38,9 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
   const { namespace, name } = request.info;
   const named = name !== "" && requiredValue(selectors.fields, "metadata.name") === undefined;
-  const fields = named ? [...selectors.fields, { field: "metadata.name", value: name, negated: false }] : selectors.fields;
+  const fields = named
+    ? [...selectors.fields, { field: "metadata.name", value: name, negated: false }]
+    : selectors.fields;
   const watchRequest: WatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
   try {
     const start = await startWatch(context, served, watchRequest);
@@ -61,7 +70,8 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
 function watchStart(options: ListOptions): WatchRequest["start"] {
   const revision = revisionOf(options.resourceVersion, "");
   const showsState = options.sendInitialEvents ?? (revision === undefined || revision === 0);
-  if (showsState || revision === undefined || revision === 0) return { kind: "state", freshness: freshnessOf(options.resourceVersion), showsState };
+  if (showsState || revision === undefined || revision === 0)
+    return { kind: "state", freshness: freshnessOf(options.resourceVersion), showsState };
   return { kind: "after", revision };
 }
 
@@ -73,5 +83,9 @@ function timeoutMs(context: RegistryContext, options: ListOptions): number {
 type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;
 
 function streamResponse(open: StreamBody["open"]): ApiResponse {
-  return { status: 200, headers: { "content-type": "application/json", "cache-control": "no-cache, private" }, body: { kind: "stream", open } };
+  return {
+    status: 200,
+    headers: { "content-type": "application/json", "cache-control": "no-cache, private" },
+    body: { kind: "stream", open },
+  };
 }

@@ -37,7 +37,11 @@ test("clauses without end are not read", () => {
 });
 
 test("a media type has parameters", () => {
-  expect(parseMediaType(" Application/JSON ; Charset = UTF-8;=x;y")).toEqual({ type: "application/json", parameters: new Map([["charset", "UTF-8"]]), quality: 1 });
+  expect(parseMediaType(" Application/JSON ; Charset = UTF-8;=x;y")).toEqual({
+    type: "application/json",
+    parameters: new Map([["charset", "UTF-8"]]),
+    quality: 1,
+  });
 });
 
 test("a header sent several times is one value", () => {

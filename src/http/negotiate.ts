@@ -10,7 +10,10 @@ const CLAUSES_MAX = 64;
 
 /** Clauses by falling quality; equal ones as they stand. */
 export function parseAccept(header: string): MediaType[] {
-  const clauses = header.split(",", CLAUSES_MAX).map(parseMediaType).filter((clause) => clause.type !== "" && clause.quality > 0);
+  const clauses = header
+    .split(",", CLAUSES_MAX)
+    .map(parseMediaType)
+    .filter((clause) => clause.type !== "" && clause.quality > 0);
   return clauses.sort((left, right) => right.quality - left.quality);
 }
 
@@ -26,7 +29,11 @@ export function parseMediaType(text: string): MediaType {
 }
 
 /** As kube-apiserver names what it answers in, protobuf included, which is never made here: clients compare the text. */
-export const NAMED_TYPES: readonly string[] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+export const NAMED_TYPES: readonly string[] = [
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf",
+];
 
 /** How a plain document is to be sent; undefined when the client takes none of it. Clauses with `as` fall through. */
 export function plainMedia(header: string | undefined): "json" | "yaml" | undefined {

@@ -9,7 +9,16 @@ function infoOf(line: string): RequestInfo | undefined {
   return parseRequestInfo(method, path, new Query(query));
 }
 
-const EMPTY = { isResourceRequest: true, apiPrefix: "api", group: "", version: "v1", namespace: "", subresource: "", name: "", rest: [] };
+const EMPTY = {
+  isResourceRequest: true,
+  apiPrefix: "api",
+  group: "",
+  version: "v1",
+  namespace: "",
+  subresource: "",
+  name: "",
+  rest: [],
+};
 
 describe("parseRequestInfo", () => {
   const resources: readonly (readonly [line: string, info: Partial<RequestInfo>])[] = [
@@ -25,8 +34,14 @@ describe("parseRequestInfo", () => {
     ["GET /api/v1/namespaces/a/pods", { verb: "list", resource: "pods", namespace: "a" }],
     ["GET /api/v1/namespaces/a/pods/x", { verb: "get", resource: "pods", namespace: "a", name: "x" }],
     ["GET /api/v1/namespaces/a/pods/x?watch=true", { verb: "get", resource: "pods", namespace: "a", name: "x" }],
-    ["GET /api/v1/namespaces/a/pods/x/status", { verb: "get", resource: "pods", namespace: "a", name: "x", subresource: "status" }],
-    ["GET /api/v1/namespaces/a/pods/x/proxy/y/z", { verb: "get", resource: "pods", namespace: "a", name: "x", subresource: "proxy", rest: ["y", "z"] }],
+    [
+      "GET /api/v1/namespaces/a/pods/x/status",
+      { verb: "get", resource: "pods", namespace: "a", name: "x", subresource: "status" },
+    ],
+    [
+      "GET /api/v1/namespaces/a/pods/x/proxy/y/z",
+      { verb: "get", resource: "pods", namespace: "a", name: "x", subresource: "proxy", rest: ["y", "z"] },
+    ],
     ["POST /api/v1/namespaces/a/pods", { verb: "create", resource: "pods", namespace: "a" }],
     ["PUT /api/v1/namespaces/a/pods/x", { verb: "update", resource: "pods", namespace: "a", name: "x" }],
     ["PATCH /api/v1/namespaces/a/pods/x", { verb: "patch", resource: "pods", namespace: "a", name: "x" }],
@@ -36,14 +51,28 @@ describe("parseRequestInfo", () => {
     ["GET /api/v1/namespaces", { verb: "list", resource: "namespaces" }],
     ["GET /api/v1/namespaces/a", { verb: "get", resource: "namespaces", name: "a" }],
     ["GET /api/v1/namespaces/a/status", { verb: "get", resource: "namespaces", name: "a", subresource: "status" }],
-    ["PUT /api/v1/namespaces/a/finalize", { verb: "update", resource: "namespaces", name: "a", subresource: "finalize" }],
+    [
+      "PUT /api/v1/namespaces/a/finalize",
+      { verb: "update", resource: "namespaces", name: "a", subresource: "finalize" },
+    ],
     ["GET /api/v1/namespaces//pods", { verb: "list", resource: "pods" }],
     ["GET /api/v1/watch/pods", { verb: "watch", resource: "pods" }],
     ["GET /api/v1/watch/namespaces/a/pods/x", { verb: "watch", resource: "pods", namespace: "a", name: "x" }],
     ["GET /api/v1/watch/namespaces/a", { verb: "watch", resource: "namespaces", name: "a" }],
     ["GET /api/v1/watch", { verb: "list", resource: "watch" }],
     ["GET /apis/apps/v1/deployments", { verb: "list", apiPrefix: "apis", group: "apps", resource: "deployments" }],
-    ["GET /apis/apps/v1/namespaces/a/deployments/x/scale", { verb: "get", apiPrefix: "apis", group: "apps", resource: "deployments", namespace: "a", name: "x", subresource: "scale" }],
+    [
+      "GET /apis/apps/v1/namespaces/a/deployments/x/scale",
+      {
+        verb: "get",
+        apiPrefix: "apis",
+        group: "apps",
+        resource: "deployments",
+        namespace: "a",
+        name: "x",
+        subresource: "scale",
+      },
+    ],
     ["GET /api/v1/namespaces/a%2Fpods", { verb: "list", resource: "pods", namespace: "a" }],
     ["GET /api/v1/nodes/%E2%82%AC%20x", { verb: "get", resource: "nodes", name: "€ x" }],
     ["GET /api/v1/nodes/__proto__", { verb: "get", resource: "nodes", name: "__proto__" }],
@@ -68,7 +97,14 @@ describe("parseRequestInfo", () => {
     ["GET /apix/v1/pods", { apiPrefix: "apix", segments: ["apix", "v1", "pods"] }],
   ];
   test.each(others)("%s is about no resource", (line, expected) => {
-    expect(infoOf(line)).toEqual({ ...EMPTY, isResourceRequest: false, verb: "get", resource: "", version: "", ...expected });
+    expect(infoOf(line)).toEqual({
+      ...EMPTY,
+      isResourceRequest: false,
+      verb: "get",
+      resource: "",
+      version: "",
+      ...expected,
+    });
   });
 
   test.each(["/api/v1/%", "/api/v1/%zz", "/api/v1/%ff", "/%c3%28"])("%s cannot be decoded", (path) => {

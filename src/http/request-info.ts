@@ -1,7 +1,17 @@
 /** What a request is about, read from its method, path and query alone. */
 import type { Query } from "./query.ts";
 
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection" | "connect" | (string & {});
+export type Verb =
+  | "get"
+  | "list"
+  | "watch"
+  | "create"
+  | "update"
+  | "patch"
+  | "delete"
+  | "deletecollection"
+  | "connect"
+  | (string & {});
 
 export interface RequestInfo {
   readonly isResourceRequest: boolean;
@@ -38,7 +48,8 @@ export function parseRequestInfo(method: string, path: string, query: Query): Re
   const [apiPrefix = ""] = segments;
   const headLength = apiPrefix === "api" ? 2 : apiPrefix === "apis" ? 3 : Infinity;
   if (segments.length <= headLength || segments[headLength] === "") {
-    const [, group = "", version = ""] = apiPrefix === "apis" ? segments : apiPrefix === "api" ? ["", "", segments[1]] : [];
+    const [, group = "", version = ""] =
+      apiPrefix === "apis" ? segments : apiPrefix === "api" ? ["", "", segments[1]] : [];
     return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, segments };
   }
   const group = apiPrefix === "apis" ? segments[1]! : "";
@@ -55,7 +66,11 @@ const NOTHING: Omit<RequestInfo, "verb" | "apiPrefix" | "group" | "version" | "s
   rest: [],
 };
 
-function parseResource(method: string, parts: readonly string[], query: Query): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "segments"> {
+function parseResource(
+  method: string,
+  parts: readonly string[],
+  query: Query,
+): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "segments"> {
   let verb: Verb = METHOD_VERBS.get(method) ?? "";
   let at = 0;
   const isWatchPath = parts[0] === "watch" && parts.length > 1;
@@ -70,7 +85,15 @@ function parseResource(method: string, parts: readonly string[], query: Query): 
   if (isWatchPath) verb = "watch";
   else if (name === "" && verb === "get") verb = isWatchQuery(query) ? "watch" : "list";
   else if (name === "" && verb === "delete") verb = "deletecollection";
-  return { isResourceRequest: true, verb, namespace: resource === "namespaces" ? "" : namespace, resource, name, subresource, rest };
+  return {
+    isResourceRequest: true,
+    verb,
+    namespace: resource === "namespaces" ? "" : namespace,
+    resource,
+    name,
+    subresource,
+    rest,
+  };
 }
 
 /** As kubernetes Convert_Slice_string_To_bool: only "0" and "false" deny. */

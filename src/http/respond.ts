@@ -24,11 +24,21 @@ export function textResponse(status: number, text: string, headers: ResponseHead
 
 export function errorResponse(error: StatusError): ApiResponse {
   const retryAfter = error.details?.retryAfterSeconds;
-  return jsonResponse(error.code, error.toStatus(), retryAfter === undefined ? {} : { "retry-after": String(retryAfter) });
+  return jsonResponse(
+    error.code,
+    error.toStatus(),
+    retryAfter === undefined ? {} : { "retry-after": String(retryAfter) },
+  );
 }
 
 export function successStatus(details: Status["details"]): Status {
-  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", ...(details === undefined ? {} : { details }) };
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    ...(details === undefined ? {} : { details }),
+  };
 }
 
 /** What a path outside every API gets. */

@@ -27,10 +27,22 @@ describe("parseFieldSelector", () => {
     ["a=b", [["a", "b", false]]],
     ["a==b", [["a", "b", false]]],
     ["a!=b", [["a", "b", true]]],
-    ["a=b,,c!=d,", [["a", "b", false], ["c", "d", true]]],
+    [
+      "a=b,,c!=d,",
+      [
+        ["a", "b", false],
+        ["c", "d", true],
+      ],
+    ],
     [String.raw`a=b\,c`, [["a", "b,c", false]]],
     [String.raw`a=b\=c`, [["a", "b=c", false]]],
-    [String.raw`a=b\\,c=d`, [["a", "b\\", false], ["c", "d", false]]],
+    [
+      String.raw`a=b\\,c=d`,
+      [
+        ["a", "b\\", false],
+        ["c", "d", false],
+      ],
+    ],
     [String.raw`a\,b=c`, [[String.raw`a\,b`, "c", false]]],
     ["=b", [["", "b", false]]],
     ["!=", [["", "", true]]],

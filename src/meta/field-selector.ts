@@ -46,7 +46,8 @@ function splitTerms(text: string): string[] {
 function splitTerm(term: string): { field: string; operator: string; value: string } | undefined {
   for (let at = 0; at < term.length; at++) {
     for (const operator of ["!=", "==", "="]) {
-      if (term.startsWith(operator, at)) return { field: term.slice(0, at), operator, value: term.slice(at + operator.length) };
+      if (term.startsWith(operator, at))
+        return { field: term.slice(0, at), operator, value: term.slice(at + operator.length) };
     }
   }
   return undefined;
@@ -59,10 +60,12 @@ function unescapeValue(text: string): string {
     const character = text[at]!;
     if (character === "\\") {
       const escaped = [...text.slice(at + 1, at + 3)][0];
-      if (escaped !== "\\" && escaped !== "," && escaped !== "=") throw new SelectorError(`invalid field selector: invalid escape sequence: \\${escaped ?? ""}`);
+      if (escaped !== "\\" && escaped !== "," && escaped !== "=")
+        throw new SelectorError(`invalid field selector: invalid escape sequence: \\${escaped ?? ""}`);
       value += escaped;
       at++;
-    } else if (character === "," || character === "=") throw new SelectorError(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
+    } else if (character === "," || character === "=")
+      throw new SelectorError(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
     else value += character;
   }
   return value;

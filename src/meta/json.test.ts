@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { cloneJson, isJsonObject, jsonEquals, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "./json.ts";
+import {
+  cloneJson,
+  isJsonObject,
+  jsonEquals,
+  objectAt,
+  setMember,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "./json.ts";
 
 const DEEP = 500;
 function nested(levels: number): unknown {
@@ -47,10 +56,13 @@ describe("jsonEquals", () => {
 });
 
 describe("cloneJson", () => {
-  test.each(["1", "null", '{"a":[1,{"b":null}],"__proto__":{"c":1},"constructor":{}}'])("of %s is equal and shares nothing", (text) => {
-    const value = JSON.parse(text) as unknown;
-    expect(JSON.stringify(cloneJson(value))).toBe(text);
-  });
+  test.each(["1", "null", '{"a":[1,{"b":null}],"__proto__":{"c":1},"constructor":{}}'])(
+    "of %s is equal and shares nothing",
+    (text) => {
+      const value = JSON.parse(text) as unknown;
+      expect(JSON.stringify(cloneJson(value))).toBe(text);
+    },
+  );
 
   test("the copy can be changed alone", () => {
     const value = { a: [{ b: 1 }] };
@@ -85,6 +97,15 @@ test("members of another type read as empty", () => {
   const parent = { text: "a", list: ["a", 1, null, "b"], object: { a: 1 }, nothing: null };
   expect([stringAt(parent, "text"), stringAt(parent, "list"), stringAt(parent, "absent")]).toEqual(["a", "", ""]);
   expect([stringsAt(parent, "list"), stringsAt(parent, "text")]).toEqual([["a", "b"], []]);
-  expect([objectAt(parent, "object"), objectAt(parent, "list"), objectAt(parent, "nothing")]).toEqual([{ a: 1 }, {}, {}]);
-  expect([isJsonObject({}), isJsonObject([]), isJsonObject(null), isJsonObject("")]).toEqual([true, false, false, false]);
+  expect([objectAt(parent, "object"), objectAt(parent, "list"), objectAt(parent, "nothing")]).toEqual([
+    { a: 1 },
+    {},
+    {},
+  ]);
+  expect([isJsonObject({}), isJsonObject([]), isJsonObject(null), isJsonObject("")]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

@@ -24,11 +24,16 @@ export function stringsAt(parent: JsonObject, key: string): string[] {
 export function jsonEquals(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left)) {
-    return Array.isArray(right) && left.length === right.length && left.every((item, index) => jsonEquals(item, right[index]));
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => jsonEquals(item, right[index]))
+    );
   }
   if (!isJsonObject(left) || !isJsonObject(right)) return false;
   for (const key of Object.keys(left)) if (!jsonEquals(left[key], ownMember(right, key))) return false;
-  for (const key of Object.keys(right)) if (right[key] !== undefined && ownMember(left, key) === undefined) return false;
+  for (const key of Object.keys(right))
+    if (right[key] !== undefined && ownMember(left, key) === undefined) return false;
   return true;
 }
 
@@ -39,7 +44,8 @@ function ownMember(parent: JsonObject, key: string): unknown {
 
 /** Writes a member without ever touching a prototype: request bodies may name `__proto__`. */
 export function setMember(target: JsonObject, key: string, value: unknown): void {
-  if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   else target[key] = value;
 }
 

@@ -83,9 +83,11 @@ class Parser {
       requirements.push(this.#requirement());
       const separator = this.#take();
       if (separator.kind === "end") return requirements;
-      if (separator.kind !== ",") throw new SelectorError(`found '${separator.text}', expected: ',' or 'end of string'`);
+      if (separator.kind !== ",")
+        throw new SelectorError(`found '${separator.text}', expected: ',' or 'end of string'`);
       const next = this.#peekValue();
-      if (next.kind !== "identifier" && next.kind !== "!") throw new SelectorError(`found '${next.text}', expected: identifier after ','`);
+      if (next.kind !== "identifier" && next.kind !== "!")
+        throw new SelectorError(`found '${next.text}', expected: identifier after ','`);
     }
   }
 
@@ -96,12 +98,17 @@ class Parser {
       const key = this.#takeValue();
       if (key.kind !== "identifier") throw new SelectorError(`found '${key.text}', expected: identifier`);
       const keyErrors = qualifiedNameErrors(key.text);
-      if (keyErrors.length > 0) throw new SelectorError(`<nil>: Invalid value: ${JSON.stringify(key.text)}: ${keyErrors.join("; ")}`);
+      if (keyErrors.length > 0)
+        throw new SelectorError(`<nil>: Invalid value: ${JSON.stringify(key.text)}: ${keyErrors.join("; ")}`);
       if (negated) return requirement(key.text, "!", []);
       const follower = this.#peekValue().kind;
       if (follower === "end" || follower === ",") return requirement(key.text, "exists", []);
       const operator = this.#operator();
-      return requirement(key.text, operator, operator === "in" || operator === "notin" ? this.#valueList() : [this.#exactValue()]);
+      return requirement(
+        key.text,
+        operator,
+        operator === "in" || operator === "notin" ? this.#valueList() : [this.#exactValue()],
+      );
     } catch (thrown) {
       if (thrown instanceof SelectorError) throw new SelectorError(`unable to parse requirement: ${thrown.message}`);
       throw thrown;
@@ -111,7 +118,8 @@ class Parser {
   #operator(): Operator {
     const token = this.#take();
     const operator = OPERATORS.get(token.kind);
-    if (operator === undefined) throw new SelectorError(`found '${token.text}', expected: in, notin, =, ==, !=, gt, lt`);
+    if (operator === undefined)
+      throw new SelectorError(`found '${token.text}', expected: in, notin, =, ==, !=, gt, lt`);
     return operator;
   }
 
@@ -131,7 +139,8 @@ class Parser {
       this.#take();
       return [""];
     }
-    if (first.kind !== "identifier" && first.kind !== ",") throw new SelectorError(`found '${first.text}', expected: ',', ')' or identifier`);
+    if (first.kind !== "identifier" && first.kind !== ",")
+      throw new SelectorError(`found '${first.text}', expected: ',', ')' or identifier`);
     const values = this.#identifiers();
     const close = this.#takeValue();
     if (close.kind !== ")") throw new SelectorError(`found '${close.text}', expected: ')'`);
@@ -182,11 +191,14 @@ function requirement(key: string, operator: Operator, values: readonly string[])
   const problems: string[] = [];
   const isNumeric = operator === "gt" || operator === "lt";
   if (isNumeric && toInteger(values[0]) === undefined) {
-    problems.push(`values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`);
+    problems.push(
+      `values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer`,
+    );
   }
   values.forEach((value, index) => {
     const errors = labelValueErrors(value);
-    if (errors.length > 0) problems.push(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${errors.join("; ")}`);
+    if (errors.length > 0)
+      problems.push(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${errors.join("; ")}`);
   });
   if (problems.length > 0) throw new SelectorError(problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`);
   return matcher(key, operator, values);

@@ -68,7 +68,12 @@ export function qualifiedNameErrors(value: string): string[] {
     name = parts[1]!;
     if (prefix === "") errors.push("prefix part must be non-empty");
     // As kubernetes content.IsLabelKey: keys and values are measured in bytes, names in characters.
-    else errors.push(...dnsSubdomainErrors(prefix).map((sentence) => `prefix part ${sentence.replace(/^(must be no more than [0-9]+) characters$/, "$1 bytes")}`));
+    else
+      errors.push(
+        ...dnsSubdomainErrors(prefix).map(
+          (sentence) => `prefix part ${sentence.replace(/^(must be no more than [0-9]+) characters$/, "$1 bytes")}`,
+        ),
+      );
   } else if (parts.length > 2) {
     return [
       `a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${QUALIFIED_NAME}') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,

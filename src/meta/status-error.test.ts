@@ -7,46 +7,118 @@ import { HTTP_CODE, invalid, isReason, StatusError } from "./status-error.ts";
 const PODS = { group: "", resource: "pods" };
 const DEPLOYMENTS = { group: "apps", resource: "deployments" };
 
+const SHAPES: readonly (readonly [StatusError, object])[] = [
+  [errors.badRequest("no"), { reason: "BadRequest", code: 400, message: "no" }],
+  [
+    errors.notFound(PODS, "a"),
+    { reason: "NotFound", code: 404, message: 'pods "a" not found', details: { name: "a", kind: "pods" } },
+  ],
+  [
+    errors.notFound(DEPLOYMENTS, 'a"b'),
+    {
+      reason: "NotFound",
+      code: 404,
+      message: String.raw`deployments.apps "a\"b" not found`,
+      details: { name: 'a"b', group: "apps", kind: "deployments" },
+    },
+  ],
+  [
+    errors.alreadyExists(PODS, "a"),
+    { reason: "AlreadyExists", code: 409, message: 'pods "a" already exists', details: { name: "a", kind: "pods" } },
+  ],
+  [
+    errors.conflict(PODS, "a", "changed"),
+    {
+      reason: "Conflict",
+      code: 409,
+      message: 'Operation cannot be fulfilled on pods "a": changed',
+      details: { name: "a", kind: "pods" },
+    },
+  ],
+  [
+    errors.forbidden(PODS, "", "no"),
+    { reason: "Forbidden", code: 403, message: "pods is forbidden: no", details: { kind: "pods" } },
+  ],
+  [
+    errors.forbidden(PODS, "a", "no", [{ reason: "NamespaceTerminating" }]),
+    {
+      reason: "Forbidden",
+      code: 403,
+      message: 'pods "a" is forbidden: no',
+      details: { name: "a", kind: "pods", causes: [{ reason: "NamespaceTerminating" }] },
+    },
+  ],
+  [
+    errors.unknownResource(),
+    { reason: "NotFound", code: 404, message: "the server could not find the requested resource", details: {} },
+  ],
+  [
+    errors.methodNotAllowed(),
+    {
+      reason: "MethodNotAllowed",
+      code: 405,
+      message: "the server does not allow this method on the requested resource",
+      details: {},
+    },
+  ],
+  [
+    errors.unsupportedMediaType(["a/b", "c/d"]),
+    {
+      reason: "UnsupportedMediaType",
+      code: 415,
+      message: "the body of the request was in an unknown format - accepted media types include: a/b, c/d",
+    },
+  ],
+  [
+    errors.notAcceptable(["a/b"]),
+    { reason: "NotAcceptable", code: 406, message: "only the following media types are accepted: a/b" },
+  ],
+  [
+    errors.requestEntityTooLarge("limit is 3"),
+    { reason: "RequestEntityTooLarge", code: 413, message: "Request entity too large: limit is 3" },
+  ],
+  [
+    errors.serviceUnavailable("soon", 5),
+    { reason: "ServiceUnavailable", code: 503, message: "soon", details: { retryAfterSeconds: 5 } },
+  ],
+  [
+    errors.tooManyRequests("slow", 1),
+    { reason: "TooManyRequests", code: 429, message: "slow", details: { retryAfterSeconds: 1 } },
+  ],
+  [new StatusError("", "bare"), { code: 500, message: "bare" }],
+];
+
 describe("a StatusError", () => {
-  test.each([
-    [errors.badRequest("no"), { reason: "BadRequest", code: 400, message: "no" }],
-    [errors.notFound(PODS, "a"), { reason: "NotFound", code: 404, message: 'pods "a" not found', details: { name: "a", kind: "pods" } }],
-    [
-      errors.notFound(DEPLOYMENTS, 'a"b'),
-      { reason: "NotFound", code: 404, message: String.raw`deployments.apps "a\"b" not found`, details: { name: 'a"b', group: "apps", kind: "deployments" } },
-    ],
-    [errors.alreadyExists(PODS, "a"), { reason: "AlreadyExists", code: 409, message: 'pods "a" already exists', details: { name: "a", kind: "pods" } }],
-    [
-      errors.conflict(PODS, "a", "changed"),
-      { reason: "Conflict", code: 409, message: 'Operation cannot be fulfilled on pods "a": changed', details: { name: "a", kind: "pods" } },
-    ],
-    [errors.forbidden(PODS, "", "no"), { reason: "Forbidden", code: 403, message: "pods is forbidden: no", details: { kind: "pods" } }],
-    [
-      errors.forbidden(PODS, "a", "no", [{ reason: "NamespaceTerminating" }]),
-      { reason: "Forbidden", code: 403, message: 'pods "a" is forbidden: no', details: { name: "a", kind: "pods", causes: [{ reason: "NamespaceTerminating" }] } },
-    ],
-    [errors.unknownResource(), { reason: "NotFound", code: 404, message: "the server could not find the requested resource", details: {} }],
-    [errors.methodNotAllowed(), { reason: "MethodNotAllowed", code: 405, message: "the server does not allow this method on the requested resource", details: {} }],
-    [
-      errors.unsupportedMediaType(["a/b", "c/d"]),
-      { reason: "UnsupportedMediaType", code: 415, message: "the body of the request was in an unknown format - accepted media types include: a/b, c/d" },
-    ],
-    [errors.notAcceptable(["a/b"]), { reason: "NotAcceptable", code: 406, message: "only the following media types are accepted: a/b" }],
-    [errors.requestEntityTooLarge("limit is 3"), { reason: "RequestEntityTooLarge", code: 413, message: "Request entity too large: limit is 3" }],
-    [errors.serviceUnavailable("soon", 5), { reason: "ServiceUnavailable", code: 503, message: "soon", details: { retryAfterSeconds: 5 } }],
-    [errors.tooManyRequests("slow", 1), { reason: "TooManyRequests", code: 429, message: "slow", details: { retryAfterSeconds: 1 } }],
-    [new StatusError("", "bare"), { code: 500, message: "bare" }],
-  ])("%s has the shape clients know", (error, expected) => {
-    expect(error.toStatus()).toEqual({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", ...expected });
+  test.each(SHAPES)("%s has the shape clients know", (error, expected) => {
+    expect(error.toStatus()).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      ...expected,
+    });
   });
 
   test("an expired list says where to go on", () => {
-    expect(errors.expired("old", "token").toStatus()).toMatchObject({ metadata: { continue: "token" }, code: 410, reason: "Expired" });
+    expect(errors.expired("old", "token").toStatus()).toMatchObject({
+      metadata: { continue: "token" },
+      code: 410,
+      reason: "Expired",
+    });
     expect(errors.expired("old").toStatus().metadata).toEqual({});
   });
 
   test("the members come in the order kube-apiserver writes them", () => {
-    expect(Object.keys(errors.notFound(PODS, "a").toStatus())).toEqual(["kind", "apiVersion", "metadata", "status", "message", "reason", "details", "code"]);
+    expect(Object.keys(errors.notFound(PODS, "a").toStatus())).toEqual([
+      "kind",
+      "apiVersion",
+      "metadata",
+      "status",
+      "message",
+      "reason",
+      "details",
+      "code",
+    ]);
   });
 
   test("whatever else was thrown keeps its text to itself", () => {
@@ -77,7 +149,12 @@ describe("invalid", () => {
   test("one sentence stands alone", () => {
     expect(invalid({ group: "apps", kind: "Deployment" }, "a", [required]).toStatus()).toMatchObject({
       message: 'Deployment.apps "a" is invalid: spec.a: Required value',
-      details: { name: "a", group: "apps", kind: "Deployment", causes: [{ reason: "FieldValueRequired", message: "Required value", field: "spec.a" }] },
+      details: {
+        name: "a",
+        group: "apps",
+        kind: "Deployment",
+        causes: [{ reason: "FieldValueRequired", message: "Required value", field: "spec.a" }],
+      },
     });
   });
 
@@ -93,15 +170,23 @@ describe("invalid", () => {
 test("group versions and resources are named as clients name them", () => {
   expect(parseGroupVersion("v1")).toEqual({ group: "", version: "v1" });
   expect(parseGroupVersion("apps/v1")).toEqual({ group: "apps", version: "v1" });
-  expect([formatGroupVersion({ group: "", version: "v1" }), formatGroupVersion({ group: "apps", version: "v1" })]).toEqual(["v1", "apps/v1"]);
+  expect([
+    formatGroupVersion({ group: "", version: "v1" }),
+    formatGroupVersion({ group: "apps", version: "v1" }),
+  ]).toEqual(["v1", "apps/v1"]);
   expect([formatGroupResource(PODS), formatGroupResource(DEPLOYMENTS)]).toEqual(["pods", "deployments.apps"]);
 });
 
 test("numbers are refused in Go's words", () => {
   expect(parseUintError("9007199254740991")).toBeUndefined();
-  expect(parseUintError("99999999999999999999")).toBe('strconv.ParseUint: parsing "99999999999999999999": value out of range');
-  for (const text of ["", "-1", "+1", "1.0", "0x1", "1e3", " 1", "a\n"]) expect(parseUintError(text)).toBe(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  expect(parseUintError("99999999999999999999")).toBe(
+    'strconv.ParseUint: parsing "99999999999999999999": value out of range',
+  );
+  for (const text of ["", "-1", "+1", "1.0", "0x1", "1e3", " 1", "a\n"])
+    expect(parseUintError(text)).toBe(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
   expect([parseIntError("-1"), parseIntError("+1"), parseIntError("0")]).toEqual([undefined, undefined, undefined]);
-  expect(parseIntError("99999999999999999999")).toBe('strconv.ParseInt: parsing "99999999999999999999": value out of range');
+  expect(parseIntError("99999999999999999999")).toBe(
+    'strconv.ParseInt: parsing "99999999999999999999": value out of range',
+  );
   expect(parseIntError("x")).toBe('strconv.ParseInt: parsing "x": invalid syntax');
 });

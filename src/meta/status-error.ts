@@ -122,21 +122,35 @@ export function badRequest(message: string): StatusError {
 }
 
 export function notFound(resource: GroupResource, name: string): StatusError {
-  return new StatusError("NotFound", `${formatGroupResource(resource)} ${JSON.stringify(name)} not found`, { details: resourceDetails(resource, name) });
-}
-
-export function alreadyExists(resource: GroupResource, name: string): StatusError {
-  return new StatusError("AlreadyExists", `${formatGroupResource(resource)} ${JSON.stringify(name)} already exists`, { details: resourceDetails(resource, name) });
-}
-
-export function conflict(resource: GroupResource, name: string, why: string): StatusError {
-  return new StatusError("Conflict", `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${JSON.stringify(name)}: ${why}`, {
+  return new StatusError("NotFound", `${formatGroupResource(resource)} ${JSON.stringify(name)} not found`, {
     details: resourceDetails(resource, name),
   });
 }
 
-export function forbidden(resource: GroupResource, name: string, why: string, causes?: readonly StatusCause[]): StatusError {
-  const subject = name === "" ? formatGroupResource(resource) : `${formatGroupResource(resource)} ${JSON.stringify(name)}`;
+export function alreadyExists(resource: GroupResource, name: string): StatusError {
+  return new StatusError("AlreadyExists", `${formatGroupResource(resource)} ${JSON.stringify(name)} already exists`, {
+    details: resourceDetails(resource, name),
+  });
+}
+
+export function conflict(resource: GroupResource, name: string, why: string): StatusError {
+  return new StatusError(
+    "Conflict",
+    `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${JSON.stringify(name)}: ${why}`,
+    {
+      details: resourceDetails(resource, name),
+    },
+  );
+}
+
+export function forbidden(
+  resource: GroupResource,
+  name: string,
+  why: string,
+  causes?: readonly StatusCause[],
+): StatusError {
+  const subject =
+    name === "" ? formatGroupResource(resource) : `${formatGroupResource(resource)} ${JSON.stringify(name)}`;
   return new StatusError("Forbidden", `${subject} is forbidden: ${why}`, {
     details: { ...resourceDetails(resource, name), ...(causes === undefined ? {} : { causes }) },
   });
@@ -148,11 +162,16 @@ export function unknownResource(): StatusError {
 }
 
 export function methodNotAllowed(): StatusError {
-  return new StatusError("MethodNotAllowed", "the server does not allow this method on the requested resource", { details: {} });
+  return new StatusError("MethodNotAllowed", "the server does not allow this method on the requested resource", {
+    details: {},
+  });
 }
 
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
-  return new StatusError("UnsupportedMediaType", `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`);
+  return new StatusError(
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+  );
 }
 
 export function notAcceptable(offered: readonly string[]): StatusError {
@@ -184,7 +203,11 @@ export interface FieldError {
 }
 
 /** 422 for an object, or for request options (`kind` = ListOptions, `group` = meta.k8s.io). */
-export function invalid(kind: { readonly group: string; readonly kind: string }, name: string, errors: readonly FieldError[]): StatusError {
+export function invalid(
+  kind: { readonly group: string; readonly kind: string },
+  name: string,
+  errors: readonly FieldError[],
+): StatusError {
   // As kubernetes NewInvalid: the message says each distinct sentence once, the causes keep all of them.
   const sentences = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
   const text = sentences.length === 1 ? sentences[0]! : `[${sentences.join(", ")}]`;

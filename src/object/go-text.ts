@@ -48,9 +48,14 @@ const QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0
 const QUANTITY_LENGTH_MAX = 256;
 
 export function quantityError(text: string): string | undefined {
-  const match = text.length > QUANTITY_LENGTH_MAX || text === "" ? null : /^[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
+  const match =
+    text.length > QUANTITY_LENGTH_MAX || text === ""
+      ? null
+      : /^[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
   if (match === null) return QUANTITY_FORMAT;
-  return /^(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$/.test(match[1]!) ? undefined : "unable to parse quantity's suffix";
+  return /^(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$/.test(match[1]!)
+    ? undefined
+    : "unable to parse quantity's suffix";
 }
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
@@ -105,5 +110,9 @@ function daysIn(year: number, month: number): number {
 
 /** The time package quotes byte by byte, and everything outside ASCII as \\x. */
 function quoteAscii(text: string): string {
-  return `"${Buffer.from(text).toString("latin1").replace(/["\\]|[^ -~]/g, (byte) => (byte === '"' || byte === "\\" ? `\\${byte}` : `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`))}"`;
+  return `"${Buffer.from(text)
+    .toString("latin1")
+    .replace(/["\\]|[^ -~]/g, (byte) =>
+      byte === '"' || byte === "\\" ? `\\${byte}` : `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`,
+    )}"`;
 }

@@ -101,7 +101,9 @@ export function findDuplicateMembers(text: string): string[] {
   return duplicates.list();
 }
 
-function memberPath(frame: { keys: Set<string> | undefined; path: string; index: number; key: string } | undefined): string {
+function memberPath(
+  frame: { keys: Set<string> | undefined; path: string; index: number; key: string } | undefined,
+): string {
   if (frame === undefined) return "";
   if (frame.keys === undefined) return `${frame.path}[${frame.index}]`;
   return frame.path === "" ? frame.key : `${frame.path}.${frame.key}`;
@@ -209,7 +211,8 @@ class GoScanner {
     if (escape !== "u") return undefined;
     for (let digit = 0; digit < 4; digit++) {
       this.#at++;
-      if (!/^[0-9A-Fa-f]$/.test(this.#text[this.#at] ?? "")) return this.#unexpected("in \\u hexadecimal character escape");
+      if (!/^[0-9A-Fa-f]$/.test(this.#text[this.#at] ?? ""))
+        return this.#unexpected("in \\u hexadecimal character escape");
     }
     return undefined;
   }
@@ -240,7 +243,8 @@ class GoScanner {
   #literal(literal: string): string | undefined {
     for (let index = 1; index < literal.length; index++) {
       this.#at++;
-      if (this.#text[this.#at] !== literal[index]) return this.#unexpected(`in literal ${literal} (expecting ${quoteCharacter(literal[index]!)})`);
+      if (this.#text[this.#at] !== literal[index])
+        return this.#unexpected(`in literal ${literal} (expecting ${quoteCharacter(literal[index]!)})`);
     }
     return this.#step();
   }

@@ -45,7 +45,11 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
     const member = value[key];
     if (member === null || member === undefined) continue;
     const goPath = place.goPath === "" ? key : `${place.goPath}.${key}`;
-    setMember(result, key, decodeValue(member, field, { path, struct: schema, goPath, unknownFields: place.unknownFields }));
+    setMember(
+      result,
+      key,
+      decodeValue(member, field, { path, struct: schema, goPath, unknownFields: place.unknownFields }),
+    );
   }
   return result;
 }
@@ -70,7 +74,9 @@ function decodeArray(value: unknown, schema: FieldSchema, place: Place): unknown
   if (!Array.isArray(value)) throw mismatch(value, schema, place);
   const items = schema.items;
   if (items === undefined) return value;
-  return value.map((item, index) => (item === null ? zeroValue(items) : decodeValue(item, items, { ...place, path: `${place.path}[${index}]` })));
+  return value.map((item, index) =>
+    item === null ? zeroValue(items) : decodeValue(item, items, { ...place, path: `${place.path}[${index}]` }),
+  );
 }
 
 function decodeMap(value: unknown, schema: FieldSchema, place: Place): unknown {
@@ -80,7 +86,11 @@ function decodeMap(value: unknown, schema: FieldSchema, place: Place): unknown {
   const result: JsonObject = {};
   for (const key of Object.keys(value)) {
     const member = value[key];
-    setMember(result, key, member === null ? zeroValue(items) : decodeValue(member, items, { ...place, path: `${place.path}.${key}` }));
+    setMember(
+      result,
+      key,
+      member === null ? zeroValue(items) : decodeValue(member, items, { ...place, path: `${place.path}.${key}` }),
+    );
   }
   return result;
 }
@@ -115,7 +125,8 @@ function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknow
       if (typeof value === "boolean") return value;
       break;
     case "integer":
-      if (typeof value === "number" && Number.isInteger(value) && (schema.format !== "int32" || isInt32(value))) return value;
+      if (typeof value === "number" && Number.isInteger(value) && (schema.format !== "int32" || isInt32(value)))
+        return value;
       break;
     case "number":
       if (typeof value === "number") return value;
@@ -147,14 +158,17 @@ function checked(text: string, problem: string | undefined): string {
 
 function mismatch(value: unknown, schema: FieldSchema, place: Place): TypeMismatchError {
   const structName = place.struct.name.slice(place.struct.name.lastIndexOf(".") + 1);
-  return new TypeMismatchError(`json: cannot unmarshal ${goKind(value, schema)} into Go struct field ${structName}.${place.goPath} of type ${goType(schema)}`);
+  return new TypeMismatchError(
+    `json: cannot unmarshal ${goKind(value, schema)} into Go struct field ${structName}.${place.goPath} of type ${goType(schema)}`,
+  );
 }
 
 /** A number that does not fit a field for numbers is shown; elsewhere its being a number is the mistake. */
 function goKind(value: unknown, schema: FieldSchema): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
-  if (typeof value === "number") return schema.type === "integer" || schema.type === "number" || schema.intOrString ? `number ${value}` : "number";
+  if (typeof value === "number")
+    return schema.type === "integer" || schema.type === "number" || schema.intOrString ? `number ${value}` : "number";
   return typeof value;
 }
 

@@ -28,12 +28,17 @@ export function decodeContinueToken(text: string): ContinueToken {
   } catch {
     throw invalidToken(describeSyntaxError(bytes.toString("latin1")));
   }
-  if (!isJsonObject(parsed) || parsed["v"] !== VERSION) throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(isJsonObject(parsed) ? (parsed["v"] ?? "") : "")}`);
+  if (!isJsonObject(parsed) || parsed["v"] !== VERSION)
+    throw invalidToken(
+      `server does not recognize this encoded version ${JSON.stringify(isJsonObject(parsed) ? (parsed["v"] ?? "") : "")}`,
+    );
   const { rv, start } = parsed;
-  if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1) throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
+  if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
+    throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
   if (typeof start !== "string" || start === "") throw invalidToken(`encoded start key empty (version ${VERSION})`);
   // A key that climbs out of its collection would show what the request was not allowed to see.
-  if (start.startsWith("/") || start.split("/").includes("..") || start.length > 2_000) throw invalidToken(`the start key ${JSON.stringify(start.slice(0, 100))} is not valid`);
+  if (start.startsWith("/") || start.split("/").includes("..") || start.length > 2_000)
+    throw invalidToken(`the start key ${JSON.stringify(start.slice(0, 100))} is not valid`);
   return { revision: rv, start };
 }
 

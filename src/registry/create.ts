@@ -26,19 +26,28 @@ export interface CreateRequest {
   readonly dryRun: boolean;
 }
 
-export async function create(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Written> {
+export async function create(
+  context: RegistryContext,
+  served: ServedResource,
+  request: CreateRequest,
+): Promise<Written> {
   const metadata = objectAt(request.object, "metadata");
   const placed = placeInNamespace(served, metadata, request.namespace);
   const name = stringAt(placed, "name");
   if (served.stored.namespaced) {
     await refuseCreationOutsideLiveNamespace(context, served.groupResource, { namespace: request.namespace, name });
   }
-  if (stringAt(placed, "resourceVersion") !== "") throw new StatusError("", "resourceVersion should not be set on objects to be created");
+  if (stringAt(placed, "resourceVersion") !== "")
+    throw new StatusError("", "resourceVersion should not be set on objects to be created");
   const generates = name === "" && stringAt(placed, "generateName") !== "";
   for (let attempt = 1; ; attempt++) {
-    const named = generates ? { ...placed, name: generateName(stringAt(placed, "generateName"), context.random) } : placed;
+    const named = generates
+      ? { ...placed, name: generateName(stringAt(placed, "generateName"), context.random) }
+      : placed;
     const attemptRequest = { ...request, object: { ...request.object, metadata: named } };
-    const written = await withAllocation(context, served, request.dryRun, (allocation) => createNamed(context, served, attemptRequest, allocation));
+    const written = await withAllocation(context, served, request.dryRun, (allocation) =>
+      createNamed(context, served, attemptRequest, allocation),
+    );
     if (written !== undefined) return written;
     if (!generates) throw alreadyExists(served.groupResource, name);
     if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, stringAt(named, "name"));
@@ -46,7 +55,12 @@ export async function create(context: RegistryContext, served: ServedResource, r
 }
 
 /** Undefined when the name is taken. */
-async function createNamed(context: RegistryContext, served: ServedResource, request: CreateRequest, allocation: Allocation): Promise<Written | undefined> {
+async function createNamed(
+  context: RegistryContext,
+  served: ServedResource,
+  request: CreateRequest,
+  allocation: Allocation,
+): Promise<Written | undefined> {
   const next = withDefaults(served, withoutSystemFields(request.object));
   const tracked = withManagedFields(context, served, { live: undefined, next, manager: request.manager, door: "main" });
   const object = prepareForCreate(context, served, tracked);
@@ -70,26 +84,38 @@ async function createNamed(context: RegistryContext, served: ServedResource, req
   return result.committed ? { entry: result.entry } : undefined;
 }
 
-
 /** Fields only the server writes: what a client says in them is not even tracked as its wish. */
 function withoutSystemFields(object: JsonObject): JsonObject {
-  const { uid: _uid, creationTimestamp: _created, deletionTimestamp: _deleted, deletionGracePeriodSeconds: _grace, selfLink: _link, ...metadata } = objectAt(object, "metadata");
+  const {
+    uid: _uid,
+    creationTimestamp: _created,
+    deletionTimestamp: _deleted,
+    deletionGracePeriodSeconds: _grace,
+    selfLink: _link,
+    ...metadata
+  } = objectAt(object, "metadata");
   return { ...object, metadata };
 }
 
 function placeInNamespace(served: ServedResource, metadata: JsonObject, namespace: string): JsonObject {
   const given = stringAt(metadata, "namespace");
   if (!served.stored.namespaced) {
-    if (given !== "") throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+    if (given !== "")
+      throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
     return metadata;
   }
-  if (given !== "" && given !== namespace) throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  if (given !== "" && given !== namespace)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   return { ...metadata, namespace };
 }
 
 function generatedNameTaken(served: ServedResource, name: string): StatusError {
   const taken = alreadyExists(served.groupResource, name);
-  return new StatusError("AlreadyExists", `${taken.message}, the server was not able to generate a unique name for the object`, {
-    details: { ...taken.details, retryAfterSeconds: 1 },
-  });
+  return new StatusError(
+    "AlreadyExists",
+    `${taken.message}, the server was not able to generate a unique name for the object`,
+    {
+      details: { ...taken.details, retryAfterSeconds: 1 },
+    },
+  );
 }

@@ -15,7 +15,10 @@ export function withDefaults(served: ServedResource, object: JsonObject): JsonOb
 function secretDefaults(object: JsonObject): JsonObject {
   const given = objectAt(object, "stringData");
   const { stringData: _stringData, ...secret } = object;
-  const encoded = Object.keys(given).map((key): [string, string] => [key, Buffer.from(String(given[key])).toString("base64")]);
+  const encoded = Object.keys(given).map((key): [string, string] => [
+    key,
+    Buffer.from(String(given[key])).toString("base64"),
+  ]);
   const data = encoded.length === 0 ? {} : { data: { ...objectAt(secret, "data"), ...Object.fromEntries(encoded) } };
   return { ...secret, ...data, type: stringAt(secret, "type") === "" ? "Opaque" : secret["type"] };
 }
@@ -25,7 +28,10 @@ function namespaceDefaults(namespace: JsonObject): JsonObject {
   const metadata = objectAt(namespace, "metadata");
   const name = stringAt(metadata, "name");
   if (name === "") return namespace;
-  return { ...namespace, metadata: { ...metadata, labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } } };
+  return {
+    ...namespace,
+    metadata: { ...metadata, labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } },
+  };
 }
 
 /** The claims in a stateful set say what they are; protobuf has no room for it. */

@@ -24,35 +24,47 @@ export interface DeleteRequest {
 }
 
 /** What is left to say: the object (it remains, or its kind always shows it), or that it is gone. */
-export type Deleted = { readonly kind: "object"; readonly written: Written; readonly remains: boolean } | { readonly kind: "gone"; readonly details: StatusDetails };
+export type Deleted =
+  | { readonly kind: "object"; readonly written: Written; readonly remains: boolean }
+  | { readonly kind: "gone"; readonly details: StatusDetails };
 
 const ORPHAN = "orphan";
 const FOREGROUND = "foregroundDeletion";
 
-export async function deleteObject(context: RegistryContext, served: ServedResource, request: DeleteRequest): Promise<Deleted> {
+export async function deleteObject(
+  context: RegistryContext,
+  served: ServedResource,
+  request: DeleteRequest,
+): Promise<Deleted> {
   const { strategy } = served.stored;
   if (strategy.life === "namespace") refuseDeletionOfImmortal(request.name);
   let isRemoved = false;
-  const written = await withAllocation(context, served, request.options.dryRun, (allocation) => guaranteedUpdate(context, served, {
-    key: objectKey(served.stored, request.namespace, request.name),
-    dryRun: request.options.dryRun,
-    decide: (existing, entry) => {
-      refuseFailedPreconditions(served, request, { existing, entry });
-      const change = decideDeletion(context, served, { existing, options: request.options });
-      isRemoved = change.kind === "remove";
-      return allocation.apply(change, existing);
-    },
-    absent: () => {
-      throw notFound(served.groupResource, request.name);
-    },
-  }));
+  const written = await withAllocation(context, served, request.options.dryRun, (allocation) =>
+    guaranteedUpdate(context, served, {
+      key: objectKey(served.stored, request.namespace, request.name),
+      dryRun: request.options.dryRun,
+      decide: (existing, entry) => {
+        refuseFailedPreconditions(served, request, { existing, entry });
+        const change = decideDeletion(context, served, { existing, options: request.options });
+        isRemoved = change.kind === "remove";
+        return allocation.apply(change, existing);
+      },
+      absent: () => {
+        throw notFound(served.groupResource, request.name);
+      },
+    }),
+  );
   if (!isRemoved || strategy.returnsDeletedObject) return { kind: "object", written, remains: !isRemoved };
   const { group, resource } = served.groupResource;
   const uid = "object" in written ? stringAt(objectAt(written.object, "metadata"), "uid") : "";
   return { kind: "gone", details: { name: request.name, ...(group === "" ? {} : { group }), kind: resource, uid } };
 }
 
-function decideDeletion(context: RegistryContext, served: ServedResource, to: { existing: JsonObject; options: DeleteOptions }): Change {
+function decideDeletion(
+  context: RegistryContext,
+  served: ServedResource,
+  to: { existing: JsonObject; options: DeleteOptions },
+): Change {
   const { existing, options } = to;
   const { life } = served.stored.strategy;
   if (life === "namespace") return decideNamespaceDeletion(context, served, to);
@@ -65,7 +77,11 @@ function decideDeletion(context: RegistryContext, served: ServedResource, to: { 
 }
 
 /** A namespace stays, terminating, until its controller has emptied it and taken its finalizers away. */
-function decideNamespaceDeletion(context: RegistryContext, served: ServedResource, to: { existing: JsonObject; options: DeleteOptions }): Change {
+function decideNamespaceDeletion(
+  context: RegistryContext,
+  served: ServedResource,
+  to: { existing: JsonObject; options: DeleteOptions },
+): Change {
   const { existing: namespace, options } = to;
   const { finalizers: _old, ...metadata } = objectAt(namespace, "metadata");
   const before = stringsAt(objectAt(namespace, "metadata"), "finalizers");
@@ -113,21 +129,35 @@ function podGraceSeconds(pod: JsonObject, options: DeleteOptions): number {
   return typeof running === "number" ? Math.min(running, grace) : grace;
 }
 
-function markDeleted(context: RegistryContext, existing: JsonObject, how: { finalizers: readonly string[]; grace: number; isGraceful: boolean }): JsonObject {
+function markDeleted(
+  context: RegistryContext,
+  existing: JsonObject,
+  how: { finalizers: readonly string[]; grace: number; isGraceful: boolean },
+): JsonObject {
   const { finalizers: _old, ...metadata } = objectAt(existing, "metadata");
   const isFirst = metadata["deletionTimestamp"] === undefined;
   const running = metadata["deletionGracePeriodSeconds"];
   if (isFirst || (how.isGraceful && typeof running === "number" && how.grace < running)) {
     // A shortened time counts from the first deletion, as the longer one did.
-    const elapsedMs = isFirst ? 0 : context.clock.now() - Date.parse(stringAt(metadata, "deletionTimestamp")) + Number(running) * 1000;
+    const elapsedMs = isFirst
+      ? 0
+      : context.clock.now() - Date.parse(stringAt(metadata, "deletionTimestamp")) + Number(running) * 1000;
     metadata["deletionTimestamp"] = timestamp(context.clock, how.grace * 1000 - elapsedMs);
     metadata["deletionGracePeriodSeconds"] = how.grace;
   }
-  if (isFirst && typeof metadata["generation"] === "number" && metadata["generation"] > 0) metadata["generation"] = metadata["generation"] + 1;
-  return { ...existing, metadata: how.finalizers.length === 0 ? metadata : { ...metadata, finalizers: [...how.finalizers] } };
+  if (isFirst && typeof metadata["generation"] === "number" && metadata["generation"] > 0)
+    metadata["generation"] = metadata["generation"] + 1;
+  return {
+    ...existing,
+    metadata: how.finalizers.length === 0 ? metadata : { ...metadata, finalizers: [...how.finalizers] },
+  };
 }
 
-function refuseFailedPreconditions(served: ServedResource, request: DeleteRequest, current: { existing: JsonObject; entry: Entry }): void {
+function refuseFailedPreconditions(
+  served: ServedResource,
+  request: DeleteRequest,
+  current: { existing: JsonObject; entry: Entry },
+): void {
   const { uid, resourceVersion } = request.options.preconditions ?? {};
   const existingUid = stringAt(objectAt(current.existing, "metadata"), "uid");
   const kind = { group: served.groupVersion.group, resource: served.kind };

@@ -10,7 +10,9 @@ import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../meta/status-error.ts";
 
 /** What to make of the current object (in the served version): a new one, or its removal after a last change. */
-export type Change = { readonly kind: "store"; readonly object: JsonObject } | { readonly kind: "remove"; readonly object: JsonObject };
+export type Change =
+  | { readonly kind: "store"; readonly object: JsonObject }
+  | { readonly kind: "remove"; readonly object: JsonObject };
 
 export interface UpdatePlan {
   readonly key: string;
@@ -24,7 +26,11 @@ export interface UpdatePlan {
 /** Each lost race means somebody else won it; this many in a row means a storm. */
 const ATTEMPTS_MAX = 100;
 
-export async function guaranteedUpdate(context: RegistryContext, served: ServedResource, plan: UpdatePlan): Promise<Written> {
+export async function guaranteedUpdate(
+  context: RegistryContext,
+  served: ServedResource,
+  plan: UpdatePlan,
+): Promise<Written> {
   const { store } = context;
   let entry = await store.get(plan.key, { kind: "any" });
   let isFresh = false;
@@ -37,7 +43,10 @@ export async function guaranteedUpdate(context: RegistryContext, served: ServedR
   throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
 }
 
-type Outcome = { readonly kind: "done"; readonly written: Written } | { readonly kind: "stale" } | { readonly kind: "lost"; readonly current: Entry | undefined };
+type Outcome =
+  | { readonly kind: "done"; readonly written: Written }
+  | { readonly kind: "stale" }
+  | { readonly kind: "lost"; readonly current: Entry | undefined };
 
 async function tryUpdate(
   context: RegistryContext,
@@ -55,7 +64,9 @@ async function tryUpdate(
     throw thrown;
   }
   if (plan.dryRun) return isFresh ? { kind: "done", written: { object: change.object } } : { kind: "stale" };
-  return change.kind === "remove" ? remove(context, change.object, entry) : replace(context, served, { object: change.object, existing, entry, isFresh });
+  return change.kind === "remove"
+    ? remove(context, change.object, entry)
+    : replace(context, served, { object: change.object, existing, entry, isFresh });
 }
 
 async function replace(
@@ -63,11 +74,14 @@ async function replace(
   served: ServedResource,
   change: { object: JsonObject; existing: JsonObject; entry: Entry; isFresh: boolean },
 ): Promise<Outcome> {
-  if (jsonEquals(change.object, change.existing)) return change.isFresh ? { kind: "done", written: { entry: change.entry } } : { kind: "stale" };
+  if (jsonEquals(change.object, change.existing))
+    return change.isFresh ? { kind: "done", written: { entry: change.entry } } : { kind: "stale" };
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const result = await context.store.replace(change.entry, encodeForStorage(change.object, served), lease);
-  return result.committed ? { kind: "done", written: { entry: result.entry } } : { kind: "lost", current: result.current };
+  return result.committed
+    ? { kind: "done", written: { entry: result.entry } }
+    : { kind: "lost", current: result.current };
 }
 
 async function remove(context: RegistryContext, object: JsonObject, entry: Entry): Promise<Outcome> {

@@ -23,7 +23,10 @@ const CORE_RULES: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
     "ConfigMap",
     {
       onCreate: configMapErrors,
-      onUpdate: (object, existing) => [...immutabilityErrors(object, existing, ["data", "binaryData"]), ...configMapErrors(object)],
+      onUpdate: (object, existing) => [
+        ...immutabilityErrors(object, existing, ["data", "binaryData"]),
+        ...configMapErrors(object),
+      ],
     },
   ],
   [
@@ -47,7 +50,10 @@ function configMapErrors(object: JsonObject): FieldError[] {
   const data = objectAt(object, "data");
   const binaryData = objectAt(object, "binaryData");
   const twice = Object.keys(data).filter((key) => Object.hasOwn(binaryData, key));
-  const bytes = Object.values(data).reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), decodedBytes(binaryData));
+  const bytes = Object.values(data).reduce(
+    (sum: number, value) => sum + Buffer.byteLength(String(value)),
+    decodedBytes(binaryData),
+  );
   return [
     ...keyErrors(object, ["data", "binaryData"]),
     ...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")),
@@ -73,7 +79,8 @@ function immutabilityErrors(object: JsonObject, existing: JsonObject, fields: re
   if (existing["immutable"] !== true) return [];
   const why = "field is immutable when `immutable` is set";
   const errors = object["immutable"] === true ? [] : [forbiddenField("immutable", why)];
-  for (const field of fields) if (!jsonEquals(objectAt(object, field), objectAt(existing, field))) errors.push(forbiddenField(field, why));
+  for (const field of fields)
+    if (!jsonEquals(objectAt(object, field), objectAt(existing, field))) errors.push(forbiddenField(field, why));
   return errors;
 }
 

@@ -10,7 +10,10 @@ import { select, type Selection, type SelectionRequest } from "./selection.ts";
 
 export interface ListRequest extends SelectionRequest {
   /** The state asked for: as fresh as said, exactly at a revision, or where an earlier page ended. */
-  readonly state: Freshness | { readonly kind: "exact"; readonly revision: number } | { readonly kind: "continue"; readonly token: string };
+  readonly state:
+    | Freshness
+    | { readonly kind: "exact"; readonly revision: number }
+    | { readonly kind: "continue"; readonly token: string };
   /** 0: everything at once. */
   readonly limit: number;
 }
@@ -46,8 +49,10 @@ export async function list(context: RegistryContext, served: ServedResource, req
 
 function readState(context: RegistryContext, selection: Selection, request: ListRequest): Promise<ListPage> {
   const { state } = request;
-  if (state.kind === "exact") return readExact(context, selection, { revision: state.revision, limit: storeLimit(selection, request) });
-  if (state.kind === "continue") return readContinued(context, selection, { token: state.token, limit: storeLimit(selection, request) });
+  if (state.kind === "exact")
+    return readExact(context, selection, { revision: state.revision, limit: storeLimit(selection, request) });
+  if (state.kind === "continue")
+    return readContinued(context, selection, { token: state.token, limit: storeLimit(selection, request) });
   return context.store.list(selection.range, state);
 }
 
@@ -57,7 +62,11 @@ function storeLimit(selection: Selection, request: ListRequest): number | undefi
 }
 
 /** As kubernetes: a list at a revision of the future is not worth retrying, so it says nothing of when. */
-async function readExact(context: RegistryContext, selection: Selection, at: { revision: number; limit: number | undefined }): Promise<ListPage> {
+async function readExact(
+  context: RegistryContext,
+  selection: Selection,
+  at: { revision: number; limit: number | undefined },
+): Promise<ListPage> {
   try {
     return await context.store.listAt(selection.range, at.revision, at.limit);
   } catch (thrown) {
@@ -67,7 +76,11 @@ async function readExact(context: RegistryContext, selection: Selection, at: { r
   }
 }
 
-async function readContinued(context: RegistryContext, selection: Selection, at: { token: string; limit: number | undefined }): Promise<ListPage> {
+async function readContinued(
+  context: RegistryContext,
+  selection: Selection,
+  at: { token: string; limit: number | undefined },
+): Promise<ListPage> {
   const token = decodeContinueToken(at.token);
   const range = { start: selection.range.start + token.start, end: selection.range.end };
   if (token.revision < 0) return context.store.list(range, { kind: "newest" });

@@ -50,4 +50,3 @@ function inVersion(object: JsonObject, served: ServedResource, apiVersion: strin
     return undefined;
   }
 }
-

@@ -78,7 +78,9 @@ function labelErrors(labels: JsonObject): FieldError[] {
     .sort()
     .flatMap((key) => [
       ...qualifiedNameErrors(key).map((sentence) => invalidValue("metadata.labels", key, sentence)),
-      ...labelValueErrors(String(labels[key])).map((sentence) => invalidValue("metadata.labels", labels[key], sentence)),
+      ...labelValueErrors(String(labels[key])).map((sentence) =>
+        invalidValue("metadata.labels", labels[key], sentence),
+      ),
     ]);
 }
 
@@ -87,7 +89,9 @@ function annotationErrors(annotations: JsonObject): FieldError[] {
   let bytes = 0;
   for (const key of Object.keys(annotations).sort()) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(String(annotations[key]));
-    errors.push(...qualifiedNameErrors(key.toLowerCase()).map((sentence) => invalidValue("metadata.annotations", key, sentence)));
+    errors.push(
+      ...qualifiedNameErrors(key.toLowerCase()).map((sentence) => invalidValue("metadata.annotations", key, sentence)),
+    );
   }
   if (bytes > ANNOTATIONS_BYTES_MAX) {
     const message = `Too long: may not be more than ${ANNOTATIONS_BYTES_MAX} bytes`;
@@ -122,10 +126,18 @@ function finalizerErrors(finalizers: readonly string[]): FieldError[] {
     ...qualifiedNameErrors(finalizer).map((sentence) => invalidValue("metadata.finalizers", finalizer, sentence)),
     ...(finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
       ? []
-      : [invalidValue("metadata.finalizers", finalizer, "name is neither a standard finalizer name nor is it fully qualified")]),
+      : [
+          invalidValue(
+            "metadata.finalizers",
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ]),
   ]);
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
-    errors.push(invalidValue("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+    errors.push(
+      invalidValue("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"),
+    );
   }
   return errors;
 }

@@ -15,8 +15,10 @@ const FOREIGN_NAMESPACE = "the namespace of the provided object does not match t
 
 export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {
   const name = stringAt(objectAt(object, "metadata"), "name");
-  if (name === "") throw badRequest(`the name of the object (${place.name} based on URL) was undeterminable: name must be provided`);
-  if (name !== place.name) throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
+  if (name === "")
+    throw badRequest(`the name of the object (${place.name} based on URL) was undeterminable: name must be provided`);
+  if (name !== place.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
   refuseForeignNamespace(object, place.namespace);
 }
 
@@ -26,12 +28,16 @@ export function refuseForeignNamespace(object: JsonObject, namespace: string): v
 }
 
 /** A uid or a resourceVersion in the wish is a precondition; without them the wish is unconditional. */
-export function refuseOutdated(served: ServedResource, wish: { readonly object: JsonObject; readonly existing: JsonObject; readonly entry: Entry }): void {
+export function refuseOutdated(
+  served: ServedResource,
+  wish: { readonly object: JsonObject; readonly existing: JsonObject; readonly entry: Entry },
+): void {
   const metadata = objectAt(wish.object, "metadata");
   const existing = objectAt(wish.existing, "metadata");
   const name = stringAt(existing, "name");
   const uid = stringAt(metadata, "uid");
-  if (uid !== "" && uid !== stringAt(existing, "uid")) throw failedPrecondition(served, wish.entry, { name, what: "UID", wanted: uid, found: stringAt(existing, "uid") });
+  if (uid !== "" && uid !== stringAt(existing, "uid"))
+    throw failedPrecondition(served, wish.entry, { name, what: "UID", wanted: uid, found: stringAt(existing, "uid") });
   const version = stringAt(metadata, "resourceVersion");
   if (version === "" || version === "0") return;
   const malformed = parseUintError(version);
@@ -42,8 +48,22 @@ export function refuseOutdated(served: ServedResource, wish: { readonly object: 
 export function failedPrecondition(
   served: ServedResource,
   { key }: Entry,
-  { name, what, wanted, found }: { readonly name: string; readonly what: "UID" | "ResourceVersion"; readonly wanted: string; readonly found: string },
+  {
+    name,
+    what,
+    wanted,
+    found,
+  }: {
+    readonly name: string;
+    readonly what: "UID" | "ResourceVersion";
+    readonly wanted: string;
+    readonly found: string;
+  },
 ): StatusError {
   const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
-  return conflict(served.groupResource, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`);
+  return conflict(
+    served.groupResource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
+  );
 }

@@ -15,7 +15,11 @@ export function prepareForCreate(context: RegistryContext, served: ServedResourc
     ...object,
     kind: served.kind,
     apiVersion: served.apiVersion,
-    metadata: { ...objectAt(object, "metadata"), uid: randomUuid(context.random), creationTimestamp: timestamp(context.clock) },
+    metadata: {
+      ...objectAt(object, "metadata"),
+      uid: randomUuid(context.random),
+      creationTimestamp: timestamp(context.clock),
+    },
   };
   if (strategy.tracksGeneration) objectAt(prepared, "metadata")["generation"] = 1;
   if (strategy.hasStatus) delete prepared["status"];
@@ -26,16 +30,32 @@ export function prepareForCreate(context: RegistryContext, served: ServedResourc
 }
 
 /** The object as it will be stored; `existing` is in the served version. */
-export function prepareForUpdate(served: ServedResource, object: JsonObject, existing: JsonObject, door: Door): JsonObject {
+export function prepareForUpdate(
+  served: ServedResource,
+  object: JsonObject,
+  existing: JsonObject,
+  door: Door,
+): JsonObject {
   const { strategy } = served.stored;
   const before = objectAt(existing, "metadata");
   const metadata: JsonObject = { ...objectAt(object, "metadata") };
-  for (const field of ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "namespace"]) {
+  for (const field of [
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+    "namespace",
+  ]) {
     if (before[field] === undefined) delete metadata[field];
     else metadata[field] = before[field];
   }
   delete metadata["selfLink"];
-  const prepared = throughDoor({ ...object, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, { door, hasStatus: strategy.hasStatus });
+  const prepared = throughDoor({ ...object, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, {
+    door,
+    hasStatus: strategy.hasStatus,
+  });
   if (strategy.life === "namespace") prepareNamespaceUpdate(prepared, existing, door);
   if (isServices(served.stored) && door === "main") prepareServiceUpdate(prepared, existing);
   if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
@@ -44,9 +64,14 @@ export function prepareForUpdate(served: ServedResource, object: JsonObject, exi
   return prepared;
 }
 
-function throughDoor(object: JsonObject, existing: JsonObject, through: { door: Door; hasStatus: boolean }): JsonObject {
+function throughDoor(
+  object: JsonObject,
+  existing: JsonObject,
+  through: { door: Door; hasStatus: boolean },
+): JsonObject {
   if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
-  if (through.door === "status") return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
+  if (through.door === "status")
+    return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
   return { ...existing, metadata: existing["metadata"], spec: object["spec"] };
 }
 
@@ -64,12 +89,16 @@ function hasNewDesiredState(object: JsonObject, existing: JsonObject): boolean {
 
 function prepareNamespace(namespace: JsonObject): void {
   const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
-  namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: finalizers.includes("kubernetes") ? finalizers : [...finalizers, "kubernetes"] };
+  namespace["spec"] = {
+    ...objectAt(namespace, "spec"),
+    finalizers: finalizers.includes("kubernetes") ? finalizers : [...finalizers, "kubernetes"],
+  };
   namespace["status"] = { phase: "Active" };
 }
 
 function prepareNamespaceUpdate(namespace: JsonObject, existing: JsonObject, door: Door): void {
-  if (door === "main") namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: objectAt(existing, "spec")["finalizers"] };
+  if (door === "main")
+    namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: objectAt(existing, "spec")["finalizers"] };
   if (door === "finalize") {
     const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
     namespace["spec"] = finalizers.length === 0 ? {} : { finalizers };

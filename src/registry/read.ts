@@ -5,7 +5,11 @@ import type { RegistryContext } from "./context.ts";
 import { refuseUnreadable } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 
-export async function get(context: RegistryContext, served: ServedResource, at: { namespace: string; name: string; freshness: Freshness }): Promise<Entry> {
+export async function get(
+  context: RegistryContext,
+  served: ServedResource,
+  at: { namespace: string; name: string; freshness: Freshness },
+): Promise<Entry> {
   const entry = await context.store.get(objectKey(served.stored, at.namespace, at.name), at.freshness);
   if (entry === undefined) throw notFound(served.groupResource, at.name);
   refuseUnreadable(entry, served);

@@ -38,8 +38,15 @@ export function objectIn(entry: Entry, served: ServedResource): JsonObject {
 export function refuseUnreadable(entry: Entry, served: ServedResource): void {
   refuseCorrupt(entry);
   if (entry.kind !== served.kind) throw unreadable(entry, `the value is a ${entry.kind}, not a ${served.kind}`);
-  if (entry.apiVersion === served.apiVersion || isConvertible(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion)) return;
-  throw unreadable(entry, `the value is of the version ${entry.apiVersion}, which cannot be shown as ${served.apiVersion}`);
+  if (
+    entry.apiVersion === served.apiVersion ||
+    isConvertible(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion)
+  )
+    return;
+  throw unreadable(
+    entry,
+    `the value is of the version ${entry.apiVersion}, which cannot be shown as ${served.apiVersion}`,
+  );
 }
 
 function hasSameShape(entry: Entry, served: ServedResource): boolean {
@@ -77,7 +84,9 @@ export function encodeForStorage(object: JsonObject, served: ServedResource): Bu
   const { storageVersion } = served.stored;
   const converted = convertObject(object, served.groupVersion, storageVersion);
   const { kind, apiVersion, metadata, ...rest } = converted;
-  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject), ...rest }));
+  return Buffer.from(
+    JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject), ...rest }),
+  );
 }
 
 export function canonicalMetadata(metadata: JsonObject): JsonObject {

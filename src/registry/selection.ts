@@ -27,7 +27,12 @@ export function select(served: ServedResource, request: SelectionRequest): Selec
   const pinnedNamespace = stored.namespaced ? requiredValue(request.fields, "metadata.namespace") : undefined;
   const namespace = request.namespace === "" ? (pinnedNamespace ?? "") : request.namespace;
   const name = requiredValue(request.fields, "metadata.name");
-  const isOneObject = name !== undefined && name !== "" && (!stored.namespaced || namespace !== "") && !name.includes("/") && !namespace.includes("/");
+  const isOneObject =
+    name !== undefined &&
+    name !== "" &&
+    (!stored.namespaced || namespace !== "") &&
+    !name.includes("/") &&
+    !namespace.includes("/");
   const collection = collectionPrefix(stored, namespace.includes("/") ? request.namespace : namespace);
   const prefix = isOneObject ? objectKey(stored, namespace, name) : collection;
   const range = isOneObject ? { start: prefix, end: `${prefix}\u0000` } : { start: prefix, end: prefixEnd(prefix) };
@@ -38,7 +43,11 @@ function matcher(served: ServedResource, request: SelectionRequest): ((entry: En
   const { labels, fields } = request;
   if (labels === undefined && fields.length === 0) return undefined;
   const { group, resource } = served.groupResource;
-  const readers = fields.map(({ field, value, negated }) => ({ read: fieldReader(served, group, resource, field), value, negated }));
+  const readers = fields.map(({ field, value, negated }) => ({
+    read: fieldReader(served, group, resource, field),
+    value,
+    negated,
+  }));
   return (entry) => {
     if (entry.corrupt !== undefined) return true;
     if (labels !== undefined && !labels(entry.labels)) return false;
@@ -50,7 +59,8 @@ function matcher(served: ServedResource, request: SelectionRequest): ((entry: En
 function fieldReader(served: ServedResource, group: string, resource: string, field: string): (entry: Entry) => string {
   const { keyPrefix, namespaced } = served.stored;
   if (field === "metadata.name") return ({ key }) => key.slice(key.lastIndexOf("/") + 1);
-  if (field === "metadata.namespace") return ({ key }) => (namespaced ? key.slice(keyPrefix.length, key.lastIndexOf("/")) : "");
+  if (field === "metadata.namespace")
+    return ({ key }) => (namespaced ? key.slice(keyPrefix.length, key.lastIndexOf("/")) : "");
   const read = fieldValue(group, resource, field);
   const memoKey = `field ${group}/${field}`;
   return (entry) => {

@@ -1,5 +1,11 @@
 /** The one place where the store's language becomes the API's. */
-import { serviceUnavailable, StatusError, tooManyRequests, requestEntityTooLarge, expired } from "../meta/status-error.ts";
+import {
+  serviceUnavailable,
+  StatusError,
+  tooManyRequests,
+  requestEntityTooLarge,
+  expired,
+} from "../meta/status-error.ts";
 import { StorageError } from "../storage/kv.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 
@@ -9,10 +15,15 @@ export function toStatusError(thrown: unknown): unknown {
   if (!(thrown instanceof StorageError)) return thrown;
   switch (thrown.code) {
     case "revision-compacted":
-      return expired("The provided resource version is too old, and the history it needs is gone: list again without it.");
+      return expired(
+        "The provided resource version is too old, and the history it needs is gone: list again without it.",
+      );
     case "revision-future":
       return new StatusError("Timeout", thrown.message, {
-        details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }], retryAfterSeconds: RETRY_AFTER_SECONDS },
+        details: {
+          causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        },
         cause: thrown,
       });
     case "overloaded":
@@ -20,10 +31,16 @@ export function toStatusError(thrown: unknown): unknown {
     case "too-large":
       return requestEntityTooLarge("the object is larger than the storage accepts");
     case "corrupt":
-      return new StatusError("InternalError", "Internal error occurred: the stored value cannot be read", { cause: thrown });
+      return new StatusError("InternalError", "Internal error occurred: the stored value cannot be read", {
+        cause: thrown,
+      });
     case "lease-not-found":
     case "unavailable":
-      return serviceUnavailable("the storage is not available right now, please try again later", RETRY_AFTER_SECONDS, thrown);
+      return serviceUnavailable(
+        "the storage is not available right now, please try again later",
+        RETRY_AFTER_SECONDS,
+        thrown,
+      );
   }
 }
 
@@ -33,10 +50,14 @@ export function refuseCorrupt(entry: Entry): void {
 }
 
 export function unreadable(entry: Entry, why: string, cause?: unknown): StatusError {
-  return new StatusError("InternalError", `Internal error occurred: the object stored at "${entry.key}" cannot be read: ${why}`, {
-    details: { causes: [{ reason: "UnexpectedServerResponse", message: why, field: entry.key }] },
-    cause,
-  });
+  return new StatusError(
+    "InternalError",
+    `Internal error occurred: the object stored at "${entry.key}" cannot be read: ${why}`,
+    {
+      details: { causes: [{ reason: "UnexpectedServerResponse", message: why, field: entry.key }] },
+      cause,
+    },
+  );
 }
 
 /** Runs a verb, translating what the store throws. */

@@ -1,5 +1,11 @@
 /** Which kinds live differently from the rest, as data. Keys are "group/resource"; the core group is "". */
-import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../meta/names.ts";
+import {
+  dns1035LabelErrors,
+  dnsLabelErrors,
+  dnsSubdomainErrors,
+  pathSegmentErrors,
+  type NameRule,
+} from "../meta/names.ts";
 import type { Strategy } from "./resource.ts";
 
 const TRACKS_GENERATION: ReadonlySet<string> = new Set([

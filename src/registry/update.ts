@@ -30,34 +30,55 @@ export interface Updated {
   readonly isCreated: boolean;
 }
 
-export async function update(context: RegistryContext, served: ServedResource, request: UpdateRequest): Promise<Updated> {
+export async function update(
+  context: RegistryContext,
+  served: ServedResource,
+  request: UpdateRequest,
+): Promise<Updated> {
   // A PUT that contradicts its own path is wrong whether or not the object exists.
   if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   let isCreated = false;
   const { stored } = served;
-  const written = await withAllocation(context, served, request.dryRun, (allocation) => guaranteedUpdate(context, served, {
-    key: objectKey(stored, request.namespace, request.name),
-    dryRun: request.dryRun,
-    decide: async (existing, entry) => {
-      const object = await request.next(existing);
-      refuseMisplaced(object, request);
-      refuseOutdated(served, { object, entry, existing });
-      refuseUnconditional(served, object, request);
-      const tracked = withManagedFields(context, served, { live: existing, next: withDefaults(served, object), manager: request.manager, door: request.door });
-      return allocation.apply(decideChange(served, tracked, { existing, request }), existing);
-    },
-    absent: async () => {
-      if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main") throw notFound(served.groupResource, request.name);
-      isCreated = true;
-      await allocation.revert();
-      const object = withoutRevision(served, await request.next({}), request);
-      return create(context, served, { namespace: request.namespace, object, manager: request.manager, dryRun: request.dryRun });
-    },
-  }));
+  const written = await withAllocation(context, served, request.dryRun, (allocation) =>
+    guaranteedUpdate(context, served, {
+      key: objectKey(stored, request.namespace, request.name),
+      dryRun: request.dryRun,
+      decide: async (existing, entry) => {
+        const object = await request.next(existing);
+        refuseMisplaced(object, request);
+        refuseOutdated(served, { object, entry, existing });
+        refuseUnconditional(served, object, request);
+        const tracked = withManagedFields(context, served, {
+          live: existing,
+          next: withDefaults(served, object),
+          manager: request.manager,
+          door: request.door,
+        });
+        return allocation.apply(decideChange(served, tracked, { existing, request }), existing);
+      },
+      absent: async () => {
+        if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main")
+          throw notFound(served.groupResource, request.name);
+        isCreated = true;
+        await allocation.revert();
+        const object = withoutRevision(served, await request.next({}), request);
+        return create(context, served, {
+          namespace: request.namespace,
+          object,
+          manager: request.manager,
+          dryRun: request.dryRun,
+        });
+      },
+    }),
+  );
   return { written, isCreated };
 }
 
-function decideChange(served: ServedResource, object: JsonObject, against: { existing: JsonObject; request: UpdateRequest }): Change {
+function decideChange(
+  served: ServedResource,
+  object: JsonObject,
+  against: { existing: JsonObject; request: UpdateRequest },
+): Change {
   const { existing, request } = against;
   const prepared = prepareForUpdate(served, object, existing, request.door);
   const metadata = objectAt(prepared, "metadata");
@@ -70,21 +91,29 @@ function decideChange(served: ServedResource, object: JsonObject, against: { exi
     ...(request.door === "main" ? kindRules(served).onUpdate(prepared, existing) : []),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, errors);
-  return isFinallyDeleted(served, prepared) ? { kind: "remove", object: prepared } : { kind: "store", object: prepared };
+  return isFinallyDeleted(served, prepared)
+    ? { kind: "remove", object: prepared }
+    : { kind: "store", object: prepared };
 }
 
 /** The write that empties the finalizers of an object being deleted is the one that deletes it. */
 function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   const metadata = objectAt(object, "metadata");
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
-  if (served.stored.strategy.life === "namespace") return stringsAt(objectAt(object, "spec"), "finalizers").length === 0;
+  if (served.stored.strategy.life === "namespace")
+    return stringsAt(objectAt(object, "spec"), "finalizers").length === 0;
   return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
 }
 
 /** Some kinds are never overwritten by somebody who has not said what it saw. */
 function refuseUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
   const version = stringAt(objectAt(object, "metadata"), "resourceVersion");
-  if (request.verb !== "update" || served.stored.strategy.allowsUnconditionalUpdate || (version !== "" && version !== "0")) return;
+  if (
+    request.verb !== "update" ||
+    served.stored.strategy.allowsUnconditionalUpdate ||
+    (version !== "" && version !== "0")
+  )
+    return;
   throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, [
     invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
   ]);
@@ -93,6 +122,7 @@ function refuseUnconditional(served: ServedResource, object: JsonObject, request
 /** An object that must not exist yet cannot have been seen at a version. */
 function withoutRevision(served: ServedResource, object: JsonObject, request: UpdateRequest): JsonObject {
   const { resourceVersion, ...metadata } = objectAt(object, "metadata");
-  if (typeof resourceVersion === "string" && resourceVersion !== "" && resourceVersion !== "0") throw conflict(served.groupResource, request.name, MODIFIED);
+  if (typeof resourceVersion === "string" && resourceVersion !== "" && resourceVersion !== "0")
+    throw conflict(served.groupResource, request.name, MODIFIED);
   return { ...object, metadata };
 }

@@ -34,7 +34,11 @@ export interface WatchStart {
   currentRevision(): number;
 }
 
-export async function startWatch(context: RegistryContext, served: ServedResource, request: WatchRequest): Promise<WatchStart> {
+export async function startWatch(
+  context: RegistryContext,
+  served: ServedResource,
+  request: WatchRequest,
+): Promise<WatchStart> {
   const { cache } = context.store;
   const selection = select(served, request);
   const matches = selection.matches ?? ((): boolean => true);

@@ -17,7 +17,10 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
     try {
       await task.run(stopping.signal);
     } catch (thrown) {
-      log.error("a background task failed", { task: task.name, error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) });
+      log.error("a background task failed", {
+        task: task.name,
+        error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+      });
     }
   });
   return {

@@ -8,7 +8,12 @@ import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { callInProcess, createInProcessTransport, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
+import {
+  callInProcess,
+  createInProcessTransport,
+  type InProcessRequest,
+  type InProcessResponse,
+} from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
@@ -89,14 +94,19 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease });
   const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds });
   const kv = await env.openKv(config.storage);
-  const onStateChange = (state: string): void => env.log.info("the storage watch changed state", { state });
-  const cache = new WatchCache({ kv, clock: env.clock, root: storageRoot, decodeForeign: storedProtobufDecoder(protobufTables), onStateChange });
+  const cache = createCache(env, config, kv);
 
   const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientCertificate: undefined };
-  const call = (request: InProcessRequest): Promise<InProcessResponse> => callInProcess(handle, { ...request, connection: loopback });
+  const call = (request: InProcessRequest): Promise<InProcessResponse> =>
+    callInProcess(handle, { ...request, connection: loopback });
   const transport = createInProcessTransport((request) => handle(request), loopback);
   const context = createContext({ env, config, kv, cache, table, catalogue });
-  const repair: ServiceRepairOptions = { context, servicePrefix: `${storageRoot}services/specs/`, clock: env.clock, log: env.log };
+  const repair: ServiceRepairOptions = {
+    context,
+    servicePrefix: `${storageRoot}services/specs/`,
+    clock: env.clock,
+    log: env.log,
+  };
   const announced = Promise.withResolvers<string>();
   const hooks = startupHooks({ env, config, cache, catalogue, call, repair, announced: announced.promise });
   const lifecycle = new Lifecycle(hooks);
@@ -105,7 +115,22 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   let address = "localhost";
   const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
-  const parts: Parts = { env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches, checks, address: () => address };
+  const parts: Parts = {
+    env,
+    config,
+    metrics,
+    healthMetrics,
+    catalogue,
+    table,
+    kv,
+    cache,
+    context,
+    repair,
+    lifecycle,
+    openWatches,
+    checks,
+    address: () => address,
+  };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
   const handle = buildHandler(createFilters(parts, loopback), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
@@ -131,6 +156,16 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   };
 }
 
+function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv): WatchCache {
+  return new WatchCache({
+    kv,
+    clock,
+    root: storageRoot,
+    decodeForeign: storedProtobufDecoder(protobufTables),
+    onStateChange: (state) => log.info("the storage watch changed state", { state }),
+  });
+}
+
 interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue" | "repair"> {
   readonly call: Server["call"];
   /** Where the server listens, once it does. */
@@ -140,7 +175,8 @@ interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue"
 function startupHooks({ env, config, cache, catalogue, call, repair, announced }: HookParts): StartupHook[] {
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
-  const published = advertise === undefined ? undefined : { clusterIp: range.nameAt(0), address: advertise.address, announced };
+  const published =
+    advertise === undefined ? undefined : { clusterIp: range.nameAt(0), address: advertise.address, announced };
   return [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
     serviceRepairHook(repair),
@@ -172,7 +208,11 @@ function createFilters({ env, config, metrics, table, lifecycle }: Parts, loopba
     recover: recover(log),
     ifReady: ifReady({ isEnabled: config.sendRetryAfterIfNotInitialized, hasBeenReady: () => lifecycle.hasBeenReady }),
     requestInfo: requestInfo(),
-    measure: measure({ metrics, clock, isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined }),
+    measure: measure({
+      metrics,
+      clock,
+      isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined,
+    }),
     deadline: deadline({ clock, requestTimeoutMs }),
     authenticate: authenticate([loopbackAuthenticator(loopback), tokenFileAuthenticator(config.users)]),
     impersonate: impersonate(),
@@ -185,7 +225,10 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   const { env, context, metrics, healthMetrics, catalogue, table, openWatches, checks } = parts;
   const { clock, log } = env;
   return createRouter({
-    resources: resourceHandler({ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) }, table.resolve),
+    resources: resourceHandler(
+      { context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
+      table.resolve,
+    ),
     discovery: discoveryHandler({ catalogue, serverAddress: parts.address }),
     openApi: openApiHandler({ catalogue, now: () => clock.now() }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
@@ -209,7 +252,10 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
         lifecycle.observeReadiness(!signal.aborted);
       },
     },
-    { name: "health-metrics", run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal) },
+    {
+      name: "health-metrics",
+      run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal),
+    },
     compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
     serviceRepair(parts.repair),
   ];

@@ -31,7 +31,12 @@ export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs:
 async function compactOnce(kv: Kv): Promise<void> {
   const { items, revision } = await kv.range({ start: COMPACT_KEY });
   const noted = items[0];
-  const result = await kv.commit({ kind: "put", key: COMPACT_KEY, value: Buffer.from(String(revision)), expectedRevision: noted?.modRevision ?? 0 });
+  const result = await kv.commit({
+    kind: "put",
+    key: COMPACT_KEY,
+    value: Buffer.from(String(revision)),
+    expectedRevision: noted?.modRevision ?? 0,
+  });
   if (!result.committed || noted === undefined) return;
   const previous = Number(noted.value.toString("latin1"));
   if (Number.isSafeInteger(previous) && previous > 0) await kv.compact(previous);

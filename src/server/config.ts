@@ -94,11 +94,15 @@ export class OptionError extends Error {
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
   const release = options.release ?? DEFAULT_RELEASE;
-  if (!isReleaseName(release)) throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
+  if (!isReleaseName(release))
+    throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
   return {
     release,
     strictRelease: options.strictRelease ?? false,
-    runtimeConfig: options.runtimeConfig === undefined ? EMPTY_RUNTIME_CONFIG : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? [])),
+    runtimeConfig:
+      options.runtimeConfig === undefined
+        ? EMPTY_RUNTIME_CONFIG
+        : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? [])),
     featureGates: featureGates(options.featureGates ?? [], release),
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
@@ -106,7 +110,10 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the lifetime of events"),
     requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout"),
     maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the number of requests in flight"),
-    maxMutatingRequestsInflight: positive(options.maxMutatingRequestsInflight ?? 200, "the number of mutating requests in flight"),
+    maxMutatingRequestsInflight: positive(
+      options.maxMutatingRequestsInflight ?? 200,
+      "the number of mutating requests in flight",
+    ),
     compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
     sendRetryAfterIfNotInitialized: options.sendRetryAfterIfNotInitialized ?? false,
     shutdownDelayMs: options.shutdownDelayMs ?? 0,
@@ -122,7 +129,8 @@ function storage(config: StorageConfig): StorageConfig {
 }
 
 function storageRoot(prefix: string): string {
-  if (!/^\/[A-Za-z0-9._/-]*$/.test(prefix)) throw new OptionError(`the etcd prefix must be a path such as /registry, not ${JSON.stringify(prefix)}`);
+  if (!/^\/[A-Za-z0-9._/-]*$/.test(prefix))
+    throw new OptionError(`the etcd prefix must be a path such as /registry, not ${JSON.stringify(prefix)}`);
   return `${prefix.replace(/\/+$/, "")}/`;
 }
 
@@ -139,7 +147,8 @@ function featureGates(entries: readonly string[], release: ReleaseName): Readonl
     if (entry === "") continue;
     const [name = "", value = "", ...rest] = entry.split("=");
     const isOn = parseBoolean(value);
-    if (name === "" || rest.length > 0 || isOn === undefined) throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
+    if (name === "" || rest.length > 0 || isOn === undefined)
+      throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
     if (known.has(name) || name === "AllAlpha" || name === "AllBeta") gates.set(name, isOn);
   }
   return gates;

@@ -54,7 +54,12 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
       return openSqliteKv({ directory: config.directory, clock });
     case "etcd": {
       const { endpoints, tls } = config;
-      return openEtcdKv({ endpoints, clock, ...(tls === undefined ? {} : { tls }), log: (message, detail) => log.info(message, { ...detail }) });
+      return openEtcdKv({
+        endpoints,
+        clock,
+        ...(tls === undefined ? {} : { tls }),
+        log: (message, detail) => log.info(message, { ...detail }),
+      });
     }
   }
 }
@@ -66,11 +71,15 @@ function createLog(level: LogLevel, clock: Clock, write: (line: string) => void)
     (line: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
       if (LEVELS.indexOf(line) < lowest) return;
-      write(`${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: line, message, ...plain(fields) })}\n`);
+      write(
+        `${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: line, message, ...plain(fields) })}\n`,
+      );
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
 function plain(fields: LogFields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.message : value]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.message : value]),
+  );
 }

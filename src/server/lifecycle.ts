@@ -64,13 +64,21 @@ export class Lifecycle {
         // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
         endpoints: ["healthz", "readyz"],
       })),
-      { name: "shutdown", check: () => (this.#isShuttingDown ? "process is shutting down" : undefined), endpoints: ["readyz"] },
+      {
+        name: "shutdown",
+        check: () => (this.#isShuttingDown ? "process is shutting down" : undefined),
+        endpoints: ["readyz"],
+      },
     ];
   }
 }
 
 /** One after the other: a hook may rely on those before it. */
-export async function runHooks(hooks: readonly StartupHook[], lifecycle: Lifecycle, signal: AbortSignal): Promise<void> {
+export async function runHooks(
+  hooks: readonly StartupHook[],
+  lifecycle: Lifecycle,
+  signal: AbortSignal,
+): Promise<void> {
   for (const hook of hooks) {
     await hook.run(signal);
     if (!signal.aborted) lifecycle.hookDone(hook.name);

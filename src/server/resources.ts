@@ -28,7 +28,10 @@ export function createResourceTable(options: ResourceTableOptions): ResourceTabl
     const storedResource = toStored(resource, options);
     if (storedResource !== undefined) stored.push(storedResource);
     for (const version of resource.versions) {
-      endpoints.set(endpointKey(resource.group, version.version, resource.resource), toEndpoint(resource, version, { options, stored: storedResource }));
+      endpoints.set(
+        endpointKey(resource.group, version.version, resource.resource),
+        toEndpoint(resource, version, { options, stored: storedResource }),
+      );
     }
   }
   return {
@@ -45,7 +48,9 @@ function endpointKey(group: string, version: string, resource: string): string {
 function toStored(resource: CatalogueResource, options: ResourceTableOptions): StoredResource | undefined {
   const { storagePrefix, storageVersion, group, namespaced } = resource;
   if (storagePrefix === undefined || storageVersion === undefined) return undefined;
-  const hasStatus = resource.versions.some((version) => version.subresources.some((subresource) => subresource.name === "status"));
+  const hasStatus = resource.versions.some((version) =>
+    version.subresources.some((subresource) => subresource.name === "status"),
+  );
   return {
     group,
     resource: resource.resource,
@@ -56,7 +61,11 @@ function toStored(resource: CatalogueResource, options: ResourceTableOptions): S
   };
 }
 
-function toEndpoint(resource: CatalogueResource, version: CatalogueVersion, from: { options: ResourceTableOptions; stored: StoredResource | undefined }): ResourceEndpoint {
+function toEndpoint(
+  resource: CatalogueResource,
+  version: CatalogueVersion,
+  from: { options: ResourceTableOptions; stored: StoredResource | undefined },
+): ResourceEndpoint {
   return {
     group: resource.group,
     version: version.version,
@@ -71,7 +80,11 @@ function toEndpoint(resource: CatalogueResource, version: CatalogueVersion, from
 }
 
 /** As kubernetes words it: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
-function deprecationOf({ group }: CatalogueResource, { version, kind, lifecycle }: CatalogueVersion, minor: string): string | undefined {
+function deprecationOf(
+  { group }: CatalogueResource,
+  { version, kind, lifecycle }: CatalogueVersion,
+  minor: string,
+): string | undefined {
   const deprecated = lifecycle?.deprecated;
   if (deprecated === undefined || minorOf(deprecated) > Number(minor)) return undefined;
   const removed = lifecycle?.removed === undefined ? "" : `, unavailable in v${lifecycle.removed}+`;

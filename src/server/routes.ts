@@ -21,7 +21,19 @@ export interface Routes {
 }
 
 const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" } as const;
-const PATHS: readonly string[] = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
+const PATHS: readonly string[] = [
+  "/api",
+  "/api/v1",
+  "/apis",
+  "/healthz",
+  "/livez",
+  "/metrics",
+  "/metrics/slis",
+  "/openapi/v2",
+  "/openapi/v3",
+  "/readyz",
+  "/version",
+];
 
 export function createRouter(routes: Routes): Handler<WithUser> {
   return async (request) => {
@@ -38,7 +50,8 @@ export function createRouter(routes: Routes): Handler<WithUser> {
       return jsonResponse(200, routes.version);
     }
     if (first === "metrics" && second === undefined) return textResponse(200, routes.metrics.render(), METRICS_TYPE);
-    if (first === "metrics" && second === "slis" && info.segments.length === 2) return textResponse(200, routes.healthMetrics.render(), METRICS_TYPE);
+    if (first === "metrics" && second === "slis" && info.segments.length === 2)
+      return textResponse(200, routes.healthMetrics.render(), METRICS_TYPE);
     return pageNotFound();
   };
 }

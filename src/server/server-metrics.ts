@@ -6,12 +6,23 @@ import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { Env } from "./env.ts";
 import type { ResourceTable } from "./resources.ts";
 
-export function watchCounters(metrics: MetricsRegistry): { encodings: Counter; deliveries: (served: ServedResource) => Counter } {
-  const encodings = metrics.counter({ name: "evenkeel_watch_encodings_total", help: "Watch events serialised; independent of how many watch." });
-  const events = metrics.counter({ name: "apiserver_watch_events_total", help: "Watch events sent to clients.", labels: ["group", "version", "resource"] });
+export function watchCounters(metrics: MetricsRegistry): {
+  encodings: Counter;
+  deliveries: (served: ServedResource) => Counter;
+} {
+  const encodings = metrics.counter({
+    name: "evenkeel_watch_encodings_total",
+    help: "Watch events serialised; independent of how many watch.",
+  });
+  const events = metrics.counter({
+    name: "apiserver_watch_events_total",
+    help: "Watch events sent to clients.",
+    labels: ["group", "version", "resource"],
+  });
   return {
     encodings: encodings.with(),
-    deliveries: ({ groupResource, groupVersion }) => events.with(groupResource.group, groupVersion.version, groupResource.resource),
+    deliveries: ({ groupResource, groupVersion }) =>
+      events.with(groupResource.group, groupVersion.version, groupResource.resource),
   };
 }
 
@@ -25,13 +36,31 @@ export interface ServerMetricsSources {
 
 export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerMetricsSources): void {
   const { env, cache, table, openWatches, release } = sources;
-  metrics.gaugesOf({ name: "apiserver_resource_objects", help: "Objects stored, by resource.", labels: ["group", "resource"] }, () =>
-    table.stored.map(({ group, resource, keyPrefix }) => ({ labelValues: [group, resource], value: cache.count(keyPrefix) })),
+  metrics.gaugesOf(
+    { name: "apiserver_resource_objects", help: "Objects stored, by resource.", labels: ["group", "resource"] },
+    () =>
+      table.stored.map(({ group, resource, keyPrefix }) => ({
+        labelValues: [group, resource],
+        value: cache.count(keyPrefix),
+      })),
   );
-  const build = metrics.gauge({ name: "kubernetes_build_info", help: "The release this server is.", labels: ["major", "minor", "git_version"] });
+  const build = metrics.gauge({
+    name: "kubernetes_build_info",
+    help: "The release this server is.",
+    labels: ["major", "minor", "git_version"],
+  });
   build.with(release.major, release.minor, release.gitVersion).set(1);
-  metrics.gaugeOf({ name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." }, () => cache.revision);
+  metrics.gaugeOf(
+    { name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." },
+    () => cache.revision,
+  );
   metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Watches open right now." }, () => openWatches.size);
-  metrics.gaugeOf({ name: "process_resident_memory_bytes", help: "Resident memory in bytes." }, () => env.processUsage().residentBytes);
-  metrics.gaugeOf({ name: "process_cpu_seconds_total", help: "CPU time used, in seconds." }, () => env.processUsage().cpuSeconds);
+  metrics.gaugeOf(
+    { name: "process_resident_memory_bytes", help: "Resident memory in bytes." },
+    () => env.processUsage().residentBytes,
+  );
+  metrics.gaugeOf(
+    { name: "process_cpu_seconds_total", help: "CPU time used, in seconds." },
+    () => env.processUsage().cpuSeconds,
+  );
 }

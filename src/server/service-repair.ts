@@ -42,7 +42,8 @@ export function serviceRepair(options: ServiceRepairOptions): BackgroundTask {
 async function repairOnce({ context, servicePrefix, log }: ServiceRepairOptions, suspects: Suspects): Promise<boolean> {
   try {
     const { claimed, released, disputed } = await repairAllocations(context, servicePrefix, suspects);
-    if (claimed > 0 || released > 0) log.info("cluster IPs and node ports were brought in step with the services", { claimed, released });
+    if (claimed > 0 || released > 0)
+      log.info("cluster IPs and node ports were brought in step with the services", { claimed, released });
     if (disputed.length > 0) log.error("services share a cluster IP or a node port", { shared: disputed.join(", ") });
     return true;
   } catch (thrown) {

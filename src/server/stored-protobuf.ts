@@ -12,7 +12,9 @@ export function storedProtobufDecoder(tables: () => ProtobufTables): DecodeForei
       const decoded = decodeProtobufObject(value, tables());
       const object = decoded["kind"] === "StatefulSet" ? withClaimKinds(decoded) : decoded;
       const { kind, apiVersion, metadata: _metadata, ...rest } = object;
-      return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest }));
+      return Buffer.from(
+        JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest }),
+      );
     } catch (thrown) {
       if (!(thrown instanceof ProtobufDecodeError)) throw thrown;
       return `the value is encoded as protobuf and cannot be read: ${thrown.message}`;

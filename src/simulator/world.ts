@@ -80,7 +80,8 @@ export class World {
     await settle();
     while (!isSettled) {
       const next = this.#queue[0];
-      if (next === undefined || next.at > until) throw new Error(`nothing left to happen within ${withinMs} ms, and the promise is still pending`);
+      if (next === undefined || next.at > until)
+        throw new Error(`nothing left to happen within ${withinMs} ms, and the promise is still pending`);
       await this.advance(next.at - this.#now);
     }
     return watched;

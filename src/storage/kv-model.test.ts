@@ -18,7 +18,14 @@ const PREFIX = "/m/";
 type Operation =
   | { kind: "put"; key: string; value: string; guess: number; lease: number | undefined }
   | { kind: "delete"; key: string; guess: number }
-  | { kind: "range"; start: string; end: string | undefined; behind: number | undefined; limit: number | undefined; countOnly: boolean }
+  | {
+      kind: "range";
+      start: string;
+      end: string | undefined;
+      behind: number | undefined;
+      limit: number | undefined;
+      countOnly: boolean;
+    }
   | { kind: "watch"; behind: number; prefix: string }
   | { kind: "compact"; behind: number }
   | { kind: "grant" }
@@ -27,7 +34,10 @@ type Operation =
 
 const key = fc.constantFrom("a", "a/b", "a/bc", "a-b", "b", "c").map((name) => PREFIX + name);
 const behind = fc.integer({ min: -2, max: 12 });
-const guess = fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: -1, max: 3 }) });
+const guess = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.integer({ min: -1, max: 3 }) },
+);
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
@@ -46,17 +56,30 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("range" as const),
       start: key,
-      end: fc.option(fc.constantFrom("a/c", "b", "z").map((name) => PREFIX + name), { nil: undefined }),
+      end: fc.option(
+        fc.constantFrom("a/c", "b", "z").map((name) => PREFIX + name),
+        { nil: undefined },
+      ),
       behind: fc.option(behind, { nil: undefined }),
       limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
       countOnly: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("watch" as const), behind, prefix: fc.constantFrom("/m/", "/m/a/", "/m/a/b") }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("watch" as const),
+      behind,
+      prefix: fc.constantFrom("/m/", "/m/a/", "/m/a/b"),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("compact" as const), behind }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("grant" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("revoke" as const), lease: fc.nat(2) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("advance" as const), ms: fc.constantFrom(1000, 4000, 10_000) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("advance" as const), ms: fc.constantFrom(1000, 4000, 10_000) }),
+  },
 );
 
 class Subject {
@@ -88,8 +111,16 @@ class Subject {
       last = await this.run({ kind: "put", key: `${PREFIX}a/bc`, value, guess: 0, lease: undefined });
     }
     const { revision } = last as { revision: number };
-    await Promise.all(this.#recorders.map((recorder) => Promise.race([recorder.through(revision), recorder.closing()])));
-    return { last, watches: this.#recorders.map((recorder) => ({ events: recorder.all, closings: recorder.closings.map(({ code }) => code) })) };
+    await Promise.all(
+      this.#recorders.map((recorder) => Promise.race([recorder.through(revision), recorder.closing()])),
+    );
+    return {
+      last,
+      watches: this.#recorders.map((recorder) => ({
+        events: recorder.all,
+        closings: recorder.closings.map(({ code }) => code),
+      })),
+    };
   }
 
   async #perform(step: Operation): Promise<unknown> {
@@ -110,7 +141,9 @@ class Subject {
         });
       }
       case "watch":
-        this.#recorders.push(Recorder.start(this.#kv, { prefix: step.prefix, fromRevision: Math.max(1, current - step.behind) }));
+        this.#recorders.push(
+          Recorder.start(this.#kv, { prefix: step.prefix, fromRevision: Math.max(1, current - step.behind) }),
+        );
         return;
       case "compact":
         return this.#kv.compact(Math.max(1, current - step.behind));
@@ -131,7 +164,13 @@ class Subject {
     const expectedRevision = Math.max(0, (items[0]?.modRevision ?? 0) - step.guess);
     if (step.kind === "delete") return { kind: "delete", key: step.key, expectedRevision };
     const lease = step.lease === undefined ? undefined : this.#leases[step.lease];
-    return { kind: "put", key: step.key, value: Buffer.from(step.value), expectedRevision, ...(lease !== undefined && { lease }) };
+    return {
+      kind: "put",
+      key: step.key,
+      value: Buffer.from(step.value),
+      expectedRevision,
+      ...(lease !== undefined && { lease }),
+    };
   }
 }
 
@@ -143,7 +182,8 @@ async function compare(rounds: readonly (readonly Operation[])[]): Promise<void>
   try {
     const model = new Subject(memory, clocks[0]);
     const subject = new Subject(sqlite, clocks[1]);
-    for (const step of rounds.flat()) expect({ step, result: await subject.run(step) }).toEqual({ step, result: await model.run(step) });
+    for (const step of rounds.flat())
+      expect({ step, result: await subject.run(step) }).toEqual({ step, result: await model.run(step) });
     expect(await subject.events()).toEqual(await model.events());
     const all = { start: PREFIX, end: prefixEnd(PREFIX) };
     expect(await sqlite.range(all)).toEqual(await memory.range(all));
@@ -154,6 +194,10 @@ async function compare(rounds: readonly (readonly Operation[])[]): Promise<void>
 }
 
 test("any operations on the SQLite store give what they give on the memory store", { timeout: 60_000 }, async () => {
-  const operations = fc.array(fc.array(operation, { minLength: 10, maxLength: 10 }), { minLength: 3, maxLength: 8, size: "max" });
+  const operations = fc.array(fc.array(operation, { minLength: 10, maxLength: 10 }), {
+    minLength: 3,
+    maxLength: 8,
+    size: "max",
+  });
   await fc.assert(fc.asyncProperty(operations, compare), { numRuns: 20 });
 });

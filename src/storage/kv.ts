@@ -75,7 +75,13 @@ export interface RangeResult {
 }
 
 export type Change =
-  | { readonly kind: "put"; readonly key: string; readonly value: Buffer; readonly expectedRevision: number; readonly lease?: LeaseId }
+  | {
+      readonly kind: "put";
+      readonly key: string;
+      readonly value: Buffer;
+      readonly expectedRevision: number;
+      readonly lease?: LeaseId;
+    }
   | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
 
 export type CommitResult =
@@ -88,7 +94,13 @@ export interface WatchRequest {
 }
 
 export type KvEvent =
-  | { readonly kind: "put"; readonly key: string; readonly value: Buffer; readonly createRevision: number; readonly modRevision: number }
+  | {
+      readonly kind: "put";
+      readonly key: string;
+      readonly value: Buffer;
+      readonly createRevision: number;
+      readonly modRevision: number;
+    }
   | { readonly kind: "delete"; readonly key: string; readonly modRevision: number };
 
 export interface WatchSink {

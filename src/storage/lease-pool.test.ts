@@ -26,7 +26,13 @@ function open(): { pool: LeasePool; kv: Kv; grants: number[]; advance: (ms: numb
       return Promise.reject(new StorageError("unavailable", "the store is out of reach"));
     },
   };
-  return { pool: createLeasePool(kv, clock), kv, grants, advance: (ms) => clock.advance(ms), failNext: () => void (isFailing = true) };
+  return {
+    pool: createLeasePool(kv, clock),
+    kv,
+    grants,
+    advance: (ms) => clock.advance(ms),
+    failNext: () => void (isFailing = true),
+  };
 }
 
 describe("a lease pool", () => {

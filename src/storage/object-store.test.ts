@@ -19,7 +19,9 @@ function settled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-async function open(arrange: (held: HeldKv) => unknown = () => {}): Promise<{ store: ObjectStore; held: HeldKv; writer: Kv; clock: ManualClock }> {
+async function open(
+  arrange: (held: HeldKv) => unknown = () => {},
+): Promise<{ store: ObjectStore; held: HeldKv; writer: Kv; clock: ManualClock }> {
   const clock = createManualClock();
   const memory = createMemoryStore({ clock });
   const held = holdKv(memory.open());
@@ -87,7 +89,9 @@ describe("reading", () => {
     const waiting = store.list(RANGE, { kind: "not-older-than", revision: 99 });
     await settled();
     clock.advance(FUTURE_VERSION_WAIT_MS);
-    expect((await expectStorageError(waiting, "revision-future")).message).toBe("Too large resource version: 99, current: 1");
+    expect((await expectStorageError(waiting, "revision-future")).message).toBe(
+      "Too large resource version: 99, current: 1",
+    );
     const exact = store.listAt(RANGE, 99);
     await settled();
     clock.advance(FUTURE_VERSION_WAIT_MS);
@@ -99,7 +103,10 @@ describe("reading", () => {
     const first = await create(writer, KEY, object("x"));
     await create(writer, "/registry/services/a/x", object("x"));
     const read = held.rangesRead();
-    expect(await store.listAt(RANGE, first + 1)).toMatchObject({ revision: first + 1, entries: [{ modRevision: first }] });
+    expect(await store.listAt(RANGE, first + 1)).toMatchObject({
+      revision: first + 1,
+      entries: [{ modRevision: first }],
+    });
     expect(held.rangesRead()).toBe(read);
     await put(writer, { key: KEY, value: object("x"), expectedRevision: first });
     expect(await store.listAt(RANGE, first)).toMatchObject({ revision: first, entries: [{ modRevision: first }] });
@@ -124,8 +131,14 @@ describe("writing", () => {
     const replaced = await store.replace(created.entry, object("x"));
     if (!replaced.committed) throw new Error("the replace was lost");
     expect(replaced.entry).toMatchObject({ createRevision: created.entry.modRevision });
-    expect(await store.replace(created.entry, object("x"))).toMatchObject({ committed: false, current: { modRevision: replaced.entry.modRevision } });
-    expect(await store.remove(created.entry)).toMatchObject({ committed: false, current: { modRevision: replaced.entry.modRevision } });
+    expect(await store.replace(created.entry, object("x"))).toMatchObject({
+      committed: false,
+      current: { modRevision: replaced.entry.modRevision },
+    });
+    expect(await store.remove(created.entry)).toMatchObject({
+      committed: false,
+      current: { modRevision: replaced.entry.modRevision },
+    });
     expect(await store.remove(replaced.entry)).toEqual({ committed: true, revision: replaced.entry.modRevision + 1 });
     expect(await store.remove(replaced.entry)).toEqual({ committed: false, current: undefined });
   });
@@ -133,7 +146,10 @@ describe("writing", () => {
   test("a key that is taken is not created again", async () => {
     const { store, writer } = await open();
     const revision = await create(writer, KEY, object("x"));
-    expect(await store.create(KEY, object("y"))).toMatchObject({ committed: false, current: { modRevision: revision } });
+    expect(await store.create(KEY, object("y"))).toMatchObject({
+      committed: false,
+      current: { modRevision: revision },
+    });
   });
 
   test("the entry is right also when the cache has not heard of the write", async () => {
@@ -144,7 +160,10 @@ describe("writing", () => {
     expect(store.cache.get(KEY)).toBeUndefined();
     expect(created.entry).toMatchObject({ modRevision: 2, createRevision: 2 });
     expect(created.entry.item.toString()).toBe(',{"metadata":{"resourceVersion":"2","name":"x"}}');
-    expect(await store.replace(created.entry, object("x"))).toMatchObject({ committed: true, entry: { modRevision: 3, createRevision: 2 } });
+    expect(await store.replace(created.entry, object("x"))).toMatchObject({
+      committed: true,
+      entry: { modRevision: 3, createRevision: 2 },
+    });
   });
 
   test("an object with a lease goes when the lease does", async () => {

@@ -35,7 +35,12 @@ export interface ObjectStore {
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   create(key: string, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
   replace(current: Entry, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
-  remove(current: Entry): Promise<{ readonly committed: true; readonly revision: number } | { readonly committed: false; readonly current: Entry | undefined }>;
+  remove(
+    current: Entry,
+  ): Promise<
+    | { readonly committed: true; readonly revision: number }
+    | { readonly committed: false; readonly current: Entry | undefined }
+  >;
 }
 
 export interface KeyRange {
@@ -57,18 +62,31 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
     async listAt(range, revision, limit) {
-      if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS))) throw futureRevision(cache, revision);
+      if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS)))
+        throw futureRevision(cache, revision);
       if (cache.isUnchangedSince(range.start, revision)) return cachedPage(cache, range, revision);
       const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
     async create(key, value, lease) {
-      const result = await kv.commit({ kind: "put", key, value, expectedRevision: 0, ...(lease === undefined ? {} : { lease }) });
+      const result = await kv.commit({
+        kind: "put",
+        key,
+        value,
+        expectedRevision: 0,
+        ...(lease === undefined ? {} : { lease }),
+      });
       return writeResult(cache, result, { key, value, createRevision: 0 });
     },
     async replace(current, value, lease) {
       const { key, createRevision, modRevision } = current;
-      const result = await kv.commit({ kind: "put", key, value, expectedRevision: modRevision, ...(lease === undefined ? {} : { lease }) });
+      const result = await kv.commit({
+        kind: "put",
+        key,
+        value,
+        expectedRevision: modRevision,
+        ...(lease === undefined ? {} : { lease }),
+      });
       return writeResult(cache, result, { key, value, createRevision });
     },
     async remove(current) {
@@ -85,7 +103,8 @@ function cachedPage(cache: WatchCache, range: KeyRange, revision: number): ListP
 
 /** True when the cache is as fresh as asked for; false when the store must be read instead. */
 async function reach(cache: WatchCache, freshness: Freshness): Promise<boolean> {
-  if (cache.state === "loading") throw new StorageError("unavailable", "the cache is still being filled from the store");
+  if (cache.state === "loading")
+    throw new StorageError("unavailable", "the cache is still being filled from the store");
   switch (freshness.kind) {
     case "any":
       return true;
@@ -98,16 +117,30 @@ async function reach(cache: WatchCache, freshness: Freshness): Promise<boolean> 
 }
 
 function futureRevision(cache: WatchCache, revision: number): StorageError {
-  return new StorageError("revision-future", `Too large resource version: ${revision}, current: ${cache.revision}`, { revision: cache.revision });
+  return new StorageError("revision-future", `Too large resource version: ${revision}, current: ${cache.revision}`, {
+    revision: cache.revision,
+  });
 }
 
-function writeResult(cache: WatchCache, result: CommitResult, written: { key: string; value: Buffer; createRevision: number }): WriteResult {
+function writeResult(
+  cache: WatchCache,
+  result: CommitResult,
+  written: { key: string; value: Buffer; createRevision: number },
+): WriteResult {
   if (!result.committed) return { committed: false, current: toEntry(cache, result.current) };
   const { key, value, createRevision } = written;
   // The embedded stores tell the cache before they tell the writer: then the entry is there already.
   const cached = cache.get(key);
   if (cached?.modRevision === result.revision) return { committed: true, entry: cached };
-  return { committed: true, entry: cache.toEntry({ key, value, modRevision: result.revision, createRevision: createRevision || result.revision }) };
+  return {
+    committed: true,
+    entry: cache.toEntry({
+      key,
+      value,
+      modRevision: result.revision,
+      createRevision: createRevision || result.revision,
+    }),
+  };
 }
 
 function toEntry(cache: WatchCache, item: KeyValue | undefined): Entry | undefined {

@@ -26,8 +26,16 @@ function hasServiceCidrs(release: string): boolean {
 describe.each(RELEASES)("an empty store, once a server of release %s is ready,", (release) => {
   test("has what every cluster starts with", async () => {
     await using server = await startListening({ address: "192.0.2.10", port: 6443 }, { release });
-    expect(names(await server.get("/api/v1/namespaces"))).toEqual(["default", "kube-node-lease", "kube-public", "kube-system"]);
-    expect(names(await server.get("/apis/scheduling.k8s.io/v1/priorityclasses"))).toEqual(["system-cluster-critical", "system-node-critical"]);
+    expect(names(await server.get("/api/v1/namespaces"))).toEqual([
+      "default",
+      "kube-node-lease",
+      "kube-public",
+      "kube-system",
+    ]);
+    expect(names(await server.get("/apis/scheduling.k8s.io/v1/priorityclasses"))).toEqual([
+      "system-cluster-critical",
+      "system-node-critical",
+    ]);
     expect(names(await server.get(`${flowControlOf(release)}/flowschemas`))).toHaveLength(SCHEMAS_COUNT);
     expect(names(await server.get(`${flowControlOf(release)}/prioritylevelconfigurations`))).toHaveLength(LEVELS_COUNT);
     expect((await server.get("/api/v1/namespaces/default/endpoints/kubernetes")).body.subsets).toEqual([
@@ -55,7 +63,9 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
     if (!hasServiceCidrs(release)) return;
     expect(cidr.body.spec).toEqual({ cidrs: ["10.0.0.0/24"] });
     expect(cidr.body.status.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
-    expect(address.body.spec).toEqual({ parentRef: { name: "kubernetes", namespace: "default", resource: "services" } });
+    expect(address.body.spec).toEqual({
+      parentRef: { name: "kubernetes", namespace: "default", resource: "services" },
+    });
     expect(address.body.metadata.labels["ipaddress.kubernetes.io/managed-by"]).toBe("ipallocator.k8s.io");
   });
 
@@ -95,7 +105,9 @@ test("a server at another address corrects what stands behind the Service and ke
     [{ addresses: ["192.0.2.20"], conditions: { ready: true } }],
     [{ name: "https", port: 7443, protocol: "TCP" }],
   ]);
-  expect((await second.get("/api/v1/namespaces/default/endpoints/kubernetes")).body.subsets[0].addresses).toEqual([{ ip: "192.0.2.20" }]);
+  expect((await second.get("/api/v1/namespaces/default/endpoints/kubernetes")).body.subsets[0].addresses).toEqual([
+    { ip: "192.0.2.20" },
+  ]);
 });
 
 test("a server without an address others could use stands behind no Service, and one without a listener has none", async () => {
@@ -116,9 +128,13 @@ test("a server that has not said where it listens is not ready", async () => {
 test("what somebody changed about an object of the server's stays", async () => {
   const world = new World({ seed: 1 });
   await using first = await startServer({ world });
-  await first.mergePatch("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical", { metadata: { labels: { ours: "yes" } } });
+  await first.mergePatch("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical", {
+    metadata: { labels: { ours: "yes" } },
+  });
   await using second = await startServer({ world });
-  expect((await second.get("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")).body.metadata.labels).toEqual({ ours: "yes" });
+  expect(
+    (await second.get("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")).body.metadata.labels,
+  ).toEqual({ ours: "yes" });
 });
 
 test("every flow schema refers to a priority level there is, and says so", async () => {

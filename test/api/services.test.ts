@@ -45,7 +45,9 @@ describe("a cluster IP", () => {
 
   test("may be asked for by name, once", async () => {
     await using server = await startServer();
-    expect((await server.create(SERVICES, service("a", { clusterIP: "10.0.0.5" }))).body.spec.clusterIPs).toEqual(["10.0.0.5"]);
+    expect((await server.create(SERVICES, service("a", { clusterIP: "10.0.0.5" }))).body.spec.clusterIPs).toEqual([
+      "10.0.0.5",
+    ]);
     expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.5" })))).toBe(
       '422 Service "b" is invalid: spec.clusterIPs: Invalid value: []string{"10.0.0.5"}: failed to allocate IP 10.0.0.5: provided IP is already allocated',
     );
@@ -65,19 +67,38 @@ describe("a cluster IP", () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     const parentRef = { group: "gateway.example.com", resource: "gateways", namespace: "default", name: "g" };
     for (const name of ["10.0.0.1"]) {
-      expect((await server.create("/apis/networking.k8s.io/v1/ipaddresses", { apiVersion: "networking.k8s.io/v1", kind: "IPAddress", metadata: { name }, spec: { parentRef } })).status).toBe(201);
+      expect(
+        (
+          await server.create("/apis/networking.k8s.io/v1/ipaddresses", {
+            apiVersion: "networking.k8s.io/v1",
+            kind: "IPAddress",
+            metadata: { name },
+            spec: { parentRef },
+          })
+        ).status,
+      ).toBe(201);
     }
     expect((await server.create(SERVICES, service("a"))).body.spec.clusterIP).toBe("10.0.0.2");
-    expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.1" })))).toContain("provided IP is already allocated");
+    expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.1" })))).toContain(
+      "provided IP is already allocated",
+    );
   });
 
   test("is not for headless services and external names", async () => {
     await using server = await startServer();
     const headless = await server.create(SERVICES, service("headless", { clusterIP: "None", selector: { a: "b" } }));
-    expect(headless.body.spec).toMatchObject({ clusterIP: "None", clusterIPs: ["None"], ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" });
+    expect(headless.body.spec).toMatchObject({
+      clusterIP: "None",
+      clusterIPs: ["None"],
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+    });
     const open = await server.create(SERVICES, service("open", { clusterIP: "None" }));
     expect(open.body.spec).toMatchObject({ ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" });
-    const name = await server.create(SERVICES, { ...service("name"), spec: { type: "ExternalName", externalName: "example.com" } });
+    const name = await server.create(SERVICES, {
+      ...service("name"),
+      spec: { type: "ExternalName", externalName: "example.com" },
+    });
     expect(name.body.spec).toEqual({ type: "ExternalName", externalName: "example.com", sessionAffinity: "None" });
     expect(await claims(server.kv)).toEqual([]);
   });
@@ -87,8 +108,12 @@ describe("a cluster IP", () => {
     const { body } = await server.create(SERVICES, service("six"));
     expect(body.spec.clusterIP).toMatch(/^fd00:10::[0-9a-f]+$/);
     expect(body.spec.ipFamilies).toEqual(["IPv6"]);
-    expect(sentence(await server.create(SERVICES, service("four", { ipFamilies: ["IPv4"] })))).toBe('422 Service "four" is invalid: spec.ipFamilies[0]: Invalid value: "IPv4": not configured on this cluster');
-    expect(sentence(await server.create(SERVICES, service("both", { ipFamilyPolicy: "RequireDualStack" })))).toContain("this cluster is not configured for dual-stack services");
+    expect(sentence(await server.create(SERVICES, service("four", { ipFamilies: ["IPv4"] })))).toBe(
+      '422 Service "four" is invalid: spec.ipFamilies[0]: Invalid value: "IPv4": not configured on this cluster',
+    );
+    expect(sentence(await server.create(SERVICES, service("both", { ipFamilyPolicy: "RequireDualStack" })))).toContain(
+      "this cluster is not configured for dual-stack services",
+    );
   });
 
   test("stays for life, also when a PUT does not say it", async () => {
@@ -96,7 +121,11 @@ describe("a cluster IP", () => {
     const { clusterIP } = (await server.create(SERVICES, service("web"))).body.spec;
     const put = await server.put(`${SERVICES}/web`, service("web", { ports: [{ port: 81 }] }));
     expect([put.status, put.body.spec.clusterIP, put.body.spec.clusterIPs]).toEqual([200, clusterIP, [clusterIP]]);
-    expect(sentence(await server.mergePatch(`${SERVICES}/web`, { spec: { clusterIP: "10.0.0.200", clusterIPs: ["10.0.0.200"] } }))).toBe(
+    expect(
+      sentence(
+        await server.mergePatch(`${SERVICES}/web`, { spec: { clusterIP: "10.0.0.200", clusterIPs: ["10.0.0.200"] } }),
+      ),
+    ).toBe(
       '422 Service "web" is invalid: spec.clusterIPs[0]: Invalid value: []string{"10.0.0.200"}: may not change once set',
     );
     expect(await claims(server.kv)).toEqual([`clusterips/${clusterIP}`]);
@@ -106,13 +135,25 @@ describe("a cluster IP", () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { clusterIP: "10.0.0.5" }));
     await server.create(SERVICES, service("b", { clusterIP: "10.0.0.6" }));
-    const renamed = await server.mergePatch(`${SERVICES}/a`, { spec: { type: "ExternalName", externalName: "example.com" } });
-    expect([renamed.status, renamed.body.spec.clusterIP, renamed.body.spec.ipFamilies]).toEqual([200, undefined, undefined]);
+    const renamed = await server.mergePatch(`${SERVICES}/a`, {
+      spec: { type: "ExternalName", externalName: "example.com" },
+    });
+    expect([renamed.status, renamed.body.spec.clusterIP, renamed.body.spec.ipFamilies]).toEqual([
+      200,
+      undefined,
+      undefined,
+    ]);
     expect((await server.delete(`${SERVICES}/b`)).status).toBe(200);
     expect(await claims(server.kv)).toEqual([]);
     expect((await server.get("/apis/networking.k8s.io/v1/ipaddresses")).body.items).toEqual([]);
     expect((await server.create(SERVICES, service("c", { clusterIP: "10.0.0.6" }))).status).toBe(201);
-    expect((await server.mergePatch(`${SERVICES}/a`, { spec: { type: "ClusterIP", externalName: null, clusterIP: "10.0.0.5" } })).body.spec.clusterIPs).toEqual(["10.0.0.5"]);
+    expect(
+      (
+        await server.mergePatch(`${SERVICES}/a`, {
+          spec: { type: "ClusterIP", externalName: null, clusterIP: "10.0.0.5" },
+        })
+      ).body.spec.clusterIPs,
+    ).toEqual(["10.0.0.5"]);
   });
 
   test("stays with a service that a finalizer holds, until the last one goes", async () => {
@@ -129,7 +170,9 @@ describe("a cluster IP", () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     await server.create(SERVICES, service("a"));
     await server.create(SERVICES, service("b"));
-    expect(sentence(await server.create(SERVICES, service("c")))).toBe("500 Internal error occurred: failed to allocate a serviceIP: range is full");
+    expect(sentence(await server.create(SERVICES, service("c")))).toBe(
+      "500 Internal error occurred: failed to allocate a serviceIP: range is full",
+    );
     await server.call("DELETE", SERVICES);
     expect((await server.create(SERVICES, service("c"))).status).toBe(201);
   });
@@ -138,21 +181,47 @@ describe("a cluster IP", () => {
 describe("node ports", () => {
   test("are given to services of the types NodePort and LoadBalancer", async () => {
     await using server = await startServer();
-    const { spec } = (await server.create(SERVICES, service("web", { type: "NodePort", ports: [{ name: "a", port: 80 }, { name: "b", port: 443, nodePort: 30080 }] }))).body;
+    const { spec } = (
+      await server.create(
+        SERVICES,
+        service("web", {
+          type: "NodePort",
+          ports: [
+            { name: "a", port: 80 },
+            { name: "b", port: 443, nodePort: 30080 },
+          ],
+        }),
+      )
+    ).body;
     expect(spec.ports[0].nodePort).toBeGreaterThanOrEqual(30_000);
     expect(spec.ports[1].nodePort).toBe(30_080);
     expect(spec.externalTrafficPolicy).toBe("Cluster");
-    const balanced = (await server.create(SERVICES, service("lb", { type: "LoadBalancer", externalTrafficPolicy: "Local" }))).body.spec;
+    const balanced = (
+      await server.create(SERVICES, service("lb", { type: "LoadBalancer", externalTrafficPolicy: "Local" }))
+    ).body.spec;
     expect(balanced.allocateLoadBalancerNodePorts).toBe(true);
     expect(new Set([balanced.healthCheckNodePort, balanced.ports[0].nodePort]).size).toBe(2);
-    const without = (await server.create(SERVICES, service("without", { type: "LoadBalancer", allocateLoadBalancerNodePorts: false }))).body.spec;
+    const without = (
+      await server.create(SERVICES, service("without", { type: "LoadBalancer", allocateLoadBalancerNodePorts: false }))
+    ).body.spec;
     expect(without.ports[0].nodePort).toBeUndefined();
     expect((await claims(server.kv)).filter((claim) => claim.startsWith("nodeports/"))).toHaveLength(4);
   });
 
   test("are shared by one port over two protocols", async () => {
     await using server = await startServer();
-    const { ports } = (await server.create(SERVICES, service("dns", { type: "NodePort", ports: [{ name: "t", port: 53 }, { name: "u", port: 53, protocol: "UDP" }] }))).body.spec;
+    const { ports } = (
+      await server.create(
+        SERVICES,
+        service("dns", {
+          type: "NodePort",
+          ports: [
+            { name: "t", port: 53 },
+            { name: "u", port: 53, protocol: "UDP" },
+          ],
+        }),
+      )
+    ).body.spec;
     expect(ports[0].nodePort).toBe(ports[1].nodePort);
   });
 
@@ -160,10 +229,16 @@ describe("node ports", () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] }));
     const before = await claims(server.kv);
-    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] })))).toBe(
+    expect(
+      sentence(
+        await server.create(SERVICES, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] })),
+      ),
+    ).toBe(
       '422 Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated',
     );
-    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })))).toBe(
+    expect(
+      sentence(await server.create(SERVICES, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] }))),
+    ).toBe(
       '422 Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
     );
     expect(await claims(server.kv)).toEqual(before);
@@ -171,8 +246,27 @@ describe("node ports", () => {
 
   test("stay with their port by its name, move with it, and go with the type", async () => {
     await using server = await startServer();
-    await server.create(SERVICES, service("web", { type: "NodePort", clusterIP: "10.0.0.5", ports: [{ name: "a", port: 80, nodePort: 30001 }, { name: "b", port: 81, nodePort: 30002 }] }));
-    const put = await server.put(`${SERVICES}/web`, service("web", { type: "NodePort", ports: [{ name: "b", port: 82 }, { name: "c", port: 83, nodePort: 30003 }] }));
+    await server.create(
+      SERVICES,
+      service("web", {
+        type: "NodePort",
+        clusterIP: "10.0.0.5",
+        ports: [
+          { name: "a", port: 80, nodePort: 30001 },
+          { name: "b", port: 81, nodePort: 30002 },
+        ],
+      }),
+    );
+    const put = await server.put(
+      `${SERVICES}/web`,
+      service("web", {
+        type: "NodePort",
+        ports: [
+          { name: "b", port: 82 },
+          { name: "c", port: 83, nodePort: 30003 },
+        ],
+      }),
+    );
     expect(put.body.spec.ports.map(({ nodePort }: Json) => nodePort)).toEqual([30_002, 30_003]);
     expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5", "nodeports/30002", "nodeports/30003"]);
     const plain = await server.mergePatch(`${SERVICES}/web`, { spec: { type: "ClusterIP" } });
@@ -184,9 +278,13 @@ describe("node ports", () => {
   test("run out with kubernetes' words", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
     await server.create(SERVICES, service("a", { type: "NodePort" }));
-    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort" })))).toBe("500 Internal error occurred: failed to allocate a nodePort: range is full");
+    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort" })))).toBe(
+      "500 Internal error occurred: failed to allocate a nodePort: range is full",
+    );
     expect((await server.mergePatch(`${SERVICES}/a`, { spec: { type: "ClusterIP" } })).status).toBe(200);
-    expect((await server.create(SERVICES, service("b", { type: "NodePort" }))).body.spec.ports[0].nodePort).toBe(30_000);
+    expect((await server.create(SERVICES, service("b", { type: "NodePort" }))).body.spec.ports[0].nodePort).toBe(
+      30_000,
+    );
   });
 });
 
@@ -247,15 +345,29 @@ function passingOn(kv: Kv): Kv {
 
 describe("several servers on one store", () => {
   async function createMany(servers: readonly TestServer[], count: number): Promise<Answer[]> {
-    const answers = Array.from({ length: count }, (_, index) => servers[index % servers.length]!.begin("POST", SERVICES, service(`web-${index}`, { type: "NodePort" })));
+    const answers = Array.from({ length: count }, (_, index) =>
+      servers[index % servers.length]!.begin("POST", SERVICES, service(`web-${index}`, { type: "NodePort" })),
+    );
     return servers[0]!.world.run(Promise.all(answers));
   }
 
   test.each([1, 2, 3])("of different releases never give an address or a port twice (seed %i)", async (seed) => {
     const world = new World({ seed });
     const ranges = { serviceClusterIpRange: "10.0.0.0/24", serviceNodePortRange: "30000-30209" };
-    await using old = await startServer({ release: "1.29", world, ...ranges, random: world.randomFor("old"), wrapKv: slowly(world, "old") });
-    await using young = await startServer({ release: "1.37", world, ...ranges, random: world.randomFor("young"), wrapKv: slowly(world, "young") });
+    await using old = await startServer({
+      release: "1.29",
+      world,
+      ...ranges,
+      random: world.randomFor("old"),
+      wrapKv: slowly(world, "old"),
+    });
+    await using young = await startServer({
+      release: "1.37",
+      world,
+      ...ranges,
+      random: world.randomFor("young"),
+      wrapKv: slowly(world, "young"),
+    });
     const answers = await createMany([old, young], 200);
     expect(answers.filter(({ status }) => status !== 201)).toEqual([]);
     expect(new Set(answers.map(({ body }) => body.spec.clusterIP)).size).toBe(200);
@@ -265,10 +377,17 @@ describe("several servers on one store", () => {
   test.each([7, 8, 9])("that change one service at the same time never lose what it holds (seed %i)", async (seed) => {
     const world = new World({ seed });
     await using one = await startServer({ world, random: world.randomFor("one"), wrapKv: slowly(world, "one") });
-    await using two = await startServer({ world, release: "1.30", random: world.randomFor("two"), wrapKv: slowly(world, "two") });
+    await using two = await startServer({
+      world,
+      release: "1.30",
+      random: world.randomFor("two"),
+      wrapKv: slowly(world, "two"),
+    });
     await one.create(SERVICES, service("web", { clusterIP: "10.0.0.5" }));
     const patch = (server: TestServer, spec: Json): Promise<Answer> =>
-      server.begin("PATCH", `${SERVICES}/web`, JSON.stringify({ spec }), { headers: { "content-type": "application/merge-patch+json" } });
+      server.begin("PATCH", `${SERVICES}/web`, JSON.stringify({ spec }), {
+        headers: { "content-type": "application/merge-patch+json" },
+      });
     const toPort = { type: "NodePort", ports: [{ port: 80, nodePort: 30_080 }] };
     const toPlain = { type: "ClusterIP", ports: [{ port: 80 }] };
     const held = async (): Promise<string[]> => {
@@ -312,9 +431,23 @@ describe("a store that fails at the service itself", () => {
 describe("the repair", () => {
   test("frees what a server claimed for a service it never stored, but not before its request has had its time", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
-    const leaked = { kind: "Claim", apiVersion: "evenkeel/v1", metadata: { name: "lost", namespace: "default", uid: "gone" } };
-    await server.kv.commit({ kind: "put", key: `${CLAIMS}nodeports/30000`, value: Buffer.from(JSON.stringify(leaked)), expectedRevision: 0 });
-    await server.kv.commit({ kind: "put", key: `${CLAIMS}clusterips/10.0.0.9`, value: Buffer.from("broken"), expectedRevision: 0 });
+    const leaked = {
+      kind: "Claim",
+      apiVersion: "evenkeel/v1",
+      metadata: { name: "lost", namespace: "default", uid: "gone" },
+    };
+    await server.kv.commit({
+      kind: "put",
+      key: `${CLAIMS}nodeports/30000`,
+      value: Buffer.from(JSON.stringify(leaked)),
+      expectedRevision: 0,
+    });
+    await server.kv.commit({
+      kind: "put",
+      key: `${CLAIMS}clusterips/10.0.0.9`,
+      value: Buffer.from("broken"),
+      expectedRevision: 0,
+    });
     await server.world.advance(200_000);
     expect((await server.create(SERVICES, service("web", { type: "NodePort" }))).status).toBe(500);
     await server.world.advance(200_000);
@@ -325,11 +458,28 @@ describe("the repair", () => {
   test("claims what services that were stored without have", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
-    const stored = { kind: "Service", apiVersion: "v1", metadata: { name: "web", namespace: "default", uid: "u" }, spec: { type: "NodePort", clusterIP: "10.0.0.5", clusterIPs: ["10.0.0.5"], ports: [{ port: 80, nodePort: 30_080 }] } };
-    await kv.commit({ kind: "put", key: "/registry/services/specs/default/web", value: Buffer.from(JSON.stringify(stored)), expectedRevision: 0 });
+    const stored = {
+      kind: "Service",
+      apiVersion: "v1",
+      metadata: { name: "web", namespace: "default", uid: "u" },
+      spec: {
+        type: "NodePort",
+        clusterIP: "10.0.0.5",
+        clusterIPs: ["10.0.0.5"],
+        ports: [{ port: 80, nodePort: 30_080 }],
+      },
+    };
+    await kv.commit({
+      kind: "put",
+      key: "/registry/services/specs/default/web",
+      value: Buffer.from(JSON.stringify(stored)),
+      expectedRevision: 0,
+    });
     await using server = await startServer({ world });
     expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5", "nodeports/30080"]);
-    expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.5" })))).toContain("provided IP is already allocated");
+    expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.5" })))).toContain(
+      "provided IP is already allocated",
+    );
     await kv.close();
   });
 
@@ -347,9 +497,23 @@ describe("the repair", () => {
 
   test("leaves everything alone while a service cannot be read", async () => {
     await using server = await startServer();
-    const leaked = { kind: "Claim", apiVersion: "evenkeel/v1", metadata: { name: "lost", namespace: "default", uid: "gone" } };
-    await server.kv.commit({ kind: "put", key: `${CLAIMS}nodeports/30000`, value: Buffer.from(JSON.stringify(leaked)), expectedRevision: 0 });
-    await server.kv.commit({ kind: "put", key: "/registry/services/specs/default/broken", value: Buffer.from("{"), expectedRevision: 0 });
+    const leaked = {
+      kind: "Claim",
+      apiVersion: "evenkeel/v1",
+      metadata: { name: "lost", namespace: "default", uid: "gone" },
+    };
+    await server.kv.commit({
+      kind: "put",
+      key: `${CLAIMS}nodeports/30000`,
+      value: Buffer.from(JSON.stringify(leaked)),
+      expectedRevision: 0,
+    });
+    await server.kv.commit({
+      kind: "put",
+      key: "/registry/services/specs/default/broken",
+      value: Buffer.from("{"),
+      expectedRevision: 0,
+    });
     await server.world.advance(900_000);
     expect(await claims(server.kv)).toEqual(["nodeports/30000"]);
   });

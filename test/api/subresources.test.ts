@@ -25,7 +25,12 @@ function binding(name: string, node: string, metadata: Json = {}): Json {
 }
 
 function eviction(name: string, deleteOptions?: Json): Json {
-  return { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace: "default" }, ...(deleteOptions === undefined ? {} : { deleteOptions }) };
+  return {
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { name, namespace: "default" },
+    ...(deleteOptions === undefined ? {} : { deleteOptions }),
+  };
 }
 
 async function created(answer: Promise<Answer>): Promise<Json> {
@@ -52,8 +57,17 @@ async function runningPod(name: string, more: Json = {}): Promise<Json> {
 
 async function budget(name: string, status: Json, spec: Json = {}): Promise<void> {
   const selector = { matchLabels: { app: "web" } };
-  await created(server.create(BUDGETS, { apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata: { name }, spec: { minAvailable: 1, selector, ...spec } }));
-  const patched = await server.mergePatch(`${BUDGETS}/${name}/status`, { status: { observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, ...status } });
+  await created(
+    server.create(BUDGETS, {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name },
+      spec: { minAvailable: 1, selector, ...spec },
+    }),
+  );
+  const patched = await server.mergePatch(`${BUDGETS}/${name}/status`, {
+    status: { observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, ...status },
+  });
   expect(patched.status).toBe(200);
 }
 
@@ -81,7 +95,11 @@ describe("scale", () => {
     ];
     const sets = "/apis/apps/v1/namespaces/default/statefulsets";
     const template = { metadata: { labels: { app: "db" } }, spec: { containers: [{ name: "main", image: "main" }] } };
-    const spec = { serviceName: "db", selector: { matchLabels: { app: "db" }, matchExpressions: expressions }, template };
+    const spec = {
+      serviceName: "db",
+      selector: { matchLabels: { app: "db" }, matchExpressions: expressions },
+      template,
+    };
     await created(server.create(sets, { apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name: "db" }, spec }));
     const { body } = await server.get(`${sets}/db/scale`);
     expect(body.status.selector).toBe("app=db,env notin (dev),!old,tier in (a,b),zone");
@@ -90,8 +108,16 @@ describe("scale", () => {
 
   test("a replication controller selects with a map", async () => {
     const controllers = "/api/v1/namespaces/default/replicationcontrollers";
-    const template = { metadata: { labels: { b: "2", a: "1" } }, spec: { containers: [{ name: "main", image: "main" }] } };
-    const rc = { apiVersion: "v1", kind: "ReplicationController", metadata: { name: "old" }, spec: { replicas: 2, selector: { b: "2", a: "1" }, template } };
+    const template = {
+      metadata: { labels: { b: "2", a: "1" } },
+      spec: { containers: [{ name: "main", image: "main" }] },
+    };
+    const rc = {
+      apiVersion: "v1",
+      kind: "ReplicationController",
+      metadata: { name: "old" },
+      spec: { replicas: 2, selector: { b: "2", a: "1" }, template },
+    };
     await created(server.create(controllers, rc));
     expect((await server.get(`${controllers}/old/scale`)).body.status).toEqual({ replicas: 0, selector: "a=1,b=2" });
     expect((await server.mergePatch(`${controllers}/old/scale`, { spec: { replicas: 5 } })).body.spec.replicas).toBe(5);
@@ -100,7 +126,10 @@ describe("scale", () => {
 
   test("a PUT writes the replicas only, and counts as a new desired state", async () => {
     const before = await object(`${DEPLOYMENTS}/web`);
-    const put = await server.put(`${DEPLOYMENTS}/web/scale`, { ...scale("web", 7, { labels: { a: "b" } }), status: { replicas: 99 } });
+    const put = await server.put(`${DEPLOYMENTS}/web/scale`, {
+      ...scale("web", 7, { labels: { a: "b" } }),
+      status: { replicas: 99 },
+    });
     expect([put.status, put.body.spec.replicas, put.body.status.replicas]).toEqual([200, 7, 0]);
     const after = await object(`${DEPLOYMENTS}/web`);
     expect(after.spec).toEqual({ ...before.spec, replicas: 7 });
@@ -110,8 +139,13 @@ describe("scale", () => {
   });
 
   test("merge and JSON patches write it, down to zero", async () => {
-    expect((await server.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({ replicas: 4 });
-    const patch = [{ op: "test", path: "/spec/replicas", value: 4 }, { op: "replace", path: "/spec/replicas", value: 0 }];
+    expect((await server.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({
+      replicas: 4,
+    });
+    const patch = [
+      { op: "test", path: "/spec/replicas", value: 4 },
+      { op: "replace", path: "/spec/replicas", value: 0 },
+    ];
     const zero = await server.jsonPatch(`${DEPLOYMENTS}/web/scale`, patch);
     expect([zero.status, zero.body.spec]).toEqual([200, {}]);
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(0);
@@ -124,7 +158,14 @@ describe("scale", () => {
     const { managedFields } = (await object(`${DEPLOYMENTS}/web`)).metadata;
     expect(managedFields).toHaveLength(2);
     const [byScale, creator] = managedFields;
-    expect(byScale).toEqual({ manager: "hpa", operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1", fieldsV1: { "f:spec": { "f:replicas": {} } }, subresource: "scale" });
+    expect(byScale).toEqual({
+      manager: "hpa",
+      operation: "Update",
+      apiVersion: "apps/v1",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:spec": { "f:replicas": {} } },
+      subresource: "scale",
+    });
     expect(creator.fieldsV1["f:spec"]["f:replicas"]).toBeUndefined();
     expect(creator.fieldsV1["f:spec"]["f:selector"]).toBeDefined();
   });
@@ -137,17 +178,24 @@ describe("scale", () => {
       409,
       'Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version and try again',
     ]);
-    expect((await server.put(`${DEPLOYMENTS}/web/scale`, scale("web", 5, { uid: "other" }))).body.reason).toBe("Conflict");
+    expect((await server.put(`${DEPLOYMENTS}/web/scale`, scale("web", 5, { uid: "other" }))).body.reason).toBe(
+      "Conflict",
+    );
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(4);
   });
 
   test("what cannot be a scale is refused", async () => {
     const negative = await server.put(`${DEPLOYMENTS}/web/scale`, scale("web", -1));
-    expect([negative.status, negative.body.message]).toEqual([422, 'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0']);
+    expect([negative.status, negative.body.message]).toEqual([
+      422,
+      'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+    ]);
     expect(negative.body.details.group).toBe("autoscaling");
     expect((await server.put(`${DEPLOYMENTS}/web/scale`, scale("other", 1))).status).toBe(400);
     expect((await server.put(`${DEPLOYMENTS}/web/scale`, deployment("web"))).status).toBe(400);
-    expect((await server.put(`${DEPLOYMENTS}/web/scale`, { ...scale("web", 1), spec: { replicas: "many" } })).status).toBe(400);
+    expect(
+      (await server.put(`${DEPLOYMENTS}/web/scale`, { ...scale("web", 1), spec: { replicas: "many" } })).status,
+    ).toBe(400);
     const absent = await server.put(`${DEPLOYMENTS}/absent/scale`, scale("absent", 1));
     expect([absent.status, absent.body.message]).toEqual([404, 'deployments.apps "absent" not found']);
     expect((await server.get(`${DEPLOYMENTS}/absent/scale`)).status).toBe(404);
@@ -170,9 +218,14 @@ describe("scale", () => {
 
   test("patches that race are all applied, each to what the one before left", async () => {
     const writers = ["a", "b", "c", "d"].map((manager) =>
-      server.begin("PATCH", `${DEPLOYMENTS}/web/scale?fieldManager=${manager}`, JSON.stringify({ spec: { replicas: manager.charCodeAt(0) } }), {
-        headers: { "content-type": "application/merge-patch+json" },
-      }),
+      server.begin(
+        "PATCH",
+        `${DEPLOYMENTS}/web/scale?fieldManager=${manager}`,
+        JSON.stringify({ spec: { replicas: manager.charCodeAt(0) } }),
+        {
+          headers: { "content-type": "application/merge-patch+json" },
+        },
+      ),
     );
     const answers = await server.world.run(Promise.all(writers));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -184,7 +237,9 @@ describe("scale", () => {
   test("it is shown as YAML, and as a table of its own", async () => {
     const yaml = await server.get(`${DEPLOYMENTS}/web/scale`, { accept: "application/yaml" });
     expect(yaml.text).toContain("kind: Scale\n");
-    const table = await server.get(`${DEPLOYMENTS}/web/scale`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
+    const table = await server.get(`${DEPLOYMENTS}/web/scale`, {
+      accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+    });
     expect(table.body.columnDefinitions.map(({ name }: Json) => name)).toEqual(["Name", "Desired", "Available", "Age"]);
     expect(table.body.rows[0].cells.slice(0, 3)).toEqual(["web", 3, 0]);
   });
@@ -195,14 +250,19 @@ describe("binding", () => {
 
   test("it puts the pod on the node and says so in a condition", async () => {
     const before = await object(`${PODS}/a`);
-    const bound = await server.create(`${PODS}/a/binding`, binding("a", "n1", { annotations: { by: "scheduler" }, labels: { zone: "z1" } }));
+    const bound = await server.create(
+      `${PODS}/a/binding`,
+      binding("a", "n1", { annotations: { by: "scheduler" }, labels: { zone: "z1" } }),
+    );
     expect([bound.status, bound.body]).toEqual([201, SUCCESS]);
     const after = await object(`${PODS}/a`);
     expect(after.spec.nodeName).toBe("n1");
     expect(after.metadata.annotations).toEqual({ by: "scheduler" });
     expect(after.metadata.labels).toEqual({ zone: "z1" });
     expect(after.metadata.generation).toBe(before.metadata.generation);
-    expect(after.status.conditions).toEqual([expect.objectContaining({ type: "PodScheduled", status: "True", lastProbeTime: null })]);
+    expect(after.status.conditions).toEqual([
+      expect.objectContaining({ type: "PodScheduled", status: "True", lastProbeTime: null }),
+    ]);
     expect(names(await server.get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1"))).toEqual(["a"]);
   });
 
@@ -225,9 +285,13 @@ describe("binding", () => {
   });
 
   test("a pod that is being deleted or gated cannot be bound", async () => {
-    await created(server.create(PODS, { ...pod("held"), metadata: { name: "held", finalizers: ["example.com/hold"] } }));
+    await created(
+      server.create(PODS, { ...pod("held"), metadata: { name: "held", finalizers: ["example.com/hold"] } }),
+    );
     await server.delete(`${PODS}/held`);
-    expect((await bind("held")).body.message).toBe('Operation cannot be fulfilled on pods/binding "held": pod held is being deleted, cannot be assigned to a host');
+    expect((await bind("held")).body.message).toBe(
+      'Operation cannot be fulfilled on pods/binding "held": pod held is being deleted, cannot be assigned to a host',
+    );
     await created(server.create(PODS, pod("gated", { schedulingGates: [{ name: "example.com/wait" }] })));
     expect((await bind("gated")).body.message).toContain("pod gated has non-empty .spec.schedulingGates");
     const absent = await bind("absent");
@@ -236,17 +300,28 @@ describe("binding", () => {
 
   test("the uid and the resourceVersion of a binding are those of the pod it means", async () => {
     const other = await server.create(`${PODS}/a/binding`, binding("a", "n1", { uid: "other" }));
-    expect([other.status, other.body.message]).toEqual([409, expect.stringContaining("Precondition failed: UID in precondition: other")]);
+    expect([other.status, other.body.message]).toEqual([
+      409,
+      expect.stringContaining("Precondition failed: UID in precondition: other"),
+    ]);
     const outdated = await server.create(`${PODS}/a/binding`, binding("a", "n1", { resourceVersion: "1" }));
-    expect([outdated.status, outdated.body.message]).toEqual([409, expect.stringContaining("Precondition failed: ResourceVersion in precondition: 1")]);
+    expect([outdated.status, outdated.body.message]).toEqual([
+      409,
+      expect.stringContaining("Precondition failed: ResourceVersion in precondition: 1"),
+    ]);
     const { uid, resourceVersion } = (await object(`${PODS}/a`)).metadata;
     expect((await server.create(`${PODS}/a/binding`, binding("a", "n1", { uid, resourceVersion }))).status).toBe(201);
   });
 
   test("a binding that says nothing useful is refused", async () => {
-    expect((await server.create(`${PODS}/a/binding`, binding("b", "n1"))).body.message).toBe("name in URL does not match name in Binding object");
+    expect((await server.create(`${PODS}/a/binding`, binding("b", "n1"))).body.message).toBe(
+      "name in URL does not match name in Binding object",
+    );
     const empty = await server.create(`${PODS}/a/binding`, { ...binding("a", ""), target: { kind: "Rack" } });
-    expect([empty.status, empty.body.message]).toEqual([500, '[target.kind: Unsupported value: "Rack": supported values: "<empty>", "Node", target.name: Required value]']);
+    expect([empty.status, empty.body.message]).toEqual([
+      500,
+      '[target.kind: Unsupported value: "Rack": supported values: "<empty>", "Node", target.name: Required value]',
+    ]);
     expect((await server.create("/api/v1/namespaces/absent/pods/a/binding", binding("a", "n1"))).status).toBe(404);
   });
 
@@ -264,7 +339,12 @@ describe("eviction", () => {
     const { metadata, status } = await object(`${PODS}/a`);
     expect(metadata.deletionGracePeriodSeconds).toBe(5);
     expect(status.conditions).toContainEqual(
-      expect.objectContaining({ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" }),
+      expect.objectContaining({
+        type: "DisruptionTarget",
+        status: "True",
+        reason: "EvictionByEvictionAPI",
+        message: "Eviction API: evicting",
+      }),
     );
   });
 
@@ -279,8 +359,15 @@ describe("eviction", () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 0 });
     const refused = await server.create(`${PODS}/a/eviction`, eviction("a"));
-    expect([refused.status, refused.body.message]).toEqual([429, "Cannot evict pod as it would violate the pod's disruption budget."]);
-    expect(refused.body.details).toEqual({ causes: [{ reason: "DisruptionBudget", message: "The disruption budget web needs 1 healthy pods and has 1 currently" }] });
+    expect([refused.status, refused.body.message]).toEqual([
+      429,
+      "Cannot evict pod as it would violate the pod's disruption budget.",
+    ]);
+    expect(refused.body.details).toEqual({
+      causes: [
+        { reason: "DisruptionBudget", message: "The disruption budget web needs 1 healthy pods and has 1 currently" },
+      ],
+    });
     expect(header(refused, "retry-after")).toBeUndefined();
     expect((await object(`${PODS}/a`)).metadata.deletionTimestamp).toBeUndefined();
   });
@@ -291,15 +378,27 @@ describe("eviction", () => {
     await created(server.create(`${PODS}/a/eviction`, eviction("a")));
     const { status, metadata } = await object(`${BUDGETS}/web`);
     expect(status).toMatchObject({ disruptionsAllowed: 0, disruptedPods: { a: expect.stringMatching(/Z$/) } });
-    expect(status.conditions).toEqual([expect.objectContaining({ type: "DisruptionAllowed", status: "False", reason: "InsufficientPods", observedGeneration: 1 })]);
-    expect(metadata.managedFields.map(({ manager, subresource }: Json) => [manager, subresource])).toContainEqual(["kube-apiserver", "status"]);
+    expect(status.conditions).toEqual([
+      expect.objectContaining({
+        type: "DisruptionAllowed",
+        status: "False",
+        reason: "InsufficientPods",
+        observedGeneration: 1,
+      }),
+    ]);
+    expect(metadata.managedFields.map(({ manager, subresource }: Json) => [manager, subresource])).toContainEqual([
+      "kube-apiserver",
+      "status",
+    ]);
   });
 
   test("two evictions at once do not share one disruption", async () => {
     await runningPod("a");
     await runningPod("b");
     await budget("web", { disruptionsAllowed: 1, currentHealthy: 2 });
-    const answers = await server.world.run(Promise.all(["a", "b"].map((name) => server.begin("POST", `${PODS}/${name}/eviction`, eviction(name)))));
+    const answers = await server.world.run(
+      Promise.all(["a", "b"].map((name) => server.begin("POST", `${PODS}/${name}/eviction`, eviction(name)))),
+    );
     expect(answers.map(({ status }) => status)).toEqual([201, 429]);
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(0);
   });
@@ -309,17 +408,25 @@ describe("eviction", () => {
     await budget("web", { disruptionsAllowed: 1, observedGeneration: 0 });
     const refused = await server.create(`${PODS}/a/eviction`, eviction("a"));
     expect([refused.status, header(refused, "retry-after")]).toEqual([429, "10"]);
-    expect(refused.body.details.causes[0].message).toBe("The disruption budget web is still being processed by the server.");
+    expect(refused.body.details.causes[0].message).toBe(
+      "The disruption budget web is still being processed by the server.",
+    );
   });
 
   test("a budget below zero forbids it, and two budgets are one too many", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: -1 });
     const forbidden = await server.create(`${PODS}/a/eviction`, eviction("a"));
-    expect([forbidden.status, forbidden.body.message]).toEqual([403, 'poddisruptionbudget.policy "web" is forbidden: pdb disruptions allowed is negative']);
+    expect([forbidden.status, forbidden.body.message]).toEqual([
+      403,
+      'poddisruptionbudget.policy "web" is forbidden: pdb disruptions allowed is negative',
+    ]);
     await budget("all", { disruptionsAllowed: 1 }, { selector: {} });
     const confused = await server.create(`${PODS}/a/eviction`, eviction("a"));
-    expect([confused.status, confused.body.message]).toEqual([500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."]);
+    expect([confused.status, confused.body.message]).toEqual([
+      500,
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    ]);
   });
 
   test("a pod that is not ready may go while enough others are, or whenever the budget always allows it", async () => {
@@ -337,10 +444,17 @@ describe("eviction", () => {
 
   test("preconditions hold, and the older version of the kind is understood", async () => {
     const { metadata } = await runningPod("a");
-    expect((await server.create(`${PODS}/a/eviction`, eviction("a", { preconditions: { uid: "other" } }))).status).toBe(409);
-    expect((await server.create(`${PODS}/a/eviction`, eviction("a", { preconditions: { resourceVersion: "1" } }))).status).toBe(409);
+    expect((await server.create(`${PODS}/a/eviction`, eviction("a", { preconditions: { uid: "other" } }))).status).toBe(
+      409,
+    );
+    expect(
+      (await server.create(`${PODS}/a/eviction`, eviction("a", { preconditions: { resourceVersion: "1" } }))).status,
+    ).toBe(409);
     const { resourceVersion } = metadata;
-    const old = { ...eviction("a", { kind: "DeleteOptions", apiVersion: "policy/v1beta1", preconditions: { resourceVersion } }), apiVersion: "policy/v1beta1" };
+    const old = {
+      ...eviction("a", { kind: "DeleteOptions", apiVersion: "policy/v1beta1", preconditions: { resourceVersion } }),
+      apiVersion: "policy/v1beta1",
+    };
     expect((await server.create(`${PODS}/a/eviction`, old)).status).toBe(201);
   });
 
@@ -367,18 +481,25 @@ describe("eviction", () => {
   });
 
   test("in a namespace that is being terminated it is refused as drains expect it", async () => {
-    await created(server.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "going" } }));
+    await created(
+      server.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "going" } }),
+    );
     const pods = "/api/v1/namespaces/going/pods";
     await created(server.create(pods, pod("a")));
     await server.delete("/api/v1/namespaces/going");
-    const refused = await server.create(`${pods}/a/eviction`, { ...eviction("a"), metadata: { name: "a", namespace: "going" } });
+    const refused = await server.create(`${pods}/a/eviction`, {
+      ...eviction("a"),
+      metadata: { name: "a", namespace: "going" },
+    });
     expect([refused.status, refused.body.details.causes[0].reason]).toEqual([403, "NamespaceTerminating"]);
   });
 
   test("what is not about this pod is refused", async () => {
     expect((await server.create(`${PODS}/absent/eviction`, eviction("absent"))).status).toBe(404);
     await runningPod("a");
-    expect((await server.create(`${PODS}/a/eviction`, eviction("b"))).body.message).toBe("name in URL does not match name in Eviction object");
+    expect((await server.create(`${PODS}/a/eviction`, eviction("b"))).body.message).toBe(
+      "name in URL does not match name in Eviction object",
+    );
     expect((await server.create(`${PODS}/a/eviction`, binding("a", "n1"))).status).toBe(400);
   });
 });
@@ -390,7 +511,11 @@ describe("ephemeral containers", () => {
 
   test("they can be added, and nothing else changes on the way", async () => {
     const before = await object(`${PODS}/a`);
-    const wish = { ...before, metadata: { ...before.metadata, labels: { app: "other" } }, spec: { ...before.spec, nodeName: "n9", ephemeralContainers: [debug] } };
+    const wish = {
+      ...before,
+      metadata: { ...before.metadata, labels: { app: "other" } },
+      spec: { ...before.spec, nodeName: "n9", ephemeralContainers: [debug] },
+    };
     const put = await server.put(`${PODS}/a/ephemeralcontainers`, wish);
     expect(put.status).toBe(200);
     expect(put.body.kind).toBe("Pod");
@@ -405,14 +530,25 @@ describe("ephemeral containers", () => {
 
   test("those that are there stay as they are", async () => {
     await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: [debug] } });
-    const changed = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: [{ ...debug, image: "alpine" }] } });
-    expect([changed.status, changed.body.message]).toEqual([422, 'Pod "a" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers "debug" may not be changed\n']);
+    const changed = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, {
+      spec: { ephemeralContainers: [{ ...debug, image: "alpine" }] },
+    });
+    expect([changed.status, changed.body.message]).toEqual([
+      422,
+      'Pod "a" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers "debug" may not be changed\n',
+    ]);
     const removed = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: null } });
-    expect([removed.status, removed.body.message]).toEqual([422, 'Pod "a" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers "debug" may not be removed\n']);
+    expect([removed.status, removed.body.message]).toEqual([
+      422,
+      'Pod "a" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers "debug" may not be removed\n',
+    ]);
   });
 
   test("what they may not have or be is said field by field", async () => {
-    const odd = [{ name: "main", image: "x", targetContainerName: "nobody", ports: [{ containerPort: 80 }] }, { name: "second" }];
+    const odd = [
+      { name: "main", image: "x", targetContainerName: "nobody", ports: [{ containerPort: 80 }] },
+      { name: "second" },
+    ];
     const refused = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: odd } });
     expect(refused.body.details.causes.map(({ field, reason }: Json) => `${field} ${reason}`)).toEqual([
       "spec.ephemeralContainers[0].targetContainerName FieldValueNotFound",
@@ -454,36 +590,64 @@ describe("resize", () => {
   });
 
   test("the quality of service stays", async () => {
-    const burstable = await resize(container({ requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2", memory: "1Gi" } }));
-    expect([burstable.status, burstable.body.message]).toEqual([422, expect.stringContaining("Pod QOS Class may not change as a result of resizing")]);
+    const burstable = await resize(
+      container({ requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2", memory: "1Gi" } }),
+    );
+    expect([burstable.status, burstable.body.message]).toEqual([
+      422,
+      expect.stringContaining("Pod QOS Class may not change as a result of resizing"),
+    ]);
   });
 
   test("resources are not removed, and others than cpu and memory not touched", async () => {
-    const removed = await server.jsonPatch(`${PODS}/a/resize`, [{ op: "remove", path: "/spec/containers/0/resources/limits/cpu" }]);
-    expect(removed.body.details.causes.map(({ field }: Json) => field)).toContain("spec.containers[0].resources.limits");
+    const removed = await server.jsonPatch(`${PODS}/a/resize`, [
+      { op: "remove", path: "/spec/containers/0/resources/limits/cpu" },
+    ]);
+    expect(removed.body.details.causes.map(({ field }: Json) => field)).toContain(
+      "spec.containers[0].resources.limits",
+    );
     const other = amounts("1", "1Gi");
     const huge = await resize(container({ ...other, limits: { ...other.limits, "example.com/gpu": "1" } }));
     expect(huge.body.message).toBe('Pod "a" is invalid: spec: Forbidden: only cpu and memory resources are mutable');
-    const policy = await resize(container(amounts("1", "1Gi"), { resizePolicy: [{ resourceName: "cpu", restartPolicy: "NotRequired" }] }));
+    const policy = await resize(
+      container(amounts("1", "1Gi"), { resizePolicy: [{ resourceName: "cpu", restartPolicy: "NotRequired" }] }),
+    );
     expect(policy.status).toBe(422);
   });
 
   test("containers stay the same ones, in their order", async () => {
     const added = await resize(container(amounts("1", "1Gi")), { name: "more", image: "more" });
-    expect(added.body.message).toContain("spec.containers: Forbidden: containers may not be added or removed on resize");
+    expect(added.body.message).toContain(
+      "spec.containers: Forbidden: containers may not be added or removed on resize",
+    );
     const renamed = await resize({ ...container(amounts("1", "1Gi")), name: "other" });
-    expect(renamed.body.message).toContain("spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize");
+    expect(renamed.body.message).toContain(
+      "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
+    );
   });
 
   test("a node that reports no resources cannot resize", async () => {
-    await server.mergePatch(`${PODS}/a/status`, { status: { containerStatuses: [{ name: "main", ready: true, restartCount: 0, image: "main", imageID: "", state: { running: {} } }] } });
-    expect((await resize(container(amounts("2", "2Gi")))).body.message).toContain("spec: Forbidden: Pod running on node without support for resize");
+    await server.mergePatch(`${PODS}/a/status`, {
+      status: {
+        containerStatuses: [
+          { name: "main", ready: true, restartCount: 0, image: "main", imageID: "", state: { running: {} } },
+        ],
+      },
+    });
+    expect((await resize(container(amounts("2", "2Gi")))).body.message).toContain(
+      "spec: Forbidden: Pod running on node without support for resize",
+    );
   });
 
   test("a dry run resizes nothing", async () => {
-    const dry = await server.call("PATCH", `${PODS}/a/resize?dryRun=All`, JSON.stringify({ spec: { containers: [container(amounts("2", "2Gi"))] } }), {
-      headers: { "content-type": "application/merge-patch+json" },
-    });
+    const dry = await server.call(
+      "PATCH",
+      `${PODS}/a/resize?dryRun=All`,
+      JSON.stringify({ spec: { containers: [container(amounts("2", "2Gi"))] } }),
+      {
+        headers: { "content-type": "application/merge-patch+json" },
+      },
+    );
     expect(dry.body.spec.containers[0].resources.limits.cpu).toBe("2");
     expect((await object(`${PODS}/a`)).spec.containers[0].resources.limits.cpu).toBe("1");
   });
@@ -491,7 +655,9 @@ describe("resize", () => {
 
 test("schedulers and drains speak protobuf, where the options of a deletion carry no kind", async () => {
   const send = (target: string, body: Json): Promise<Answer> =>
-    server.call("POST", target, encodeProtobufObject(body, protobufTables()), { headers: { "content-type": "application/vnd.kubernetes.protobuf" } });
+    server.call("POST", target, encodeProtobufObject(body, protobufTables()), {
+      headers: { "content-type": "application/vnd.kubernetes.protobuf" },
+    });
   await created(server.create(PODS, pod("a")));
   expect((await send(`${PODS}/a/binding`, binding("a", "n1"))).body).toEqual(SUCCESS);
   await server.mergePatch(`${PODS}/a/status`, { status: { phase: "Running" } });
@@ -514,7 +680,9 @@ test.each([
 test.each(["1.28", "1.31", "1.34", "1.37"] as const)("release %s scales, binds and evicts", async (release) => {
   await using other = await startServer({ release });
   await other.create(DEPLOYMENTS, deployment("web"));
-  expect((await other.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 2 } })).body.spec).toEqual({ replicas: 2 });
+  expect((await other.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 2 } })).body.spec).toEqual({
+    replicas: 2,
+  });
   await other.create(PODS, pod("a"));
   expect((await other.create(`${PODS}/a/binding`, binding("a", "n1"))).body).toEqual(SUCCESS);
   expect((await other.create(`${PODS}/a/eviction`, eviction("a"))).body).toEqual(SUCCESS);
@@ -537,24 +705,41 @@ describe("approval of a certificate signing request", () => {
 
   test("it writes the conditions, with times, and neither spec nor certificate", async () => {
     const before = await object(`${REQUESTS}/me`);
-    const wish = { ...before, spec: { ...before.spec, signerName: "example.com/other" }, status: { conditions: [approved], certificate: "Zm9v" } };
+    const wish = {
+      ...before,
+      spec: { ...before.spec, signerName: "example.com/other" },
+      status: { conditions: [approved], certificate: "Zm9v" },
+    };
     const put = await server.put(`${REQUESTS}/me/approval`, wish);
     expect(put.status).toBe(200);
     const after = await object(`${REQUESTS}/me`);
     expect(after.spec).toEqual(before.spec);
-    expect(after.status).toEqual({ conditions: [{ ...approved, lastUpdateTime: expect.stringMatching(/Z$/), lastTransitionTime: expect.stringMatching(/Z$/) }] });
+    expect(after.status).toEqual({
+      conditions: [
+        { ...approved, lastUpdateTime: expect.stringMatching(/Z$/), lastTransitionTime: expect.stringMatching(/Z$/) },
+      ],
+    });
     expect(after.metadata.managedFields.at(-1)).toMatchObject({ subresource: "approval" });
     expect((await server.get(`${REQUESTS}/me/approval`)).body).toEqual(after);
   });
 
   test("a verdict is true, is one, and stays", async () => {
-    const both = await server.mergePatch(`${REQUESTS}/me/approval`, { status: { conditions: [approved, { ...approved, type: "Denied" }] } });
+    const both = await server.mergePatch(`${REQUESTS}/me/approval`, {
+      status: { conditions: [approved, { ...approved, type: "Denied" }] },
+    });
     expect(both.body.message).toContain("Approved and Denied conditions are mutually exclusive");
-    const untrue = await server.mergePatch(`${REQUESTS}/me/approval`, { status: { conditions: [{ ...approved, status: "False" }] } });
-    expect(untrue.body.message).toContain('status.conditions[0].status: Unsupported value: "False": supported values: "True"');
+    const untrue = await server.mergePatch(`${REQUESTS}/me/approval`, {
+      status: { conditions: [{ ...approved, status: "False" }] },
+    });
+    expect(untrue.body.message).toContain(
+      'status.conditions[0].status: Unsupported value: "False": supported values: "True"',
+    );
     await server.mergePatch(`${REQUESTS}/me/approval`, { status: { conditions: [approved] } });
     const removed = await server.mergePatch(`${REQUESTS}/me/approval`, { status: { conditions: [] } });
-    expect([removed.status, removed.body.message]).toEqual([422, expect.stringContaining('updates may not remove a condition of type "Approved"')]);
+    expect([removed.status, removed.body.message]).toEqual([
+      422,
+      expect.stringContaining('updates may not remove a condition of type "Approved"'),
+    ]);
   });
 });
 
@@ -565,7 +750,9 @@ describe("connections to nodes", () => {
       expect([absent.status, absent.body.message]).toEqual([404, 'pods "absent" not found']);
     }
     expect((await server.get("/api/v1/nodes/absent/proxy/metrics")).status).toBe(404);
-    expect((await server.get("/api/v1/namespaces/default/services/https:absent:443/proxy/")).body.message).toBe('services "absent" not found');
+    expect((await server.get("/api/v1/namespaces/default/services/https:absent:443/proxy/")).body.message).toBe(
+      'services "absent" not found',
+    );
   });
 
   test("a pod without a node has an empty log and takes no connection", async () => {
@@ -581,8 +768,18 @@ describe("connections to nodes", () => {
   });
 
   test("the container must be one of the pod's, and named where there are several", async () => {
-    await server.create(PODS, pod("two", { containers: [{ name: "x", image: "x" }, { name: "y", image: "y" }] }));
-    expect((await server.get(`${PODS}/two/log`)).body.message).toBe("a container name must be specified for pod two, choose one of: [x y]");
+    await server.create(
+      PODS,
+      pod("two", {
+        containers: [
+          { name: "x", image: "x" },
+          { name: "y", image: "y" },
+        ],
+      }),
+    );
+    expect((await server.get(`${PODS}/two/log`)).body.message).toBe(
+      "a container name must be specified for pod two, choose one of: [x y]",
+    );
     expect((await server.get(`${PODS}/two/log?container=z`)).body.message).toBe("container z is not valid for pod two");
     expect((await server.get(`${PODS}/two/log?container=y`)).status).toBe(204);
   });
@@ -591,7 +788,11 @@ describe("connections to nodes", () => {
     await runningPod("a");
     for (const subresource of ["log", "exec", "attach", "portforward"]) {
       const refused = await server.get(`${PODS}/a/${subresource}`, { accept: "text/html" });
-      expect([refused.status, refused.body.reason, header(refused, "retry-after")]).toEqual([503, "ServiceUnavailable", undefined]);
+      expect([refused.status, refused.body.reason, header(refused, "retry-after")]).toEqual([
+        503,
+        "ServiceUnavailable",
+        undefined,
+      ]);
       expect(refused.body.message).toContain('node "n1" cannot be reached');
     }
     await server.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
@@ -599,7 +800,11 @@ describe("connections to nodes", () => {
   });
 
   test("what nothing answers yet says so", async () => {
-    await server.create("/api/v1/namespaces/default/serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa" } });
+    await server.create("/api/v1/namespaces/default/serviceaccounts", {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "sa" },
+    });
     expect((await server.create("/api/v1/namespaces/default/serviceaccounts/sa/token", {})).status).toBe(405);
   });
 });

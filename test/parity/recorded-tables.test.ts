@@ -50,7 +50,9 @@ function kindOf(path: string): { group: string; kind: string } | undefined {
 function recordedTables(): Recorded[] {
   const found: Recorded[] = [];
   for (const file of readdirSync(CASES).filter((name) => name.endsWith(".json"))) {
-    const { cases } = JSON.parse(readFileSync(join(CASES, file), "utf8")) as { cases: { name: string; steps: Step[] }[] };
+    const { cases } = JSON.parse(readFileSync(join(CASES, file), "utf8")) as {
+      cases: { name: string; steps: Step[] }[];
+    };
     for (const { name, steps } of cases) {
       const created: JsonObject[] = [];
       for (const { request, response } of steps) {
@@ -71,7 +73,12 @@ describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside th
 
   test.each(recorded)("$title has the same columns", ({ group, kind, table }) => {
     const { columns } = tableRenderer({ group, kind, columns: tableColumns(RELEASE, group, kind), release: RELEASE });
-    const seen = (table.columnDefinitions ?? []).map(({ name, type, format, priority }) => ({ name, type, format, priority }));
+    const seen = (table.columnDefinitions ?? []).map(({ name, type, format, priority }) => ({
+      name,
+      type,
+      format,
+      priority,
+    }));
     expect(columns.map(({ name, type, format, priority }) => ({ name, type, format, priority }))).toEqual(seen);
   });
 

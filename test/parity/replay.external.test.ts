@@ -20,7 +20,9 @@ interface KnownDifference {
   readonly steps: readonly string[];
 }
 
-const known = JSON.parse(readFileSync(join(import.meta.dirname, "known-differences.json"), "utf8")) as KnownDifference[];
+const known = JSON.parse(
+  readFileSync(join(import.meta.dirname, "known-differences.json"), "utf8"),
+) as KnownDifference[];
 const directories: string[] = [];
 
 afterAll(() => {
@@ -52,7 +54,16 @@ async function differencesOf(flags: readonly string[]): Promise<string[]> {
 }
 
 function replay(url: string, area: string): string[] {
-  const args = [join(RECORDINGS, "replay.mjs"), "--server", url, "--token", "parity-token", "--only", area, "--verbose"];
+  const args = [
+    join(RECORDINGS, "replay.mjs"),
+    "--server",
+    url,
+    "--token",
+    "parity-token",
+    "--only",
+    area,
+    "--verbose",
+  ];
   const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: REPLAY_MS });
   const differing: string[] = [];
   let name = "";

@@ -123,12 +123,7 @@ describe("a stop", () => {
       token: kubeconfig.users[0].user.token,
       agent: new Agent(),
     };
-    const health = await Promise.all(
-      [
-        "/livez",
-        "/readyz",
-      ].map((path) => ask(target, { method: "GET", path })),
-    );
+    const health = await Promise.all(["/livez", "/readyz"].map((path) => ask(target, { method: "GET", path })));
     expect(health.map(({ status }) => status)).toEqual([200, 500]);
     command.child.kill("SIGTERM");
     expect(await command.exited).toEqual({ code: 0, signal: null });

@@ -12,7 +12,10 @@ export function parseTokenFile(text: string): ReadonlyMap<string, User> {
     const fields = parseCsvLine(line);
     if (fields === undefined) throw new Error(`line ${index + 1} of the token file is not valid CSV`);
     const [token = "", name = "", uid = "", groups = ""] = fields;
-    if (fields.length < 3) throw new Error(`line ${index + 1} of the token file must have at least 3 columns (token, user name, user uid), found ${fields.length}`);
+    if (fields.length < 3)
+      throw new Error(
+        `line ${index + 1} of the token file must have at least 3 columns (token, user name, user uid), found ${fields.length}`,
+      );
     if (token === "") throw new Error(`line ${index + 1} of the token file has an empty token`);
     const listed = groups.split(",").filter((group) => group !== "");
     users.set(digest(token), { name, uid, groups: [...listed, AUTHENTICATED], extra: {} });

@@ -37,16 +37,30 @@ export function openApiHandler(options: OpenApiOptions): (request: WithInfo) => 
     if (known === undefined) made.set(key, (known = make()));
     return known;
   };
-  const documents = new Map(catalogue.groups.flatMap((group) => group.versions.map((version) => [pathOf(group, version), documentOf(catalogue, group, version)] as const)));
+  const documents = new Map(
+    catalogue.groups.flatMap((group) =>
+      group.versions.map((version) => [pathOf(group, version), documentOf(catalogue, group, version)] as const),
+    ),
+  );
   return (request) => {
     const [, version, ...rest] = request.info.segments;
     if (version === "v2" && rest.length === 0) return v2Response(request, catalogue, once);
     if (version !== "v3") return pageNotFound();
-    if (rest.length === 0) return cacheable(request, once("v3", () => indexOf(documents)), {});
+    if (rest.length === 0)
+      return cacheable(
+        request,
+        once("v3", () => indexOf(documents)),
+        {},
+      );
     const path = rest.join("/");
     const document = documents.get(path);
     if (document === undefined) return pageNotFound();
-    return v3Response(request, { path, hash: document.hash, document: () => once(path, document.encode), now: options.now });
+    return v3Response(request, {
+      path,
+      hash: document.hash,
+      document: () => once(path, document.encode),
+      now: options.now,
+    });
   };
 }
 
@@ -59,12 +73,20 @@ interface LazyDocument {
 function documentOf(catalogue: Catalogue, group: CatalogueGroup, version: string): LazyDocument {
   // Shared models name the kinds of all groups they serve.
   const served = catalogue.groups.map(({ name, versions }) => [name, versions]);
-  const hash = digest(Buffer.from(JSON.stringify([FORMAT, catalogue.release, served, apiResourceList(group, version)])));
-  return { hash, encode: () => ({ bytes: Buffer.from(JSON.stringify(openApiV3Document(catalogue, group, version))), hash }) };
+  const hash = digest(
+    Buffer.from(JSON.stringify([FORMAT, catalogue.release, served, apiResourceList(group, version)])),
+  );
+  return {
+    hash,
+    encode: () => ({ bytes: Buffer.from(JSON.stringify(openApiV3Document(catalogue, group, version))), hash }),
+  };
 }
 
 function indexOf(documents: ReadonlyMap<string, LazyDocument>): Encoded {
-  const paths = [...documents].map(([path, { hash }]): [string, object] => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]);
+  const paths = [...documents].map(([path, { hash }]): [string, object] => [
+    path,
+    { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` },
+  ]);
   return withHash(Buffer.from(JSON.stringify({ paths: Object.fromEntries(paths) })));
 }
 
@@ -73,15 +95,23 @@ function pathOf(group: CatalogueGroup, version: string): string {
 }
 
 /** A document under its own hash never changes; under another it has moved. */
-function v3Response(request: WithInfo, what: { path: string; hash: string; document: () => Encoded; now: () => number }): ApiResponse {
+function v3Response(
+  request: WithInfo,
+  what: { path: string; hash: string; document: () => Encoded; now: () => number },
+): ApiResponse {
   const asked = request.query.get("hash");
   if (asked === undefined) return cacheable(request, what.document(), {});
-  if (asked !== what.hash) return { status: 301, headers: { location: `/openapi/v3/${what.path}?hash=${what.hash}` }, body: NO_BODY };
+  if (asked !== what.hash)
+    return { status: 301, headers: { location: `/openapi/v3/${what.path}?hash=${what.hash}` }, body: NO_BODY };
   const expires = new Date(what.now() + YEAR_SECONDS * 1000).toUTCString();
   return cacheable(request, what.document(), { "cache-control": "public, immutable", expires });
 }
 
-function v2Response(request: WithInfo, catalogue: Catalogue, once: (key: string, make: () => Encoded) => Encoded): ApiResponse {
+function v2Response(
+  request: WithInfo,
+  catalogue: Catalogue,
+  once: (key: string, make: () => Encoded) => Encoded,
+): ApiResponse {
   const accept = headerValue(request.headers, "accept");
   for (const { type } of parseAccept(accept === undefined || accept === "" ? "*/*" : accept)) {
     if (type === V2_PROTOBUF_ACCEPT || type === V2_PROTOBUF_TYPE) {
@@ -89,7 +119,11 @@ function v2Response(request: WithInfo, catalogue: Catalogue, once: (key: string,
       return cacheable(request, document, { "content-type": V2_PROTOBUF_TYPE });
     }
     if (type === "application/json" || type === "application/*" || type === "*/*") {
-      return cacheable(request, once("v2", () => withHash(Buffer.from(JSON.stringify(openApiV2Document(catalogue))))), {});
+      return cacheable(
+        request,
+        once("v2", () => withHash(Buffer.from(JSON.stringify(openApiV2Document(catalogue))))),
+        {},
+      );
     }
   }
   throw notAcceptable(["application/json", V2_PROTOBUF_ACCEPT]);

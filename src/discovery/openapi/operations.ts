@@ -1,5 +1,11 @@
 /** The operations of one group version: what can be asked, with which parameters, in which encodings. */
-import type { Catalogue, CatalogueGroup, CatalogueResource, CatalogueSubresource, CatalogueVersion } from "../../catalogue/catalogue.ts";
+import type {
+  Catalogue,
+  CatalogueGroup,
+  CatalogueResource,
+  CatalogueSubresource,
+  CatalogueVersion,
+} from "../../catalogue/catalogue.ts";
 import type { StructSchema } from "../../object/schema.ts";
 import type { GroupVersionKind } from "./schemas.ts";
 
@@ -56,10 +62,16 @@ const DELETE: readonly Parameter[] = [
 ];
 
 /** Each verb's method, and its parameters besides `pretty`. */
-const VERBS: Readonly<Record<string, { readonly method: Method; readonly action: string; readonly parameters: readonly Parameter[] }>> = {
+const VERBS: Readonly<
+  Record<string, { readonly method: Method; readonly action: string; readonly parameters: readonly Parameter[] }>
+> = {
   list: { method: "get", action: "list", parameters: LIST },
   create: { method: "post", action: "post", parameters: WRITE },
-  deletecollection: { method: "delete", action: "deletecollection", parameters: [...LIST.filter(({ name }) => name !== "watch"), ...DELETE] },
+  deletecollection: {
+    method: "delete",
+    action: "deletecollection",
+    parameters: [...LIST.filter(({ name }) => name !== "watch"), ...DELETE],
+  },
   get: { method: "get", action: "get", parameters: [] },
   update: { method: "put", action: "put", parameters: WRITE },
   patch: { method: "patch", action: "patch", parameters: [...WRITE, query("force", "boolean")] },
@@ -86,18 +98,29 @@ interface ResourceContext {
 function resourceOperations(context: ResourceContext): Operation[] {
   const { resource, served, root } = context;
   const kind = { group: resource.group, version: served.version, kind: served.kind };
-  const collection = resource.namespaced ? `${root}/namespaces/{namespace}/${resource.resource}` : `${root}/${resource.resource}`;
+  const collection = resource.namespaced
+    ? `${root}/namespaces/{namespace}/${resource.resource}`
+    : `${root}/${resource.resource}`;
   const scope = resource.namespaced ? [NAMESPACE] : [];
-  const make = (verb: string, path: string, parameters: readonly Parameter[]): Operation => operation(context, { verb, path, parameters, kind, suffix: "" });
+  const make = (verb: string, path: string, parameters: readonly Parameter[]): Operation =>
+    operation(context, { verb, path, parameters, kind, suffix: "" });
   return [
     ...COLLECTION_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) => make(verb, collection, scope)),
-    ...OBJECT_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) => make(verb, `${collection}/{name}`, [NAME, ...scope])),
+    ...OBJECT_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) =>
+      make(verb, `${collection}/{name}`, [NAME, ...scope]),
+    ),
     ...(resource.namespaced && served.verbs.includes("list") ? [make("list", `${root}/${resource.resource}`, [])] : []),
-    ...served.subresources.flatMap((subresource) => subresourceOperations(context, subresource, `${collection}/{name}`)),
+    ...served.subresources.flatMap((subresource) =>
+      subresourceOperations(context, subresource, `${collection}/{name}`),
+    ),
   ];
 }
 
-function subresourceOperations(context: ResourceContext, subresource: CatalogueSubresource, object: string): Operation[] {
+function subresourceOperations(
+  context: ResourceContext,
+  subresource: CatalogueSubresource,
+  object: string,
+): Operation[] {
   const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE] : [])];
   const path = `${object}/${subresource.name}`;
   const suffix = subresource.name[0]!.toUpperCase() + subresource.name.slice(1);
@@ -118,7 +141,11 @@ function operation(
   const deleteOptions = schemas.kind("", "v1", "DeleteOptions");
   const isDeletion = what.verb === "delete" || what.verb === "deletecollection";
   const isAcrossNamespaces = resource.namespaced && what.verb === "list" && !what.path.includes("{namespace}");
-  const scope = isAcrossNamespaces ? `${served.kind}ForAllNamespaces` : resource.namespaced ? `Namespaced${served.kind}` : served.kind;
+  const scope = isAcrossNamespaces
+    ? `${served.kind}ForAllNamespaces`
+    : resource.namespaced
+      ? `Namespaced${served.kind}`
+      : served.kind;
   const tag = `${resource.group === "" ? "core" : camel(resource.group.replace(/\.k8s\.io$/, ""))}_${served.version}`;
   return {
     path: what.path,
@@ -134,7 +161,11 @@ function operation(
 }
 
 function operationVerb(verb: string): string {
-  const named: Readonly<Record<string, string>> = { get: "read", update: "replace", deletecollection: "deleteCollection" };
+  const named: Readonly<Record<string, string>> = {
+    get: "read",
+    update: "replace",
+    deletecollection: "deleteCollection",
+  };
   return named[verb] ?? verb;
 }
 
@@ -159,11 +190,15 @@ export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly
     const struct = catalogue.schemas.kind(kind.group, kind.version, kind.kind);
     if (struct === undefined) return;
     const known = kinds.get(struct.name) ?? [];
-    if (!known.some((other) => other.group === kind.group && other.version === kind.version && other.kind === kind.kind)) known.push(kind);
+    if (
+      !known.some((other) => other.group === kind.group && other.version === kind.version && other.kind === kind.kind)
+    )
+      known.push(kind);
     kinds.set(struct.name, known);
   };
   for (const group of catalogue.groups) {
-    for (const version of group.versions) for (const kind of ["DeleteOptions", "WatchEvent"]) add({ group: group.name, version, kind });
+    for (const version of group.versions)
+      for (const kind of ["DeleteOptions", "WatchEvent"]) add({ group: group.name, version, kind });
     for (const resource of group.resources) {
       for (const { version, kind, listKind, subresources } of resource.versions) {
         add({ group: group.name, version, kind });
@@ -178,9 +213,10 @@ export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly
 
 export function sortedByPath(operations: readonly Operation[]): Map<string, Operation[]> {
   const paths = new Map<string, Operation[]>();
-  for (const one of [...operations].sort((left, right) => (left.path < right.path ? -1 : left.path > right.path ? 1 : 0))) {
+  for (const one of [...operations].sort((left, right) =>
+    left.path < right.path ? -1 : left.path > right.path ? 1 : 0,
+  )) {
     paths.set(one.path, [...(paths.get(one.path) ?? []), one]);
   }
   return paths;
 }
-

@@ -81,9 +81,12 @@ export class SchemaCollector {
   #plainType(field: FieldSchema): JsonObject {
     if (field.intOrString) {
       const format = { format: "int-or-string" };
-      return this.#dialect === "v2" ? { type: "string", ...format } : { oneOf: [{ type: "integer" }, { type: "string" }], ...format };
+      return this.#dialect === "v2"
+        ? { type: "string", ...format }
+        : { oneOf: [{ type: "integer" }, { type: "string" }], ...format };
     }
-    if (field.quantity) return this.#dialect === "v2" ? { type: "string" } : { oneOf: [{ type: "string" }, { type: "number" }] };
+    if (field.quantity)
+      return this.#dialect === "v2" ? { type: "string" } : { oneOf: [{ type: "string" }, { type: "number" }] };
     const format = field.format === undefined ? {} : { format: field.format };
     switch (field.type) {
       case "array":

@@ -19,7 +19,9 @@ function infoMessage(info: JsonObject): Buffer {
 }
 
 function pathsMessage(paths: JsonObject): Buffer {
-  const patchable = Object.fromEntries(Object.entries(paths).filter(([, item]) => isJsonObject(item) && item["patch"] !== undefined));
+  const patchable = Object.fromEntries(
+    Object.entries(paths).filter(([, item]) => isJsonObject(item) && item["patch"] !== undefined),
+  );
   return namedEntries(2, patchable, (item) => message([nested(8, operationMessage(objectAt(item, "patch")))]));
 }
 
@@ -27,14 +29,20 @@ function operationMessage(operation: JsonObject): Buffer {
   const parameters = Array.isArray(operation["parameters"]) ? operation["parameters"].filter(isJsonObject) : [];
   return message([
     ...strings(operation["consumes"]).map((type) => text(7, type)),
-    ...parameters.filter((parameter) => parameter["in"] === "query").map((parameter) => nested(8, queryParameterMessage(parameter))),
+    ...parameters
+      .filter((parameter) => parameter["in"] === "query")
+      .map((parameter) => nested(8, queryParameterMessage(parameter))),
     nested(13, namedAny("x-kubernetes-group-version-kind", operation["x-kubernetes-group-version-kind"])),
   ]);
 }
 
 /** ParametersItem.parameter → Parameter.nonBodyParameter → NonBodyParameter.query */
 function queryParameterMessage(parameter: JsonObject): Buffer {
-  const subSchema = message([text(2, "query"), text(4, stringAt(parameter, "name")), text(6, stringAt(parameter, "type"))]);
+  const subSchema = message([
+    text(2, "query"),
+    text(4, stringAt(parameter, "name")),
+    text(6, stringAt(parameter, "type")),
+  ]);
   return message([nested(1, message([nested(2, message([nested(3, subSchema)]))]))]);
 }
 
@@ -45,7 +53,9 @@ function schemaMessage(schema: JsonObject): Buffer {
     text(2, stringAt(schema, "format")),
     ...strings(schema["required"]).map((name) => text(19, name)),
     ...strings(schema["enum"]).map((value) => nested(20, anyMessage(value))),
-    ...(isJsonObject(additionalProperties) ? [nested(21, message([nested(1, schemaMessage(additionalProperties))]))] : []),
+    ...(isJsonObject(additionalProperties)
+      ? [nested(21, message([nested(1, schemaMessage(additionalProperties))]))]
+      : []),
     ...(stringAt(schema, "type") === "" ? [] : [nested(22, message([text(1, stringAt(schema, "type"))]))]),
     ...(isJsonObject(items) ? [nested(23, message([nested(1, schemaMessage(items))]))] : []),
     ...(isJsonObject(schema["properties"]) ? [nested(25, namedEntries(1, schema["properties"], schemaMessage))] : []),
@@ -57,7 +67,11 @@ function schemaMessage(schema: JsonObject): Buffer {
 
 /** A repeated { name, value } list. */
 function namedEntries(field: number, members: JsonObject, encode: (value: JsonObject) => Buffer): Buffer {
-  return message(Object.entries(members).map(([name, value]) => nested(field, message([text(1, name), nested(2, encode(isJsonObject(value) ? value : {}))]))));
+  return message(
+    Object.entries(members).map(([name, value]) =>
+      nested(field, message([text(1, name), nested(2, encode(isJsonObject(value) ? value : {}))])),
+    ),
+  );
 }
 
 function namedAny(name: string, value: unknown): Buffer {

@@ -6,10 +6,14 @@ import { SchemaCollector } from "./schemas.ts";
 
 export function openApiV2Document(catalogue: Catalogue): JsonObject {
   const schemas = new SchemaCollector("v2", kindsByModel(catalogue));
-  const operations = catalogue.groups.flatMap((group) => group.versions.flatMap((version) => operationsOf(catalogue, group, version)));
+  const operations = catalogue.groups.flatMap((group) =>
+    group.versions.flatMap((version) => operationsOf(catalogue, group, version)),
+  );
   const paths: JsonObject = {};
   for (const [path, ofPath] of sortedByPath(operations)) {
-    paths[path] = Object.fromEntries(ofPath.map((operation) => [operation.method, describeOperation(operation, schemas)]));
+    paths[path] = Object.fromEntries(
+      ofPath.map((operation) => [operation.method, describeOperation(operation, schemas)]),
+    );
   }
   return {
     swagger: "2.0",
@@ -23,7 +27,11 @@ export function openApiV2Document(catalogue: Catalogue): JsonObject {
 
 function describeOperation(operation: Operation, schemas: SchemaCollector): JsonObject {
   const isPatch = operation.method === "patch";
-  const body = isPatch ? { type: "object" } : operation.body === undefined ? undefined : schemas.reference(operation.body);
+  const body = isPatch
+    ? { type: "object" }
+    : operation.body === undefined
+      ? undefined
+      : schemas.reference(operation.body);
   return {
     tags: [operation.tag],
     operationId: operation.operationId,
@@ -31,11 +39,22 @@ function describeOperation(operation: Operation, schemas: SchemaCollector): Json
     produces: ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"],
     schemes: ["https"],
     parameters: [
-      ...(body === undefined ? [] : [{ name: "body", in: "body", ...(operation.method === "delete" ? {} : { required: true }), schema: body }]),
-      ...operation.parameters.map(({ name, in: place, type }) => ({ name, in: place, ...(place === "path" ? { required: true } : {}), type, uniqueItems: true })),
+      ...(body === undefined
+        ? []
+        : [{ name: "body", in: "body", ...(operation.method === "delete" ? {} : { required: true }), schema: body }]),
+      ...operation.parameters.map(({ name, in: place, type }) => ({
+        name,
+        in: place,
+        ...(place === "path" ? { required: true } : {}),
+        type,
+        uniqueItems: true,
+      })),
     ],
     responses: {
-      200: { description: "OK", ...(operation.answer === undefined ? {} : { schema: schemas.reference(operation.answer) }) },
+      200: {
+        description: "OK",
+        ...(operation.answer === undefined ? {} : { schema: schemas.reference(operation.answer) }),
+      },
       401: { description: "Unauthorized" },
     },
     "x-kubernetes-action": operation.action,

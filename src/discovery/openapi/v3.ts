@@ -11,7 +11,9 @@ export function openApiV3Document(catalogue: Catalogue, group: CatalogueGroup, v
   const schemas = new SchemaCollector("v3", kindsByModel(catalogue));
   const paths: JsonObject = {};
   for (const [path, operations] of sortedByPath(operationsOf(catalogue, group, version))) {
-    paths[path] = Object.fromEntries(operations.map((operation) => [operation.method, describeOperation(operation, schemas)]));
+    paths[path] = Object.fromEntries(
+      operations.map((operation) => [operation.method, describeOperation(operation, schemas)]),
+    );
   }
   return {
     openapi: "3.0.0",
@@ -36,7 +38,10 @@ function describeOperation(operation: Operation, schemas: SchemaCollector): Json
       schema: { type, uniqueItems: true },
     })),
     ...requestBody(operation, schemas),
-    responses: { 200: { description: "OK", ...content(operation.answer, schemas, ANSWER_TYPES) }, 401: { description: "Unauthorized" } },
+    responses: {
+      200: { description: "OK", ...content(operation.answer, schemas, ANSWER_TYPES) },
+      401: { description: "Unauthorized" },
+    },
     "x-kubernetes-action": operation.action,
     "x-kubernetes-group-version-kind": operation.kind,
   };
@@ -44,9 +49,21 @@ function describeOperation(operation: Operation, schemas: SchemaCollector): Json
 
 function requestBody(operation: Operation, schemas: SchemaCollector): JsonObject {
   if (operation.method === "patch") {
-    return { requestBody: { required: true, content: Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: { type: "object" } }])) } };
+    return {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: { type: "object" } }])),
+      },
+    };
   }
-  return operation.body === undefined ? {} : { requestBody: { ...(operation.method === "delete" ? {} : { required: true }), ...content(operation.body, schemas, ["*/*"]) } };
+  return operation.body === undefined
+    ? {}
+    : {
+        requestBody: {
+          ...(operation.method === "delete" ? {} : { required: true }),
+          ...content(operation.body, schemas, ["*/*"]),
+        },
+      };
 }
 
 function content(struct: StructSchema | undefined, schemas: SchemaCollector, types: readonly string[]): JsonObject {

@@ -21,8 +21,13 @@ export function negotiateRepresentation(accept: string | undefined, kind: Answer
     const representation = representationOf(clause, kind);
     if (representation !== undefined) return representation;
   }
-  if (clauses.some(({ type }) => type === "*/*" || type === "application/*" || NAMED_TYPES.includes(type))) throw notAcceptable(NAMED_TYPES);
-  throw new StatusError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${NAMED_TYPES.join(", ")}`, { details: {} });
+  if (clauses.some(({ type }) => type === "*/*" || type === "application/*" || NAMED_TYPES.includes(type)))
+    throw notAcceptable(NAMED_TYPES);
+  throw new StatusError(
+    "NotAcceptable",
+    `406: Not Acceptable\n\nAvailable representations: ${NAMED_TYPES.join(", ")}`,
+    { details: {} },
+  );
 }
 
 function representationOf({ type, parameters }: MediaType, kind: AnswerKind): Representation | undefined {

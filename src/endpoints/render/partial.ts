@@ -17,8 +17,13 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
     entry: (entry) => [head, metadataMember(entry, served), CLOSE],
     object: (object) => [head, encodeMetadata(object), CLOSE],
     list(listed) {
-      const chunks: Buffer[] = [Buffer.from(`{"kind":"PartialObjectMetadataList","apiVersion":${apiVersion},"metadata":${listMetadata(listed)},"items":[`)];
-      for (const entry of listed.entries) chunks.push(chunks.length === 1 ? head : nextHead, metadataMember(entry, served), CLOSE);
+      const chunks: Buffer[] = [
+        Buffer.from(
+          `{"kind":"PartialObjectMetadataList","apiVersion":${apiVersion},"metadata":${listMetadata(listed)},"items":[`,
+        ),
+      ];
+      for (const entry of listed.entries)
+        chunks.push(chunks.length === 1 ? head : nextHead, metadataMember(entry, served), CLOSE);
       chunks.push(LIST_TAIL);
       return chunks;
     },

@@ -21,6 +21,7 @@ export function plainRenderer(served: ServedResource): Renderer {
       chunks.push(LIST_TAIL);
       return chunks;
     },
-    bookmark: (metadata) => `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${metadata}}`,
+    bookmark: (metadata) =>
+      `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${metadata}}`,
   };
 }

@@ -16,7 +16,11 @@ export function representationFor(request: WithInfo): Representation {
   return negotiateRepresentation(headerValue(request.headers, "accept"), answerKind(request.info.verb));
 }
 
-export function rendererFor(representation: Representation, served: ServedResource, from: { request: WithInfo; clock: Clock }): Renderer {
+export function rendererFor(
+  representation: Representation,
+  served: ServedResource,
+  from: { request: WithInfo; clock: Clock },
+): Renderer {
   const { form, metaVersion } = representation;
   if (form === "object") return plainRenderer(served);
   if (form === "partial") return partialRenderer(served, metaVersion);
@@ -33,6 +37,15 @@ export function chunksResponse(status: number, chunks: readonly Buffer[], header
   return jsonBytes(status, [...chunks, NEWLINE], headers);
 }
 
-export function writtenResponse(status: number, written: Written, renderer: Renderer, headers?: ResponseHeaders): ApiResponse {
-  return chunksResponse(status, "entry" in written ? renderer.entry(written.entry) : renderer.object(written.object), headers);
+export function writtenResponse(
+  status: number,
+  written: Written,
+  renderer: Renderer,
+  headers?: ResponseHeaders,
+): ApiResponse {
+  return chunksResponse(
+    status,
+    "entry" in written ? renderer.entry(written.entry) : renderer.object(written.object),
+    headers,
+  );
 }

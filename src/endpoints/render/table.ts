@@ -26,15 +26,23 @@ export function tableRenderer(served: ServedResource, options: TableOptions): Re
   const { metaVersion, showsColumns, include } = options;
   const head = `{"kind":"Table","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
   const columns = `,"columnDefinitions":${showsColumns ? JSON.stringify(served.table.columns) : "null"},"rows":`;
-  const table = (metadata: string, rows: readonly string[]): Buffer[] => [Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`)];
+  const table = (metadata: string, rows: readonly string[]): Buffer[] => [
+    Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`),
+  ];
   return {
     key: `table ${metaVersion} ${include} ${showsColumns ? "columns " : ""}${served.apiVersion}`,
     entry: (entry) => table(`{"resourceVersion":"${entry.modRevision}"}`, [entryRow(entry, served, options)]),
     object(object) {
       const version = objectAt(object, "metadata")["resourceVersion"];
-      return table(JSON.stringify(version === undefined ? {} : { resourceVersion: version }), [objectRow(object, served, options)]);
+      return table(JSON.stringify(version === undefined ? {} : { resourceVersion: version }), [
+        objectRow(object, served, options),
+      ]);
     },
-    list: (listed) => table(listMetadata(listed), listed.entries.map((entry) => entryRow(entry, served, options))),
+    list: (listed) =>
+      table(
+        listMetadata(listed),
+        listed.entries.map((entry) => entryRow(entry, served, options)),
+      ),
     // A row like any other, so that whoever shows or reads rows finds its object; the metadata says it once more.
     bookmark: (metadata) => `${head}${metadata}${columns}[${bookmarkRow(metadata, served, options)}]}`,
     // Columns are said once per watch.
@@ -55,7 +63,10 @@ function bookmarkRow(metadata: string, served: ServedResource, options: TableOpt
   return row(object, { served, options, shown: () => object });
 }
 
-function row(stored: JsonObject, what: { served: ServedResource; options: TableOptions; shown: () => JsonObject }): string {
+function row(
+  stored: JsonObject,
+  what: { served: ServedResource; options: TableOptions; shown: () => JsonObject },
+): string {
   const { served, options } = what;
   const cells = served.table.cells(stored, options.clock.now());
   const conditions = served.table.conditions?.(stored) ?? [];

@@ -24,7 +24,10 @@ export async function connectionEndpoint(call: EndpointCall): Promise<ApiRespons
   const pod = await read(call, name);
   if (subresource !== "portforward") refuseUnknownContainer(pod, call.request.query.get("container") ?? "");
   const node = stringAt(objectAt(pod, "spec"), "nodeName");
-  if (node !== "") throw unreachable(`node ${JSON.stringify(node)} cannot be reached: ${subresource} of ${resource} needs a kubelet, and this server is connected to none`);
+  if (node !== "")
+    throw unreachable(
+      `node ${JSON.stringify(node)} cannot be reached: ${subresource} of ${resource} needs a kubelet, and this server is connected to none`,
+    );
   // As kubernetes: nothing ran yet, so the log is empty.
   if (subresource === "log") return { status: 204, headers: {}, body: bytesBody(Buffer.alloc(0)) };
   throw badRequest(`pod ${name} does not have a host assigned`);
@@ -36,9 +39,15 @@ async function proxyEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const name = targetName(id);
   if (name === undefined) throw badRequest(`invalid ${singular} request ${JSON.stringify(id)}`);
   const object = await read(call, name);
-  if (resource === "services") throw unreachable(`no endpoints available for service ${JSON.stringify(id)}: this server is not connected to the network of pods`);
-  if (resource === "pods" && stringAt(objectAt(object, "status"), "podIP") === "") throw badRequest("address not allowed");
-  throw unreachable(`${singular} ${JSON.stringify(name)} cannot be reached: this server is not connected to the network of ${resource}`);
+  if (resource === "services")
+    throw unreachable(
+      `no endpoints available for service ${JSON.stringify(id)}: this server is not connected to the network of pods`,
+    );
+  if (resource === "pods" && stringAt(objectAt(object, "status"), "podIP") === "")
+    throw badRequest("address not allowed");
+  throw unreachable(
+    `${singular} ${JSON.stringify(name)} cannot be reached: this server is not connected to the network of ${resource}`,
+  );
 }
 
 async function read({ context, served, request }: EndpointCall, name: string): Promise<JsonObject> {
@@ -63,12 +72,15 @@ function refuseUnknownContainer(pod: JsonObject, container: string): void {
     return;
   }
   if (own.length === 0) throw badRequest(`a container name must be specified for pod ${name}`);
-  if (own.length > 1) throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`);
+  if (own.length > 1)
+    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`);
 }
 
 function containerNames(pod: JsonObject, field: string): string[] {
   const containers = objectAt(pod, "spec")[field];
-  return Array.isArray(containers) ? containers.filter(isJsonObject).map((container) => stringAt(container, "name")) : [];
+  return Array.isArray(containers)
+    ? containers.filter(isJsonObject).map((container) => stringAt(container, "name"))
+    : [];
 }
 
 function unreachable(message: string): StatusError {

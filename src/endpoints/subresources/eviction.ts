@@ -23,10 +23,15 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
   const { namespace, name } = request.info;
   refuseForeignNamespace(object, namespace);
   await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
-  if (stringAt(objectAt(object, "metadata"), "name") !== name) throw badRequest("name in URL does not match name in Eviction object");
+  if (stringAt(objectAt(object, "metadata"), "name") !== name)
+    throw badRequest("name in URL does not match name in Eviction object");
   const given = objectAt(object, "deleteOptions");
   if (given[FORCE_DELETE] === true) {
-    const why = invalidValue(`deleteOptions.${FORCE_DELETE}`, true, "can not be set for pod eviction, try after removing the option");
+    const why = invalidValue(
+      `deleteOptions.${FORCE_DELETE}`,
+      true,
+      "can not be set for pod eviction, try after removing the option",
+    );
     throw invalid({ group: "policy", kind: "Eviction" }, name, [why]);
   }
   const options = toDeleteOptions(given, dryRunOf(request.query.all("dryRun"), stringsAt(given, "dryRun")));
@@ -36,21 +41,28 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
 
 async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
   const bytes = await readBody(call.request);
-  const { value, problems } = parseBody(call, bytes, (why) => badRequest(`the object provided is unrecognized (must be of type Eviction): ${why}`));
-  if (!isJsonObject(value)) throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
+  const { value, problems } = parseBody(call, bytes, (why) =>
+    badRequest(`the object provided is unrecognized (must be of type Eviction): ${why}`),
+  );
+  if (!isJsonObject(value))
+    throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
   const kind = evictionKind(call.served, value["apiVersion"] === "policy/v1beta1" ? "v1beta1" : "v1");
   return decodeAs(kind, value, {
     bytes: contentType(call.request) === "application/json" ? bytes : undefined,
     syntaxProblems: problems,
     validation,
-    problem: (given, version, why) => badRequest(`${given} in version ${JSON.stringify(version)} cannot be handled as a Eviction: ${why}`),
+    problem: (given, version, why) =>
+      badRequest(`${given} in version ${JSON.stringify(version)} cannot be handled as a Eviction: ${why}`),
   });
 }
 
 /** Said in the query, in the body, or in both alike. */
 function dryRunOf(query: readonly string[], body: readonly string[]): boolean {
   if (query.length > 0 && body.length > 0 && !jsonEquals(query, body)) {
-    throw new StatusError("", `Non-matching dry-run options in request and content: [${query.join(" ")}] and [${body.join(" ")}]`);
+    throw new StatusError(
+      "",
+      `Non-matching dry-run options in request and content: [${query.join(" ")}] and [${body.join(" ")}]`,
+    );
   }
   return query.length > 0 || body.length > 0;
 }
@@ -63,7 +75,10 @@ function toDeleteOptions(given: JsonObject, dryRun: boolean): DeleteOptions {
     ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
     ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
     ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
-    preconditions: { ...(typeof uid === "string" ? { uid } : {}), ...(typeof resourceVersion === "string" ? { resourceVersion } : {}) },
+    preconditions: {
+      ...(typeof uid === "string" ? { uid } : {}),
+      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    },
   };
 }
 

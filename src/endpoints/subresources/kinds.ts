@@ -31,12 +31,20 @@ export function bindingKind(pods: ServedResource): ServedResource {
     resourceVersion: STRING,
     fieldPath: STRING,
   });
-  return unstored(pods, { groupVersion: CORE_V1, kind: "Binding", schema: kindSchema(pods, "io.k8s.api.core.v1.Binding", { target }), table: NO_TABLE });
+  return unstored(pods, {
+    groupVersion: CORE_V1,
+    kind: "Binding",
+    schema: kindSchema(pods, "io.k8s.api.core.v1.Binding", { target }),
+    table: NO_TABLE,
+  });
 }
 
 /** Evictions of policy/v1beta1 are understood after that version has gone from everywhere else. */
 export function evictionKind(pods: ServedResource, version: "v1" | "v1beta1"): ServedResource {
-  const preconditions = struct("io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", { uid: STRING, resourceVersion: STRING });
+  const preconditions = struct("io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", {
+    uid: STRING,
+    resourceVersion: STRING,
+  });
   const deleteOptions = struct("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", {
     apiVersion: STRING,
     kind: STRING,
@@ -114,7 +122,12 @@ function kindSchema(parent: ServedResource, name: string, fields: Readonly<Recor
 const NO_TABLE: TableRenderer = { columns: [], cells: () => [] };
 
 const SCALE_TABLE: TableRenderer = {
-  columns: [column("Name", "string"), column("Desired", "integer"), column("Available", "integer"), column("Age", "string")],
+  columns: [
+    column("Name", "string"),
+    column("Desired", "integer"),
+    column("Available", "integer"),
+    column("Age", "string"),
+  ],
   cells: (scale, now) => [
     stringAt(objectAt(scale, "metadata"), "name"),
     Number(objectAt(scale, "spec")["replicas"] ?? 0),

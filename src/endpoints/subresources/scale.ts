@@ -16,7 +16,11 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
   const kind = scaleKind(served);
   const renderer = rendererFor(representation, kind, { request, clock: context.clock });
   if (request.info.verb === "get") {
-    const entry = await get(context, served, { namespace, name, freshness: freshnessOf(request.query.get("resourceVersion") ?? "") });
+    const entry = await get(context, served, {
+      namespace,
+      name,
+      freshness: freshnessOf(request.query.get("resourceVersion") ?? ""),
+    });
     return chunksResponse(200, renderer.object(scaleOf(objectIn(entry, served))));
   }
   const wish = await readWish(call, kind);

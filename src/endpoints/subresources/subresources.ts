@@ -24,7 +24,10 @@ const DOORS: ReadonlyMap<string, SubresourceDoor> = new Map(
 );
 
 /** Undefined for a subresource that nothing answers yet. The verb has been checked against what discovery shows. */
-export function subresourceEndpoint(call: EndpointCall, { representation, budgets }: SubresourceContext): Promise<ApiResponse> | undefined {
+export function subresourceEndpoint(
+  call: EndpointCall,
+  { representation, budgets }: SubresourceContext,
+): Promise<ApiResponse> | undefined {
   const { subresource } = call.request.info;
   const door = DOORS.get(subresource);
   if (door !== undefined) return doorEndpoint(call, door);

@@ -15,7 +15,11 @@ export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
     const timeoutMs = Math.min(options.requestTimeoutMs, askedTimeoutMs(request) ?? Infinity);
     return new Promise((resolve, reject) => {
       const cancel = options.clock.after(timeoutMs, () =>
-        reject(new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout", { details: { retryAfterSeconds: 1 } })),
+        reject(
+          new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout", {
+            details: { retryAfterSeconds: 1 },
+          }),
+        ),
       );
       next(request).then(resolve, reject).finally(cancel);
     });
@@ -30,8 +34,12 @@ function askedTimeoutMs(request: WithInfo): number | undefined {
   const text = request.query.get("timeout");
   if (text === undefined || text === "" || text === "0") return undefined;
   const parts = text.length > TIMEOUT_LENGTH_MAX ? [] : [...text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g)];
-  if (parts.map(([part]) => part).join("") !== text) throw badRequest(`invalid timeout specified in the request URL: ${JSON.stringify(text)}`);
+  if (parts.map(([part]) => part).join("") !== text)
+    throw badRequest(`invalid timeout specified in the request URL: ${JSON.stringify(text)}`);
   const milliseconds = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-  const total = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * milliseconds[unit as keyof typeof milliseconds], 0);
+  const total = parts.reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * milliseconds[unit as keyof typeof milliseconds],
+    0,
+  );
   return total === 0 ? undefined : total;
 }

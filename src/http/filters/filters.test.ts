@@ -18,7 +18,10 @@ const answer = (): Promise<ApiResponse> => Promise.resolve(OK);
 const never = (): Promise<ApiResponse> => new Promise(() => {});
 
 describe("deadline", () => {
-  function open(next: () => Promise<ApiResponse> = never): { ask: (url: string) => Promise<ApiResponse>; advance: (ms: number) => void } {
+  function open(next: () => Promise<ApiResponse> = never): {
+    ask: (url: string) => Promise<ApiResponse>;
+    advance: (ms: number) => void;
+  } {
     const clock = createManualClock();
     const handler = deadline({ clock, requestTimeoutMs: 60_000 })(next);
     return { ask: (url) => handler(infoRequest({ url })), advance: (ms) => clock.advance(ms) };
@@ -51,9 +54,12 @@ describe("deadline", () => {
     expect(thrown).toMatchObject({ reason: "Timeout", code: 504, details: { retryAfterSeconds: 1 } });
   });
 
-  test.each(["x", "10", "-1s", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])("a timeout of %.20s is refused", async (timeout) => {
-    await expect(open(answer).ask(`/api/v1/pods?timeout=${timeout}`)).rejects.toMatchObject({ reason: "BadRequest" });
-  });
+  test.each(["x", "10", "-1s", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])(
+    "a timeout of %.20s is refused",
+    async (timeout) => {
+      await expect(open(answer).ask(`/api/v1/pods?timeout=${timeout}`)).rejects.toMatchObject({ reason: "BadRequest" });
+    },
+  );
 
   test("a watch has none", async () => {
     const { ask, advance } = open(answer);
@@ -67,11 +73,18 @@ describe("inFlight", () => {
   test("reads and writes are counted apart, and counted down however they end", async () => {
     const metrics = new MetricsRegistry();
     const waiting: { resolve: (response: ApiResponse) => void; reject: (reason: unknown) => void }[] = [];
-    const handler = inFlight({ readsMax: 2, writesMax: 1, metrics })(() => new Promise((resolve, reject) => void waiting.push({ resolve, reject })));
+    const handler = inFlight({ readsMax: 2, writesMax: 1, metrics })(
+      () => new Promise((resolve, reject) => void waiting.push({ resolve, reject })),
+    );
     const read = (): Promise<ApiResponse> => handler(infoRequest({ url: "/api/v1/pods" }));
-    const write = (): Promise<ApiResponse> => handler(infoRequest({ method: "POST", url: "/api/v1/namespaces/a/pods" }));
+    const write = (): Promise<ApiResponse> =>
+      handler(infoRequest({ method: "POST", url: "/api/v1/namespaces/a/pods" }));
     const [first, second, third] = [read(), read(), write()];
-    await expect(read()).rejects.toMatchObject({ reason: "TooManyRequests", code: 429, details: { retryAfterSeconds: 1 } });
+    await expect(read()).rejects.toMatchObject({
+      reason: "TooManyRequests",
+      code: 429,
+      details: { retryAfterSeconds: 1 },
+    });
     await expect(write()).rejects.toMatchObject({ code: 429 });
     expect(metrics.render()).toContain('apiserver_current_inflight_requests{request_kind="readOnly"} 2');
     waiting[0]!.resolve(OK);
@@ -94,13 +107,19 @@ describe("inFlight", () => {
 
 describe("ifReady", () => {
   const asking = { headers: { "x-kubernetes-if-ready": "" } };
-  const open = (isReady: boolean, next: () => Promise<ApiResponse> = answer, isEnabled = true): ((request: ApiRequest) => Promise<ApiResponse>) =>
-    ifReady({ isEnabled, hasBeenReady: () => isReady })(next);
+  const open = (
+    isReady: boolean,
+    next: () => Promise<ApiResponse> = answer,
+    isEnabled = true,
+  ): ((request: ApiRequest) => Promise<ApiResponse>) => ifReady({ isEnabled, hasBeenReady: () => isReady })(next);
 
   test("not ready and asked: 503, come back, and the wish was understood", async () => {
     const response = await open(false, () => expect.unreachable())(apiRequest(asking));
     expect(response).toMatchObject({ status: 503, headers: { "retry-after": "5", "x-kubernetes-ready": "false" } });
-    expect(bodyJson(response)).toMatchObject({ message: "The APIServer has not fully initialized yet, please try again later.", reason: "ServiceUnavailable" });
+    expect(bodyJson(response)).toMatchObject({
+      message: "The APIServer has not fully initialized yet, please try again later.",
+      reason: "ServiceUnavailable",
+    });
   });
 
   test("not ready and not asked: as ever", async () => {
@@ -121,7 +140,9 @@ describe("ifReady", () => {
   });
 
   test("a refusal says so too", async () => {
-    const response = await open(true, () => Promise.reject(serviceUnavailable("the store is away", 1, new Error("secret"))))(apiRequest(asking));
+    const response = await open(true, () =>
+      Promise.reject(serviceUnavailable("the store is away", 1, new Error("secret"))),
+    )(apiRequest(asking));
     expect(response).toMatchObject({ status: 503, headers: { "x-kubernetes-ready": "true", "retry-after": "1" } });
     expect(JSON.stringify(bodyJson(response))).not.toContain("secret");
   });
@@ -135,21 +156,28 @@ describe("ifReady", () => {
 describe("recover", () => {
   test("a StatusError is answered as it is, and not logged", async () => {
     const log = { ...SILENT_LOG, error: () => expect.unreachable() };
-    const response = await recover(log)(() => Promise.reject(notFound({ group: "", resource: "pods" }, "x")))(apiRequest());
+    const response = await recover(log)(() => Promise.reject(notFound({ group: "", resource: "pods" }, "x")))(
+      apiRequest(),
+    );
     expect(response).toMatchObject({ status: 404, headers: { "content-type": "application/json" } });
     expect(bodyJson(response)).toMatchObject({ kind: "Status", code: 404 });
   });
 
-  test.each([new Error("secret detail"), "secret detail", { secret: true }])("%s is logged and keeps its text inside", async (thrown) => {
-    const lines: (LogFields | undefined)[] = [];
-    const log = { ...SILENT_LOG, error: (_message: string, fields?: LogFields) => void lines.push(fields) };
-    const response = await recover(log)(() => Promise.reject(thrown as Error))(apiRequest({ method: "GET", url: "/x?token=hidden" }));
-    expect(response.status).toBe(500);
-    expect(JSON.stringify(bodyJson(response))).not.toContain("secret");
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatchObject({ method: "GET", path: "/x" });
-    expect(JSON.stringify(lines)).not.toContain("hidden");
-  });
+  test.each([new Error("secret detail"), "secret detail", { secret: true }])(
+    "%s is logged and keeps its text inside",
+    async (thrown) => {
+      const lines: (LogFields | undefined)[] = [];
+      const log = { ...SILENT_LOG, error: (_message: string, fields?: LogFields) => void lines.push(fields) };
+      const response = await recover(log)(() => Promise.reject(thrown as Error))(
+        apiRequest({ method: "GET", url: "/x?token=hidden" }),
+      );
+      expect(response.status).toBe(500);
+      expect(JSON.stringify(bodyJson(response))).not.toContain("secret");
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toMatchObject({ method: "GET", path: "/x" });
+      expect(JSON.stringify(lines)).not.toContain("hidden");
+    },
+  );
 
   test("what is thrown at once is caught too", async () => {
     const response = await recover(SILENT_LOG)(() => {
@@ -161,8 +189,12 @@ describe("recover", () => {
 
 describe("requestInfo", () => {
   test("adds what the request is about", async () => {
-    const handler = requestInfo()((request) => Promise.resolve({ ...OK, headers: { verb: request.info.verb, limit: request.query.get("limit") ?? "" } }));
-    expect(await handler(apiRequest({ url: "/api/v1/pods?limit=5" }))).toMatchObject({ headers: { verb: "list", limit: "5" } });
+    const handler = requestInfo()((request) =>
+      Promise.resolve({ ...OK, headers: { verb: request.info.verb, limit: request.query.get("limit") ?? "" } }),
+    );
+    expect(await handler(apiRequest({ url: "/api/v1/pods?limit=5" }))).toMatchObject({
+      headers: { verb: "list", limit: "5" },
+    });
   });
 
   test("a path that cannot be decoded is refused", async () => {
@@ -170,16 +202,26 @@ describe("requestInfo", () => {
   });
 
   test("knows what has no end of its own", () => {
-    const urls = ["/api/v1/pods?watch=1", "/api/v1/namespaces/a/pods/x/log", "/api/v1/namespaces/a/pods/x/exec", "/api/v1/namespaces/a/services/x/proxy/y"];
+    const urls = [
+      "/api/v1/pods?watch=1",
+      "/api/v1/namespaces/a/pods/x/log",
+      "/api/v1/namespaces/a/pods/x/exec",
+      "/api/v1/namespaces/a/services/x/proxy/y",
+    ];
     expect(urls.map((url) => isLongRunning(infoRequest({ url }).info))).toEqual([true, true, true, true]);
     expect(isLongRunning(infoRequest({ url: "/api/v1/namespaces/a/pods/x/status" }).info)).toBe(false);
   });
 });
 
 describe("measure", () => {
-  function open(next: () => Promise<ApiResponse>): { metrics: MetricsRegistry; ask: (method: string, url: string) => Promise<unknown> } {
+  function open(next: () => Promise<ApiResponse>): {
+    metrics: MetricsRegistry;
+    ask: (method: string, url: string) => Promise<unknown>;
+  } {
     const metrics = new MetricsRegistry();
-    const handler = measure({ metrics, clock: createManualClock(), isKnown: ({ resource }) => resource === "pods" })(next);
+    const handler = measure({ metrics, clock: createManualClock(), isKnown: ({ resource }) => resource === "pods" })(
+      next,
+    );
     return { metrics, ask: (method, url) => handler(infoRequest({ method, url })).catch((thrown: unknown) => thrown) };
   }
 
@@ -190,7 +232,9 @@ describe("measure", () => {
     expect(metrics.render()).toContain(
       'apiserver_request_total{verb="GET",dry_run="",group="",version="v1",resource="pods",subresource="",scope="resource",component="apiserver",code="200"} 1',
     );
-    expect(metrics.render()).toContain('{verb="POST",dry_run="All",group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver",code="200"} 1');
+    expect(metrics.render()).toContain(
+      '{verb="POST",dry_run="All",group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver",code="200"} 1',
+    );
   });
 
   test("counts what was thrown by the code it will become", async () => {

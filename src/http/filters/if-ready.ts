@@ -20,7 +20,9 @@ export function ifReady(options: IfReadyOptions): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
     if (!options.isEnabled || request.headers["x-kubernetes-if-ready"] === undefined) return next(request);
     const isReady = options.hasBeenReady();
-    const response = isReady ? await answered(next(request)) : errorResponse(serviceUnavailable(NOT_INITIALIZED, RETRY_AFTER_SECONDS));
+    const response = isReady
+      ? await answered(next(request))
+      : errorResponse(serviceUnavailable(NOT_INITIALIZED, RETRY_AFTER_SECONDS));
     return { ...response, headers: { ...response.headers, "x-kubernetes-ready": String(isReady) } };
   };
 }

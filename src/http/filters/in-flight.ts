@@ -15,7 +15,11 @@ const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 export function inFlight(options: InFlightOptions): PassingFilter<WithInfo> {
   const counts = { readOnly: 0, mutating: 0 };
   const name = "apiserver_current_inflight_requests";
-  const gauge = options.metrics.gauge({ name, help: "Requests being served right now, by kind.", labels: ["request_kind"] });
+  const gauge = options.metrics.gauge({
+    name,
+    help: "Requests being served right now, by kind.",
+    labels: ["request_kind"],
+  });
   const gauges = { readOnly: gauge.with("readOnly"), mutating: gauge.with("mutating") };
   return (next) => async (request) => {
     if (isLongRunning(request.info)) return next(request);

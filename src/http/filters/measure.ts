@@ -5,8 +5,19 @@ import type { RequestInfo } from "../request-info.ts";
 import type { WithInfo } from "./request-info.ts";
 import { StatusError } from "../../meta/status-error.ts";
 
-const LABELS: readonly string[] = ["verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"];
-const DURATION_BUCKETS: readonly number[] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const LABELS: readonly string[] = [
+  "verb",
+  "dry_run",
+  "group",
+  "version",
+  "resource",
+  "subresource",
+  "scope",
+  "component",
+];
+const DURATION_BUCKETS: readonly number[] = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
 
 export interface MeasureOptions {
   readonly metrics: MetricsRegistry;
@@ -40,17 +51,39 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
       throw thrown;
     } finally {
       const values = labelValues(request, options.isKnown(request.info));
-      if (request.info.verb !== "watch") durations.with(...values).observe((options.clock.monotonic() - started) / 1000);
+      if (request.info.verb !== "watch")
+        durations.with(...values).observe((options.clock.monotonic() - started) / 1000);
       total.with(...values, String(code)).inc();
     }
   };
 }
 
-const VERBS: ReadonlySet<string> = new Set(["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]);
+const VERBS: ReadonlySet<string> = new Set([
+  "get",
+  "list",
+  "watch",
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+]);
 
 /** Any other name behind a known resource came from the client: there is no end of those. */
 const SUBRESOURCES: ReadonlySet<string> = new Set([
-  ...["", "status", "scale", "finalize", "binding", "bindings", "eviction", "ephemeralcontainers", "resize", "token", "approval"],
+  ...[
+    "",
+    "status",
+    "scale",
+    "finalize",
+    "binding",
+    "bindings",
+    "eviction",
+    "ephemeralcontainers",
+    "resize",
+    "token",
+    "approval",
+  ],
   ...["proxy", "exec", "attach", "portforward", "log"],
 ]);
 

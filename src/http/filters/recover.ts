@@ -12,7 +12,11 @@ export function recover(log: Log): PassingFilter<ApiRequest> {
     } catch (thrown) {
       const error = StatusError.from(thrown);
       if (error.reason === "InternalError" && error.cause !== undefined) {
-        log.error("a request failed unexpectedly", { method: request.method, path: request.path, error: describe(error.cause) });
+        log.error("a request failed unexpectedly", {
+          method: request.method,
+          path: request.path,
+          error: describe(error.cause),
+        });
       }
       return errorResponse(error);
     }

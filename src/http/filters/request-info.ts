@@ -21,5 +21,12 @@ export function requestInfo(): Filter<ApiRequest, WithInfo> {
 
 /** Requests without an end of their own: no deadline, not counted as in flight. */
 export function isLongRunning({ verb, subresource }: RequestInfo): boolean {
-  return verb === "watch" || subresource === "proxy" || subresource === "exec" || subresource === "attach" || subresource === "portforward" || subresource === "log";
+  return (
+    verb === "watch" ||
+    subresource === "proxy" ||
+    subresource === "exec" ||
+    subresource === "attach" ||
+    subresource === "portforward" ||
+    subresource === "log"
+  );
 }

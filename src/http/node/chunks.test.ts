@@ -7,7 +7,12 @@ const MIB = 1024 * 1024;
 
 describe("grouping", () => {
   test("vectored groups have at most 512 buffers and a mebibyte, and lose nothing", () => {
-    const chunks = [...Array.from({ length: 1_000 }, () => Buffer.from("ab")), Buffer.alloc(0), Buffer.alloc(3 * MIB, "x"), Buffer.from("end")];
+    const chunks = [
+      ...Array.from({ length: 1_000 }, () => Buffer.from("ab")),
+      Buffer.alloc(0),
+      Buffer.alloc(3 * MIB, "x"),
+      Buffer.from("end"),
+    ];
     const groups = [...writeGroups(chunks)];
     for (const group of groups) {
       expect(group.length).toBeLessThanOrEqual(512);

@@ -10,7 +10,10 @@ const GZIP_BYTES_MIN = 128 * 1024;
 /** Each write to zlib is a round trip to the thread pool, so it gets a worthwhile piece. */
 const INPUT_BYTES = 256 * 1024;
 
-export function wantsGzip(request: { readonly method: string; readonly headers: RequestHeaders }, response: ApiResponse): boolean {
+export function wantsGzip(
+  request: { readonly method: string; readonly headers: RequestHeaders },
+  response: ApiResponse,
+): boolean {
   return (
     response.body.kind === "bytes" &&
     response.status === 200 &&

@@ -25,9 +25,18 @@ describe("requests", () => {
     });
     const socket = await rawConnection(server, "http/1.1");
     const paths = ["/slow", "/stream", "/b", "/last"];
-    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${path === "/last" ? "Connection: close\r\n" : ""}\r\n`).join(""));
+    socket.write(
+      paths
+        .map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${path === "/last" ? "Connection: close\r\n" : ""}\r\n`)
+        .join(""),
+    );
     const text = await untilClosed(socket);
-    expect(text.match(/\/slow|8\r\nstreamed\r\n0\r\n\r\n|\/b|\/last/g)).toEqual(["/slow", "8\r\nstreamed\r\n0\r\n\r\n", "/b", "/last"]);
+    expect(text.match(/\/slow|8\r\nstreamed\r\n0\r\n\r\n|\/b|\/last/g)).toEqual([
+      "/slow",
+      "8\r\nstreamed\r\n0\r\n\r\n",
+      "/b",
+      "/last",
+    ]);
   });
 
   test("a client that pipelines without measure is cut off", async () => {
@@ -81,7 +90,9 @@ describe("requests", () => {
   test("100 Continue is said when the body is read", async () => {
     await using server = await startServer(async (request) => ok(await request.body.read(10)));
     const socket = await rawConnection(server, "http/1.1");
-    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n");
+    socket.write(
+      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
+    );
     const [first] = (await once(socket, "data")) as [Buffer];
     expect(first.toString()).toBe("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write("ab");
@@ -96,7 +107,9 @@ describe("requests", () => {
   });
 
   test("the rest of an unwanted body is swallowed for a limited time only", async () => {
-    await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), { limits: { unreadBodyMs: 20 } });
+    await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), {
+      limits: { unreadBodyMs: 20 },
+    });
     const socket = await rawConnection(server, "http/1.1");
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nabc");
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 413 /);
@@ -108,7 +121,10 @@ describe("requests", () => {
     await using server = await startServer(async (request) => {
       const read = request.body.read(100);
       reading.resolve();
-      const message = await read.then(() => "read", (error: unknown) => (error as Error).message);
+      const message = await read.then(
+        () => "read",
+        (error: unknown) => (error as Error).message,
+      );
       await new Promise(setImmediate);
       outcome.resolve({ message, aborted: request.signal.aborted });
       return ok();
@@ -117,7 +133,10 @@ describe("requests", () => {
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nabc");
     await reading.promise;
     socket.destroy();
-    expect(await outcome.promise).toEqual({ message: "the client left before its request was complete", aborted: true });
+    expect(await outcome.promise).toEqual({
+      message: "the client left before its request was complete",
+      aborted: true,
+    });
   });
 });
 
@@ -141,7 +160,9 @@ describe("streams", () => {
     );
     await using one = http1Client(server);
     await using two = http1Client(server);
-    const bodies = (await Promise.all([one.ask({ path: "/" }), two.ask({ path: "/" })])).map((answer) => answer.body.toString());
+    const bodies = (await Promise.all([one.ask({ path: "/" }), two.ask({ path: "/" })])).map((answer) =>
+      answer.body.toString(),
+    );
     expect(bodies).toEqual(["event", "event"]);
     expect([...framings].map(String)).toEqual(["5\r\nevent\r\n"]);
   });

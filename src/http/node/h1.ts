@@ -10,7 +10,16 @@ import type { Socket } from "node:net";
 import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
 import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
 import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
-import { closedSink, type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import {
+  closedSink,
+  type Edge,
+  Exchange,
+  isBodiless,
+  isOriginForm,
+  plainText,
+  type Protocol,
+  splitTarget,
+} from "./exchange.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -120,7 +129,8 @@ class Http1Exchange {
 
   #refusal(): ApiResponse | undefined {
     const { rawHeaders, url } = this.#request;
-    if (rawHeaders.length > 2 * this.#edge.limits.headerCountMax) return plainText(431, "Request Header Fields Too Large");
+    if (rawHeaders.length > 2 * this.#edge.limits.headerCountMax)
+      return plainText(431, "Request Header Fields Too Large");
     return isOriginForm(url) ? undefined : plainText(400, "Bad Request: the request target must be a path");
   }
 
@@ -129,7 +139,15 @@ class Http1Exchange {
     const { path, rawQuery } = splitTarget(request.url!);
     const body: RequestBody = this.#body ?? EMPTY_BODY;
     const { info: connection } = this.#connection;
-    return { method: request.method!, path, rawQuery, headers: request.headers, body, connection, signal: this.#exchange.signal };
+    return {
+      method: request.method!,
+      path,
+      rawQuery,
+      headers: request.headers,
+      body,
+      connection,
+      signal: this.#exchange.signal,
+    };
   }
 
   #bodyReader(): BodyReader {
@@ -166,7 +184,7 @@ class Http1Exchange {
     } else if (body.kind === "stream") {
       this.#sendStream(answer, body.open);
     } else if (body.kind === "none" || isBodiless(status)) {
-      this.#sendHead(answer, isBodiless(status) ? undefined : (isHead ? headLength(answer) : "0"));
+      this.#sendHead(answer, isBodiless(status) ? undefined : isHead ? headLength(answer) : "0");
       this.#response.end();
     } else if (wantsGzip({ method: this.#request.method!, headers: this.#request.headers }, answer)) {
       await this.#sendGzipped(answer, body.chunks);
@@ -297,7 +315,12 @@ class Http1Sink implements StreamSink {
 }
 
 /** Node and this file decide how a body is framed and whether a connection goes on, whatever the answer says. */
-const FRAMING_HEADERS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "connection", "keep-alive"]);
+const FRAMING_HEADERS: ReadonlySet<string> = new Set([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+]);
 
 const CRLF = "\r\n";
 

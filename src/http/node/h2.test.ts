@@ -4,7 +4,18 @@ import { constants } from "node:http2";
 import { describe, expect, test } from "vitest";
 
 import { type Frame, NO_BODY, type StreamSink } from "../message.ts";
-import { collect, deferred, http2Client, http2Response, http2Session, ok, rawConnection, startServer, streaming, untilClosed } from "./testing.ts";
+import {
+  collect,
+  deferred,
+  http2Client,
+  http2Response,
+  http2Session,
+  ok,
+  rawConnection,
+  startServer,
+  streaming,
+  untilClosed,
+} from "./testing.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
 
@@ -38,7 +49,9 @@ describe("requests", () => {
   });
 
   test("the rest of an unwanted body is swallowed for a limited time only", async () => {
-    await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), { limits: { unreadBodyMs: 20 } });
+    await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), {
+      limits: { unreadBodyMs: 20 },
+    });
     await using session = http2Session(server);
     const stream = session.request({ ":method": "POST", ":path": "/" });
     stream.write("abc");
@@ -72,7 +85,9 @@ describe("requests", () => {
   });
 
   test("an idle connection is closed, one with an open stream is not", async () => {
-    await using server = await startServer(async () => streaming(() => undefined), { limits: { idleConnectionMs: 40 } });
+    await using server = await startServer(async () => streaming(() => undefined), {
+      limits: { idleConnectionMs: 40 },
+    });
     await using busy = http2Session(server);
     await using idle = http2Session(server);
     await http2Response(busy.request({ ":path": "/" }));

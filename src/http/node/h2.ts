@@ -15,7 +15,16 @@ import {
 import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
 import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
-import { closedSink, type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import {
+  closedSink,
+  type Edge,
+  Exchange,
+  isBodiless,
+  isOriginForm,
+  plainText,
+  type Protocol,
+  splitTarget,
+} from "./exchange.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -168,14 +177,19 @@ class Http2Exchange {
       announced: this.#headers["content-length"],
       timeoutMs: this.#edge.limits.requestTimeoutMs,
       onRead: () => {
-        if (expect === "100-continue" && !stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
+        if (expect === "100-continue" && !stream.destroyed && !stream.closed)
+          stream.additionalHeaders({ ":status": 100 });
       },
     });
   }
 
   #onClose(): void {
     this.#connection.openStreams--;
-    if (this.#stream.writableFinished && this.#stream.headersSent && this.#stream.rstCode === constants.NGHTTP2_NO_ERROR) {
+    if (
+      this.#stream.writableFinished &&
+      this.#stream.headersSent &&
+      this.#stream.rstCode === constants.NGHTTP2_NO_ERROR
+    ) {
       this.#exchange.finish();
     } else {
       this.#exchange.clientGone();

@@ -12,7 +12,19 @@ import { describe, expect, test } from "vitest";
 
 import type { ConnectionInfo, StreamSink } from "../message.ts";
 import { createServingCertificate } from "./serving-certificate.ts";
-import { collect, deferred, http1Client, http2Response, http2Session, ok, rawConnection, startServer, streaming, testCertificate, untilClosed } from "./testing.ts";
+import {
+  collect,
+  deferred,
+  http1Client,
+  http2Response,
+  http2Session,
+  ok,
+  rawConnection,
+  startServer,
+  streaming,
+  testCertificate,
+  untilClosed,
+} from "./testing.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
 
@@ -30,7 +42,12 @@ describe("listening", () => {
     const reset = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
     await once(reset, "connect");
     reset.resetAndDestroy();
-    const unknownProtocol = connectTls({ host: "127.0.0.1", port: server.listener.port, ALPNProtocols: ["spdy/3"], rejectUnauthorized: false });
+    const unknownProtocol = connectTls({
+      host: "127.0.0.1",
+      port: server.listener.port,
+      ALPNProtocols: ["spdy/3"],
+      rejectUnauthorized: false,
+    });
     unknownProtocol.on("error", () => undefined);
     for (const socket of [garbage, silent, unknownProtocol]) {
       socket.resume();
@@ -137,7 +154,11 @@ describe("shutdown", () => {
 describe("the serving certificate", () => {
   test("names its hosts, is signed by its own authority and is no authority itself", async () => {
     const nowMs = Date.UTC(2026, 0, 1);
-    const { certPem, caPem } = createServingCertificate({ hosts: ["kubernetes.default.svc", "10.0.0.1", "::1"], commonName: "apiserver", nowMs });
+    const { certPem, caPem } = createServingCertificate({
+      hosts: ["kubernetes.default.svc", "10.0.0.1", "::1"],
+      commonName: "apiserver",
+      nowMs,
+    });
     const leaf = new X509Certificate(certPem);
     const ca = new X509Certificate(caPem);
     expect(certPem.endsWith(caPem)).toBe(true);
@@ -153,13 +174,26 @@ describe("the serving certificate", () => {
 
   test("is accepted by kubectl with the authority in its kubeconfig, where there is a kubectl", async ({ skip }) => {
     const run = promisify(execFile);
-    const found = await run("kubectl", ["version", "--client"]).then(() => true, () => false);
+    const found = await run("kubectl", ["version", "--client"]).then(
+      () => true,
+      () => false,
+    );
     if (!found) skip("there is no kubectl on this machine");
     await using server = await startServer(async () => ok(Buffer.from('{"major":"1"}')));
     const folder = await mkdtemp(join(tmpdir(), "edge-kubectl-"));
     try {
-      const cluster = { server: `https://127.0.0.1:${server.listener.port}`, "certificate-authority-data": Buffer.from(server.certificate.caPem).toString("base64") };
-      const config = { apiVersion: "v1", kind: "Config", clusters: [{ name: "c", cluster }], contexts: [{ name: "c", context: { cluster: "c", user: "u" } }], users: [{ name: "u", user: { token: "t" } }], "current-context": "c" };
+      const cluster = {
+        server: `https://127.0.0.1:${server.listener.port}`,
+        "certificate-authority-data": Buffer.from(server.certificate.caPem).toString("base64"),
+      };
+      const config = {
+        apiVersion: "v1",
+        kind: "Config",
+        clusters: [{ name: "c", cluster }],
+        contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+        users: [{ name: "u", user: { token: "t" } }],
+        "current-context": "c",
+      };
       await writeFile(join(folder, "config"), JSON.stringify(config));
       const { stdout } = await run("kubectl", ["--kubeconfig", join(folder, "config"), "get", "--raw", "/version"]);
       expect(stdout).toBe('{"major":"1"}');

@@ -73,7 +73,11 @@ function createTlsServer(tls: ListenOptions["tls"], limits: HttpLimits): Server 
 
 function createListener(server: Server, options: ListenOptions & { readonly limits: HttpLimits }): Listener {
   const load = new Load();
-  const edge: Edge = { ...options, requestOpened: () => load.requestOpened(), requestClosed: () => load.requestClosed() };
+  const edge: Edge = {
+    ...options,
+    requestOpened: () => load.requestOpened(),
+    requestClosed: () => load.requestClosed(),
+  };
   const http1 = createHttp1(edge);
   const http2 = createHttp2(edge);
   const protocols: readonly Protocol[] = [http1, http2];

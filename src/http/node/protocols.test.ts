@@ -4,7 +4,16 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 
 import { type ApiRequest, BodyTooLargeError, bytesBody, NO_BODY } from "../message.ts";
-import { type Client, deferred, http1Client, http2Client, ok, startServer, streaming, type TestServer } from "./testing.ts";
+import {
+  type Client,
+  deferred,
+  http1Client,
+  http2Client,
+  ok,
+  startServer,
+  streaming,
+  type TestServer,
+} from "./testing.ts";
 
 const clients: [string, (server: TestServer) => Client][] = [
   ["HTTP/1.1", http1Client],
@@ -37,7 +46,12 @@ describe.each(clients)("%s", (name, connect) => {
   });
 
   test("bodies of every size arrive as they were given", async () => {
-    const bodies: Buffer[][] = [[], [Buffer.from("a"), Buffer.from("b")], LARGE, [Buffer.alloc(3_000_000, "x"), Buffer.from("end")]];
+    const bodies: Buffer[][] = [
+      [],
+      [Buffer.from("a"), Buffer.from("b")],
+      LARGE,
+      [Buffer.alloc(3_000_000, "x"), Buffer.from("end")],
+    ];
     await using server = await startServer(async (request) => ok(...bodies[Number(request.path.slice(1))]!));
     await using client = connect(server);
     for (const [index, chunks] of bodies.entries()) {
@@ -59,7 +73,11 @@ describe.each(clients)("%s", (name, connect) => {
   });
 
   test("a response without a body says so, except where the status does", async () => {
-    await using server = await startServer(async (request) => ({ status: Number(request.path.slice(1)), headers: {}, body: NO_BODY }));
+    await using server = await startServer(async (request) => ({
+      status: Number(request.path.slice(1)),
+      headers: {},
+      body: NO_BODY,
+    }));
     await using client = connect(server);
     expect((await client.ask({ path: "/200" })).headers["content-length"]).toBe("0");
     expect((await client.ask({ path: "/204" })).headers["content-length"]).toBeUndefined();
@@ -92,7 +110,11 @@ describe.each(clients)("%s", (name, connect) => {
     await using client = connect(server);
     const body = Buffer.from("abcdef");
     const isChunked = name === "HTTP/1.1" && !("content-length" in headers);
-    const sent = { method: "POST", headers: { ...headers, ...(isChunked && { "transfer-encoding": "chunked" }) }, body };
+    const sent = {
+      method: "POST",
+      headers: { ...headers, ...(isChunked && { "transfer-encoding": "chunked" }) },
+      body,
+    };
     expect((await client.ask({ path: "/6", ...sent })).body.toString()).toBe("abcdef");
     expect((await client.ask({ path: "/5", ...sent })).status).toBe(413);
     expect((await client.ask({ path: "/7", ...sent })).body.toString()).toBe("abcdef");
@@ -117,7 +139,11 @@ describe.each(clients)("%s", (name, connect) => {
     expect(accepted.headers).toMatchObject({ "content-encoding": "gzip", vary: "Origin, Accept-Encoding" });
     expect(accepted.headers["content-length"]).toBeUndefined();
     expect(gunzipSync(accepted.body).equals(Buffer.concat(LARGE))).toBe(true);
-    for (const [path, encoding] of [["/small", "gzip"], ["/", "gzip;q=0"], ["/", "br"]] as const) {
+    for (const [path, encoding] of [
+      ["/small", "gzip"],
+      ["/", "gzip;q=0"],
+      ["/", "br"],
+    ] as const) {
       const plain = await client.ask({ path, headers: { "accept-encoding": encoding } });
       expect(plain.headers["content-encoding"]).toBeUndefined();
       expect(plain.headers["vary"]).toBe("Origin");

@@ -5,7 +5,19 @@
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
 import { isIP, isIPv4 } from "node:net";
 
-import { bitString, boolean, explicit, implicit, integer, objectIdentifier, octetString, sequence, set, time, utf8String } from "./der.ts";
+import {
+  bitString,
+  boolean,
+  explicit,
+  implicit,
+  integer,
+  objectIdentifier,
+  octetString,
+  sequence,
+  set,
+  time,
+  utf8String,
+} from "./der.ts";
 
 export interface ServingCertificateOptions {
   /** DNS names and IP addresses under which clients reach the server. */
@@ -59,18 +71,27 @@ export function createServingCertificate(options: ServingCertificateOptions): Se
     extension(OID.basicConstraints, sequence(), "critical"),
     extension(OID.keyUsage, bitString(Buffer.of(0b1000_0000), 7), "critical"),
     extension(OID.extendedKeyUsage, sequence(objectIdentifier(OID[options.usage ?? "serverAuth"]))),
-    ...(options.hosts.length === 0 ? [] : [extension(OID.subjectAltName, sequence(...options.hosts.map(alternativeName)))]),
+    ...(options.hosts.length === 0
+      ? []
+      : [extension(OID.subjectAltName, sequence(...options.hosts.map(alternativeName)))]),
     extension(OID.authorityKeyIdentifier, sequence(implicit(0, keyIdentifier(ca.publicKey)))),
   ]);
   const caPem = pem(caDer);
-  return { certPem: pem(leafDer) + caPem, keyPem: leaf.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), caPem };
+  return {
+    certPem: pem(leafDer) + caPem,
+    keyPem: leaf.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    caPem,
+  };
 }
 
 function createIdentity(commonName: string): Identity {
   return { commonName, ...generateKeyPairSync("ec", { namedCurve: "P-256" }) };
 }
 
-function certificate(parties: { subject: Identity; issuer: Identity; nowMs: number }, extensions: readonly Buffer[]): Buffer {
+function certificate(
+  parties: { subject: Identity; issuer: Identity; nowMs: number },
+  extensions: readonly Buffer[],
+): Buffer {
   const { subject, issuer, nowMs } = parties;
   const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
   const content = sequence(
@@ -92,11 +113,18 @@ function distinguishedName(commonName: string): Buffer {
 }
 
 function extension(identifier: string, value: Buffer, importance: "critical" | "ordinary" = "ordinary"): Buffer {
-  return sequence(objectIdentifier(identifier), ...(importance === "critical" ? [boolean(true)] : []), octetString(value));
+  return sequence(
+    objectIdentifier(identifier),
+    ...(importance === "critical" ? [boolean(true)] : []),
+    octetString(value),
+  );
 }
 
 function keyIdentifier(key: KeyObject): Buffer {
-  return createHash("sha256").update(key.export({ type: "spki", format: "der" })).digest().subarray(0, 20);
+  return createHash("sha256")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest()
+    .subarray(0, 20);
 }
 
 /** Context tags of GeneralName: 2 is a DNS name, 7 an address. */
@@ -107,7 +135,8 @@ function alternativeName(host: string): Buffer {
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
   const [head = "", tail = ""] = address.split("::");
-  const groups = (text: string): number[] => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
+  const groups = (text: string): number[] =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
   const left = groups(head);
   const right = groups(tail);
   const words = [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right];
@@ -118,4 +147,3 @@ function pem(der: Buffer): string {
   const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
-

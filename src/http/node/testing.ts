@@ -1,5 +1,10 @@
 /** What the tests of this folder share: a listener on 127.0.0.1 with its own certificate, and clients for it. */
-import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from "node:http2";
+import {
+  connect as connectHttp2,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -95,7 +100,10 @@ export function http2Client(server: TestServer): Client & { readonly session: Cl
   return {
     session,
     async ask({ method = "GET", path, headers = {}, body }) {
-      const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: body === undefined });
+      const stream = session.request(
+        { ":method": method, ":path": path, ...headers },
+        { endStream: body === undefined },
+      );
       if (body !== undefined) stream.end(body);
       const received = await http2Response(stream);
       return { ...received, body: await collect(stream), localPort: undefined };
@@ -104,14 +112,21 @@ export function http2Client(server: TestServer): Client & { readonly session: Cl
   };
 }
 
-export async function http2Response(stream: ClientHttp2Stream): Promise<{ status: number; headers: IncomingHttpHeaders }> {
+export async function http2Response(
+  stream: ClientHttp2Stream,
+): Promise<{ status: number; headers: IncomingHttpHeaders }> {
   const [headers] = (await once(stream, "response")) as [OutgoingHttpHeaders & IncomingHttpHeaders];
   return { status: Number(headers[":status"]), headers };
 }
 
 /** A TLS connection for what no well-behaved client sends. */
 export async function rawConnection(server: TestServer, alpn: string): Promise<TLSSocket> {
-  const options = { host: "127.0.0.1", port: server.listener.port, ca: server.certificate.caPem, ALPNProtocols: [alpn] };
+  const options = {
+    host: "127.0.0.1",
+    port: server.listener.port,
+    ca: server.certificate.caPem,
+    ALPNProtocols: [alpn],
+  };
   const socket = connectTls(options);
   socket.on("error", () => undefined);
   await once(socket, "secureConnect");

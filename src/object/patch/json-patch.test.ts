@@ -8,36 +8,52 @@ function patched(document: unknown, operations: readonly unknown[]): unknown {
 }
 
 /** RFC 6902, appendix A, by its section numbers; undefined where the patch must fail. */
-const APPENDIX: readonly (readonly [section: string, document: unknown, patch: readonly unknown[], result: unknown])[] = [
-  ["A.1", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
-  ["A.2", { foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], { foo: ["bar", "qux", "baz"] }],
-  ["A.3", { baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
-  ["A.4", { foo: ["bar", "qux", "baz"] }, [{ op: "remove", path: "/foo/1" }], { foo: ["bar", "baz"] }],
-  ["A.5", { baz: "qux", foo: "bar" }, [{ op: "replace", path: "/baz", value: "boo" }], { baz: "boo", foo: "bar" }],
+const APPENDIX: readonly (readonly [section: string, document: unknown, patch: readonly unknown[], result: unknown])[] =
   [
-    "A.6",
-    { foo: { bar: "baz", waldo: "fred" }, qux: { corge: "grault" } },
-    [{ op: "move", from: "/foo/waldo", path: "/qux/thud" }],
-    { foo: { bar: "baz" }, qux: { corge: "grault", thud: "fred" } },
-  ],
-  ["A.7", { foo: ["all", "grass", "cows", "eat"] }, [{ op: "move", from: "/foo/1", path: "/foo/3" }], { foo: ["all", "cows", "eat", "grass"] }],
-  [
-    "A.8",
-    { baz: "qux", foo: ["a", 2, "c"] },
+    ["A.1", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
+    ["A.2", { foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], { foo: ["bar", "qux", "baz"] }],
+    ["A.3", { baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
+    ["A.4", { foo: ["bar", "qux", "baz"] }, [{ op: "remove", path: "/foo/1" }], { foo: ["bar", "baz"] }],
+    ["A.5", { baz: "qux", foo: "bar" }, [{ op: "replace", path: "/baz", value: "boo" }], { baz: "boo", foo: "bar" }],
     [
-      { op: "test", path: "/baz", value: "qux" },
-      { op: "test", path: "/foo/1", value: 2 },
+      "A.6",
+      { foo: { bar: "baz", waldo: "fred" }, qux: { corge: "grault" } },
+      [{ op: "move", from: "/foo/waldo", path: "/qux/thud" }],
+      { foo: { bar: "baz" }, qux: { corge: "grault", thud: "fred" } },
     ],
-    { baz: "qux", foo: ["a", 2, "c"] },
-  ],
-  ["A.9", { baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }], undefined],
-  ["A.10", { foo: "bar" }, [{ op: "add", path: "/child", value: { grandchild: {} } }], { foo: "bar", child: { grandchild: {} } }],
-  ["A.11", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux", xyz: 123 }], { foo: "bar", baz: "qux" }],
-  ["A.12", { foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }], undefined],
-  ["A.14", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: 10 }], { "/": 9, "~1": 10 }],
-  ["A.15", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }], undefined],
-  ["A.16", { foo: ["bar"] }, [{ op: "add", path: "/foo/-", value: ["abc", "def"] }], { foo: ["bar", ["abc", "def"]] }],
-];
+    [
+      "A.7",
+      { foo: ["all", "grass", "cows", "eat"] },
+      [{ op: "move", from: "/foo/1", path: "/foo/3" }],
+      { foo: ["all", "cows", "eat", "grass"] },
+    ],
+    [
+      "A.8",
+      { baz: "qux", foo: ["a", 2, "c"] },
+      [
+        { op: "test", path: "/baz", value: "qux" },
+        { op: "test", path: "/foo/1", value: 2 },
+      ],
+      { baz: "qux", foo: ["a", 2, "c"] },
+    ],
+    ["A.9", { baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }], undefined],
+    [
+      "A.10",
+      { foo: "bar" },
+      [{ op: "add", path: "/child", value: { grandchild: {} } }],
+      { foo: "bar", child: { grandchild: {} } },
+    ],
+    ["A.11", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux", xyz: 123 }], { foo: "bar", baz: "qux" }],
+    ["A.12", { foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }], undefined],
+    ["A.14", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: 10 }], { "/": 9, "~1": 10 }],
+    ["A.15", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }], undefined],
+    [
+      "A.16",
+      { foo: ["bar"] },
+      [{ op: "add", path: "/foo/-", value: ["abc", "def"] }],
+      { foo: ["bar", ["abc", "def"]] },
+    ],
+  ];
 
 describe("applyJsonPatch", () => {
   test.each(APPENDIX)("RFC 6902 %s", (_section, document, patch, result) => {
@@ -55,7 +71,12 @@ describe("applyJsonPatch", () => {
     ["an absent member tests equal to null", { a: 1 }, { op: "test", path: "/b", value: null }, { a: 1 }],
     ["moving a value onto itself changes nothing", { a: 1 }, { op: "move", from: "/a", path: "/a" }, { a: 1 }],
     ["an index into an object is a key", { a: { 0: "x" } }, { op: "remove", path: "/a/0" }, { a: {} }],
-    ["a path that starts like another is another", { a: 1, ab: {} }, { op: "move", from: "/a", path: "/ab/c" }, { ab: { c: 1 } }],
+    [
+      "a path that starts like another is another",
+      { a: 1, ab: {} },
+      { op: "move", from: "/a", path: "/ab/c" },
+      { ab: { c: 1 } },
+    ],
     ["slashes in keys are escaped", { "a/b": 1 }, { op: "remove", path: "/a~1b" }, {}],
   ];
   test.each(edges)("%s", (_what, document, operation, result) => {
@@ -118,14 +139,20 @@ describe("applyJsonPatch", () => {
 
   test("copies cannot blow up the document", () => {
     const doubling = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
-    expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow("the copy operations of the patch add too much");
+    expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow(
+      "the copy operations of the patch add too much",
+    );
   });
 
   test("operations cannot nest deeper than a body may", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(400)}1${"}".repeat(400)}`) as JsonObject;
     const down = "/a".repeat(399);
-    expect(() => patched(deep, [{ op: "add", path: `${down}/a`, value: deep }])).toThrow("the patch nests values too deeply");
-    expect(() => patched({ x: deep, y: deep }, [{ op: "move", from: "/x", path: `/y${down}/a` }])).toThrow("the patch nests values too deeply");
+    expect(() => patched(deep, [{ op: "add", path: `${down}/a`, value: deep }])).toThrow(
+      "the patch nests values too deeply",
+    );
+    expect(() => patched({ x: deep, y: deep }, [{ op: "move", from: "/x", path: `/y${down}/a` }])).toThrow(
+      "the patch nests values too deeply",
+    );
     const nesting = Array.from({ length: JSON_DEPTH_MAX + 1 }, () => ({ op: "copy", from: "", path: "/a" }));
     expect(() => patched({}, nesting)).toThrow(JsonPatchError);
     expect(jsonEquals(patched(deep, []), deep)).toBe(true);

@@ -59,7 +59,8 @@ export function applyJsonPatch(document: JsonObject, operations: readonly JsonPa
         }
         break;
       case "move": {
-        if (operation.path.startsWith(`${operation.from}/`)) throw new JsonPatchError("a value cannot be moved into itself");
+        if (operation.path.startsWith(`${operation.from}/`))
+          throw new JsonPatchError("a value cannot be moved into itself");
         const moved = valueAt(root, pointer(operation.from));
         root = addAt(removeAt(root, pointer(operation.from)), pointer(operation.path), moved);
         break;
@@ -153,7 +154,8 @@ function existingIndex(array: readonly unknown[], token: string): number {
 }
 
 function arrayIndex(token: string, length: number): number {
-  if (!/^(?:0|[1-9][0-9]{0,9})$/.test(token) || Number(token) > length) throw new JsonPatchError(`the index ${token} is outside the array`);
+  if (!/^(?:0|[1-9][0-9]{0,9})$/.test(token) || Number(token) > length)
+    throw new JsonPatchError(`the index ${token} is outside the array`);
   return Number(token);
 }
 

@@ -31,9 +31,21 @@ export function createAllocators(options: AllocatorsOptions): Allocators {
   // Beside kubernetes' own bitmaps ranges/serviceips and ranges/servicenodeports, never in their place.
   const claims = `${storageRoot}ranges/evenkeel/`;
   return {
-    clusterIps: createClaimPool({ store, random, prefix: `${claims}clusterips/`, range: clusterIpRange, isReserved: (ip) => ipAddresses.has(ip) }),
+    clusterIps: createClaimPool({
+      store,
+      random,
+      prefix: `${claims}clusterips/`,
+      range: clusterIpRange,
+      isReserved: (ip) => ipAddresses.has(ip),
+    }),
     family: clusterIpRange.family,
-    nodePorts: createClaimPool({ store, random, prefix: `${claims}nodeports/`, range: nodePortRange, isReserved: () => false }),
+    nodePorts: createClaimPool({
+      store,
+      random,
+      prefix: `${claims}nodeports/`,
+      range: nodePortRange,
+      isReserved: () => false,
+    }),
     ipAddresses,
   };
 }

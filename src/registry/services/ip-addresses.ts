@@ -19,7 +19,11 @@ export interface IpAddresses {
   /** Those that servers made, not people. */
   listPublished(): Promise<readonly Entry[]>;
   /** `prepare` gives the object its uid and times. */
-  publish(ip: string, parent: Parent, prepare: (served: ServedResource, object: JsonObject) => JsonObject): Promise<void>;
+  publish(
+    ip: string,
+    parent: Parent,
+    prepare: (served: ServedResource, object: JsonObject) => JsonObject,
+  ): Promise<void>;
   withdraw(entry: Entry): Promise<void>;
   ipOf(entry: Entry): string;
 }
@@ -33,7 +37,11 @@ const MANAGED_BY = "ipaddress.kubernetes.io/managed-by";
 const IP_FAMILY = "ipaddress.kubernetes.io/ip-family";
 const ALLOCATOR = "ipallocator.k8s.io";
 
-export function createIpAddresses(options: { readonly store: ObjectStore; readonly prefix: string; readonly served: ServedResource | undefined }): IpAddresses {
+export function createIpAddresses(options: {
+  readonly store: ObjectStore;
+  readonly prefix: string;
+  readonly served: ServedResource | undefined;
+}): IpAddresses {
   const { store, prefix, served } = options;
   return {
     served,
@@ -45,7 +53,10 @@ export function createIpAddresses(options: { readonly store: ObjectStore; readon
     },
     async publish(ip, parent, prepare) {
       if (served === undefined) return;
-      const object = prepare(served, { metadata: { name: ip, labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } }, spec: { parentRef: { resource: "services", namespace: parent.namespace, name: parent.name } } });
+      const object = prepare(served, {
+        metadata: { name: ip, labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } },
+        spec: { parentRef: { resource: "services", namespace: parent.namespace, name: parent.name } },
+      });
       await store.create(prefix + ip, encodeForStorage(object, served));
     },
     async withdraw(entry) {

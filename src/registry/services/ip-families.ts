@@ -14,7 +14,10 @@ export function fillIpFamilies(spec: JsonObject, before: JsonObject | undefined,
   const families = stringsAt(spec, "ipFamilies");
   // Nobody has to ask for the addresses behind a headless service without a selector: it can have both families.
   const isOpen = isHeadless(spec) && Object.keys((spec["selector"] as JsonObject | undefined) ?? {}).length === 0;
-  const policy = stringAt(spec, "ipFamilyPolicy") || stringAt(before ?? {}, "ipFamilyPolicy") || (isOpen ? "RequireDualStack" : "SingleStack");
+  const policy =
+    stringAt(spec, "ipFamilyPolicy") ||
+    stringAt(before ?? {}, "ipFamilyPolicy") ||
+    (isOpen ? "RequireDualStack" : "SingleStack");
   spec["ipFamilyPolicy"] = policy;
   const errors = singleStackErrors(policy, listed, families);
   listed.forEach((ip, index) => {
@@ -27,7 +30,10 @@ export function fillIpFamilies(spec: JsonObject, before: JsonObject | undefined,
     if (families.length === 0) families.push(family);
     if (families.length < 2 && policy !== "SingleStack") families.push(BOTH.find((other) => other !== families[0])!);
   } else {
-    if (policy === "RequireDualStack") errors.push(invalidValue("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services"));
+    if (policy === "RequireDualStack")
+      errors.push(
+        invalidValue("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services"),
+      );
     families.forEach((own, index) => {
       if (own !== family) errors.push(invalidValue(`spec.ipFamilies[${index}]`, own, "not configured on this cluster"));
     });
@@ -39,7 +45,8 @@ export function fillIpFamilies(spec: JsonObject, before: JsonObject | undefined,
 
 function singleStackErrors(policy: string, listed: readonly string[], families: readonly string[]): FieldError[] {
   if (policy !== "SingleStack") return [];
-  const why = (what: string): string => `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`;
+  const why = (what: string): string =>
+    `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`;
   return [
     ...(listed.length === 2 ? [invalidValue("spec.ipFamilyPolicy", policy, why("cluster IPs"))] : []),
     ...(families.length === 2 ? [invalidValue("spec.ipFamilyPolicy", policy, why("IP families"))] : []),

@@ -32,7 +32,17 @@ export function parseIpRange(text: string): IpRange {
   return ipRange({ family: address.family, network, prefixLength: Number(length), size });
 }
 
-function ipRange({ family, network, prefixLength, size }: { family: IpFamily; network: bigint; prefixLength: number; size: number }): IpRange {
+function ipRange({
+  family,
+  network,
+  prefixLength,
+  size,
+}: {
+  family: IpFamily;
+  network: bigint;
+  prefixLength: number;
+  size: number;
+}): IpRange {
   return {
     family,
     text: `${formatAddress({ family, value: network })}/${prefixLength}`,
@@ -65,7 +75,8 @@ function parseAddress(text: string): Address | undefined {
 
 function parseIpv4(text: string): bigint | undefined {
   const parts = text.split(".");
-  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)) return undefined;
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))
+    return undefined;
   return parts.reduce((value, part) => (value << 8n) | BigInt(part), 0n);
 }
 
@@ -74,7 +85,9 @@ function parseIpv6(text: string): bigint | undefined {
   const embedded = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text);
   if (embedded !== null) {
     const low = parseIpv4(embedded[2]!);
-    return low === undefined ? undefined : parseIpv6(`${embedded[1]!}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
+    return low === undefined
+      ? undefined
+      : parseIpv6(`${embedded[1]!}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
   }
   const halves = text.split("::");
   if (halves.length > 2) return undefined;

@@ -13,7 +13,10 @@ export interface NumberRange {
 }
 
 /** As kubernetes ServiceIPStaticSubrange and ServiceNodePortStaticSubrange: one step of the size, between the bounds. */
-export function unaskedFrom(size: number, bounds: { readonly min: number; readonly max: number; readonly step: number }): number {
+export function unaskedFrom(
+  size: number,
+  bounds: { readonly min: number; readonly max: number; readonly step: number },
+): number {
   if (size <= bounds.min) return 0;
   return Math.min(bounds.max, Math.max(bounds.min, Math.floor(size / bounds.step)));
 }

@@ -15,6 +15,7 @@ export function parsePortRange(text: string): NumberRange {
     size,
     unaskedFrom: unaskedFrom(size, { min: 16, max: 128, step: 32 }),
     nameAt: (index) => String(first + index),
-    indexOf: (name) => (/^\d{1,5}$/.test(name) && Number(name) >= first && Number(name) <= last ? Number(name) - first : undefined),
+    indexOf: (name) =>
+      /^\d{1,5}$/.test(name) && Number(name) >= first && Number(name) <= last ? Number(name) - first : undefined,
   };
 }

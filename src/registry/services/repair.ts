@@ -32,7 +32,11 @@ interface Holder {
   readonly holdings: Holdings;
 }
 
-export async function repairAllocations(context: RegistryContext, servicePrefix: string, suspects: Suspects): Promise<RepairReport> {
+export async function repairAllocations(
+  context: RegistryContext,
+  servicePrefix: string,
+  suspects: Suspects,
+): Promise<RepairReport> {
   const { clusterIps, nodePorts, ipAddresses } = context.allocators;
   // The claims first: whatever is claimed by now has its service by the time services are read, or is superfluous.
   const claims = [
@@ -40,41 +44,65 @@ export async function repairAllocations(context: RegistryContext, servicePrefix:
     ...(await nodePorts.list()).map((claim) => ({ pool: nodePorts, claim })),
   ];
   const addresses = await ipAddresses.listPublished();
-  const { entries } = await context.store.list({ start: servicePrefix, end: prefixEnd(servicePrefix) }, { kind: "newest" });
+  const { entries } = await context.store.list(
+    { start: servicePrefix, end: prefixEnd(servicePrefix) },
+    { kind: "newest" },
+  );
   const holders = entries.filter((entry) => entry.corrupt === undefined).map(holderOf);
   const disputed = await claimMissing(context, holders, claims);
   // A service nobody can read may hold anything.
   if (holders.length < entries.length) return { ...disputed, released: 0 };
   const superfluous = [
-    ...superfluousClaims(claims, holders, clusterIps).map(({ pool, claim }) => ({ entry: claim.entry, remove: () => pool.release(claim) })),
-    ...addresses.filter((entry) => isOrphan(entry, ipAddresses.ipOf(entry), holders)).map((entry) => ({ entry, remove: () => ipAddresses.withdraw(entry) })),
+    ...superfluousClaims(claims, holders, clusterIps).map(({ pool, claim }) => ({
+      entry: claim.entry,
+      remove: () => pool.release(claim),
+    })),
+    ...addresses
+      .filter((entry) => isOrphan(entry, ipAddresses.ipOf(entry), holders))
+      .map((entry) => ({ entry, remove: () => ipAddresses.withdraw(entry) })),
   ];
   const due = dueOf(superfluous, suspects, context.clock.monotonic());
   for (const { remove } of due) await remove();
   return { ...disputed, released: due.length };
 }
 
-async function claimMissing(context: RegistryContext, holders: readonly Holder[], claims: readonly { pool: ClaimPool; claim: Claim }[]): Promise<Omit<RepairReport, "released">> {
+async function claimMissing(
+  context: RegistryContext,
+  holders: readonly Holder[],
+  claims: readonly { pool: ClaimPool; claim: Claim }[],
+): Promise<Omit<RepairReport, "released">> {
   const { clusterIps, nodePorts, ipAddresses } = context.allocators;
   const claimed = new Map(claims.map(({ claim }) => [claim.entry.key, ownerUid(claim)]));
-  const keyOf = new Map(claims.map(({ pool, claim }) => [`${pool === clusterIps ? "ip" : "port"} ${claim.number}`, claim.entry.key]));
-  const prepare = (served: Parameters<typeof prepareForCreate>[1], object: JsonObject): JsonObject => prepareForCreate(context, served, object);
+  const keyOf = new Map(
+    claims.map(({ pool, claim }) => [`${pool === clusterIps ? "ip" : "port"} ${claim.number}`, claim.entry.key]),
+  );
+  const prepare = (served: Parameters<typeof prepareForCreate>[1], object: JsonObject): JsonObject =>
+    prepareForCreate(context, served, object);
   const disputed: string[] = [];
   let added = 0;
   for (const { owner, holdings } of holders) {
-    const wanted = [...holdings.ips.map((ip) => ({ pool: clusterIps, label: `ip ${ip}`, number: ip })), ...holdings.ports.map((port) => ({ pool: nodePorts, label: `port ${port}`, number: String(port) }))];
+    const wanted = [
+      ...holdings.ips.map((ip) => ({ pool: clusterIps, label: `ip ${ip}`, number: ip })),
+      ...holdings.ports.map((port) => ({ pool: nodePorts, label: `port ${port}`, number: String(port) })),
+    ];
     for (const { pool, label, number } of wanted) {
       const uid = claimed.get(keyOf.get(label) ?? "");
       if (uid === owner.uid) continue;
       if (uid === undefined && (await pool.take(number, owner)) !== undefined) added++;
       else disputed.push(number);
     }
-    for (const ip of holdings.ips) if (!ipAddresses.has(ip)) await ipAddresses.publish(ip, { namespace: owner.namespace, name: owner.name }, prepare);
+    for (const ip of holdings.ips)
+      if (!ipAddresses.has(ip))
+        await ipAddresses.publish(ip, { namespace: owner.namespace, name: owner.name }, prepare);
   }
   return { claimed: added, disputed };
 }
 
-function superfluousClaims(claims: readonly { pool: ClaimPool; claim: Claim }[], holders: readonly Holder[], clusterIps: ClaimPool): readonly { pool: ClaimPool; claim: Claim }[] {
+function superfluousClaims(
+  claims: readonly { pool: ClaimPool; claim: Claim }[],
+  holders: readonly Holder[],
+  clusterIps: ClaimPool,
+): readonly { pool: ClaimPool; claim: Claim }[] {
   const byUid = new Map(holders.map((holder) => [holder.owner.uid, holder.holdings]));
   return claims.filter(({ pool, claim }) => {
     const holdings = byUid.get(ownerUid(claim));
@@ -86,11 +114,18 @@ function superfluousClaims(claims: readonly { pool: ClaimPool; claim: Claim }[],
 function isOrphan(address: Entry, ip: string, holders: readonly Holder[]): boolean {
   const parent = parentOf(address);
   if (parent === undefined) return false;
-  return !holders.some(({ owner, holdings }) => owner.namespace === parent.namespace && owner.name === parent.name && holdings.ips.includes(ip));
+  return !holders.some(
+    ({ owner, holdings }) =>
+      owner.namespace === parent.namespace && owner.name === parent.name && holdings.ips.includes(ip),
+  );
 }
 
 /** Remembers what is superfluous, and returns what has been so for long enough. */
-function dueOf<T extends { readonly entry: Entry }>(superfluous: readonly T[], suspects: Suspects, now: number): readonly T[] {
+function dueOf<T extends { readonly entry: Entry }>(
+  superfluous: readonly T[],
+  suspects: Suspects,
+  now: number,
+): readonly T[] {
   const before = new Map(suspects);
   suspects.clear();
   return superfluous.filter(({ entry }) => {

@@ -63,7 +63,9 @@ export async function withAllocation<T extends object | undefined>(
   work: (allocation: Allocation) => Promise<T>,
 ): Promise<T> {
   if (!isServices(served.stored)) return work(NOTHING_TO_ALLOCATE);
-  const session = dryRun ? new AllocationSession(context, served, "suggest") : new AllocationSession(context, served, "claim");
+  const session = dryRun
+    ? new AllocationSession(context, served, "suggest")
+    : new AllocationSession(context, served, "claim");
   let result: T;
   try {
     result = await work(session);
@@ -82,7 +84,10 @@ class AllocationSession implements Allocation {
   /** Taken by the latest attempt, each with the pool it belongs to. */
   #taken: (Taken & { readonly pool: ClaimPool })[] = [];
   /** What the latest attempt makes superfluous. */
-  #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = { claims: [], addresses: [] };
+  #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = {
+    claims: [],
+    addresses: [],
+  };
   #owner: Owner = { namespace: "", name: "", uid: "" };
 
   constructor(context: RegistryContext, served: ServedResource, mode: "claim" | "suggest") {
@@ -96,10 +101,21 @@ class AllocationSession implements Allocation {
     const { clock } = this.#context;
     const startedAt = clock.monotonic();
     this.#owner = ownerOf(object);
-    const service = { ...object, spec: { ...specOf(object), ...(Array.isArray(specOf(object)["ports"]) ? { ports: portsOf(specOf(object)).map((port) => ({ ...port })) } : {}) } };
+    const service = {
+      ...object,
+      spec: {
+        ...specOf(object),
+        ...(Array.isArray(specOf(object)["ports"])
+          ? { ports: portsOf(specOf(object)).map((port) => ({ ...port })) }
+          : {}),
+      },
+    };
     const held = existing === undefined ? { ips: [], ports: [] } : holdingsOf(existing);
     // Both go on to their end even when one fails: what was taken must be known to be given back.
-    const outcomes = await Promise.allSettled([this.#assignIps(service, existing, held), this.#assignPorts(service, existing, held)]);
+    const outcomes = await Promise.allSettled([
+      this.#assignIps(service, existing, held),
+      this.#assignPorts(service, existing, held),
+    ]);
     for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
     if (existing !== undefined) await this.#noteDropped(held, holdingsOf(service));
     if (this.#taken.length > 0 && clock.monotonic() - startedAt > CLAIMS_FRESH_MS) {
@@ -121,7 +137,15 @@ class AllocationSession implements Allocation {
     const taken = this.#taken;
     this.#taken = [];
     this.#dropped = { claims: [], addresses: [] };
-    await leavingFailuresToRepair(taken.filter(({ wasOwned }) => !wasOwned).map(({ pool, claim }) => () => pool.release(claim)));
+    await leavingFailuresToRepair(
+      taken
+        .filter(({ wasOwned }) => !wasOwned)
+        .map(
+          ({ pool, claim }) =>
+            () =>
+              pool.release(claim),
+        ),
+    );
   }
 
   /** The service is stored. */
@@ -130,19 +154,34 @@ class AllocationSession implements Allocation {
     const { clusterIps, ipAddresses } = this.#context.allocators;
     const { namespace, name } = this.#owner;
     const published = this.#taken.filter(({ pool }) => pool === clusterIps);
-    const prepare = (served: ServedResource, object: JsonObject): JsonObject => prepareForCreate(this.#context, served, object);
+    const prepare = (served: ServedResource, object: JsonObject): JsonObject =>
+      prepareForCreate(this.#context, served, object);
     // An address object goes before the claim, so that whoever gets the address next can have its own.
     await leavingFailuresToRepair([
-      ...published.map(({ claim }) => () => ipAddresses.publish(claim.number, { namespace, name }, prepare)),
+      ...published.map(
+        ({ claim }) =>
+          () =>
+            ipAddresses.publish(claim.number, { namespace, name }, prepare),
+      ),
       ...this.#dropped.addresses.map((entry) => () => ipAddresses.withdraw(entry)),
     ]);
-    await leavingFailuresToRepair(this.#dropped.claims.map(({ pool, claim }) => () => pool.release(claim)));
+    await leavingFailuresToRepair(
+      this.#dropped.claims.map(
+        ({ pool, claim }) =>
+          () =>
+            pool.release(claim),
+      ),
+    );
   }
 
   async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: Holdings): Promise<void> {
     const spec = specOf(service);
     if (!needsClusterIp(spec)) return;
-    const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), this.#context.allocators.family);
+    const errors = fillIpFamilies(
+      spec,
+      existing === undefined ? undefined : specOf(existing),
+      this.#context.allocators.family,
+    );
     if (errors.length > 0) throw this.#invalid(errors);
     const asked = stringsAt(spec, "clusterIPs");
     if (asked[0] === HEADLESS) return;
@@ -163,7 +202,8 @@ class AllocationSession implements Allocation {
       return number;
     }
     const canonical = canonicalIp(ip) ?? ip;
-    const refuse = (why: string): StatusError => this.#invalid([invalidList("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`)]);
+    const refuse = (why: string): StatusError =>
+      this.#invalid([invalidList("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`)]);
     if (clusterIps.range.indexOf(canonical) === undefined) {
       // Releases with ServiceCIDRs look for one that fits; before, there was one range to name.
       const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;
@@ -183,10 +223,16 @@ class AllocationSession implements Allocation {
     for (const [index, port] of ports.entries()) {
       const nodePort = numberAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort)) continue;
-      await this.#takePort(nodePort, (why) => this.#invalid([invalidValue(`spec.ports[${index}].nodePort`, nodePort, why)]));
+      await this.#takePort(nodePort, (why) =>
+        this.#invalid([invalidValue(`spec.ports[${index}].nodePort`, nodePort, why)]),
+      );
       own.add(nodePort);
     }
-    const byPort = new Map(ports.map((port) => [numberAt(port, "port"), numberAt(port, "nodePort")]).filter(([, nodePort]) => nodePort !== 0) as [number, number][]);
+    const byPort = new Map(
+      ports
+        .map((port) => [numberAt(port, "port"), numberAt(port, "nodePort")])
+        .filter(([, nodePort]) => nodePort !== 0) as [number, number][],
+    );
     for (const port of allocatesNodePorts(spec) ? ports : []) {
       if (numberAt(port, "nodePort") !== 0) continue;
       // A new service that offers one port over two protocols offers it on the same port of the nodes.
@@ -199,8 +245,14 @@ class AllocationSession implements Allocation {
 
   async #assignHealthCheckPort(spec: JsonObject, own: ReadonlySet<number>): Promise<void> {
     const port = numberAt(spec, "healthCheckNodePort");
-    if (port === 0) spec["healthCheckNodePort"] = await this.#takeAnyPort("failed to allocate a HealthCheck NodePort 0: range is full");
-    else if (!own.has(port)) await this.#takePort(port, (why) => internalError(`failed to allocate requested HealthCheck NodePort ${port}: ${why}`));
+    if (port === 0)
+      spec["healthCheckNodePort"] = await this.#takeAnyPort(
+        "failed to allocate a HealthCheck NodePort 0: range is full",
+      );
+    else if (!own.has(port))
+      await this.#takePort(port, (why) =>
+        internalError(`failed to allocate requested HealthCheck NodePort ${port}: ${why}`),
+      );
   }
 
   async #takePort(port: number, refusal: (why: string) => StatusError): Promise<void> {
@@ -244,9 +296,15 @@ class AllocationSession implements Allocation {
       const claim = await pool.find(number);
       return claim !== undefined && isOwnedBy(claim, this.#owner) ? [{ pool, claim }] : [];
     };
-    const claims = await Promise.all([...ips.map((ip) => find(clusterIps, ip)), ...ports.map((port) => find(nodePorts, port))]);
+    const claims = await Promise.all([
+      ...ips.map((ip) => find(clusterIps, ip)),
+      ...ports.map((port) => find(nodePorts, port)),
+    ]);
     const addresses = await Promise.all(ips.map((ip) => ipAddresses.find(ip)));
-    this.#dropped = { claims: claims.flat(), addresses: addresses.filter((entry) => entry !== undefined && isFor(entry, this.#owner)) as Entry[] };
+    this.#dropped = {
+      claims: claims.flat(),
+      addresses: addresses.filter((entry) => entry !== undefined && isFor(entry, this.#owner)) as Entry[],
+    };
   }
 
   #invalid(errors: readonly FieldError[]): StatusError {
@@ -256,7 +314,11 @@ class AllocationSession implements Allocation {
 
 export function ownerOf(service: JsonObject): Owner {
   const metadata = objectAt(service, "metadata");
-  return { namespace: stringAt(metadata, "namespace"), name: stringAt(metadata, "name"), uid: stringAt(metadata, "uid") };
+  return {
+    namespace: stringAt(metadata, "namespace"),
+    name: stringAt(metadata, "name"),
+    uid: stringAt(metadata, "uid"),
+  };
 }
 
 /** What the store refuses now is found and done by the repair; the request itself has succeeded or failed already. */
@@ -273,5 +335,7 @@ async function leavingFailuresToRepair(works: readonly (() => Promise<void>)[]):
 }
 
 function internalError(why: string): StatusError {
-  return new StatusError("InternalError", `Internal error occurred: ${why}`, { details: { causes: [{ message: why }] } });
+  return new StatusError("InternalError", `Internal error occurred: ${why}`, {
+    details: { causes: [{ message: why }] },
+  });
 }

@@ -30,12 +30,16 @@ export function prepareService(service: JsonObject): void {
 export function prepareServiceUpdate(service: JsonObject, existing: JsonObject): void {
   const before = specOf(existing);
   const given = specOf(service);
-  const spec: JsonObject = { ...given, ...(Array.isArray(given["ports"]) ? { ports: portsOf(given).map((port) => ({ ...port })) } : {}) };
+  const spec: JsonObject = {
+    ...given,
+    ...(Array.isArray(given["ports"]) ? { ports: portsOf(given).map((port) => ({ ...port })) } : {}),
+  };
   service["spec"] = spec;
   keepAllocated(spec, before);
   keepClusterIpsTogether(spec, before);
   dropWhatTheTypeLost(spec, before);
-  if (stringAt(spec, "type") !== "LoadBalancer") service["status"] = { ...objectAt(service, "status"), loadBalancer: {} };
+  if (stringAt(spec, "type") !== "LoadBalancer")
+    service["status"] = { ...objectAt(service, "status"), loadBalancer: {} };
 }
 
 function defaultSpec(given: JsonObject): JsonObject {
@@ -43,13 +47,18 @@ function defaultSpec(given: JsonObject): JsonObject {
   spec["type"] = stringAt(spec, "type") || "ClusterIP";
   spec["sessionAffinity"] = stringAt(spec, "sessionAffinity") || "None";
   if (spec["sessionAffinity"] === "None") delete spec["sessionAffinityConfig"];
-  if (spec["sessionAffinity"] === "ClientIP" && objectAt(objectAt(spec, "sessionAffinityConfig"), "clientIP")["timeoutSeconds"] === undefined) {
+  if (
+    spec["sessionAffinity"] === "ClientIP" &&
+    objectAt(objectAt(spec, "sessionAffinityConfig"), "clientIP")["timeoutSeconds"] === undefined
+  ) {
     spec["sessionAffinityConfig"] = { clientIP: { timeoutSeconds: CLIENT_IP_AFFINITY_SECONDS } };
   }
   if (Array.isArray(spec["ports"])) spec["ports"] = portsOf(spec).map(defaultPort);
-  if (isExternallyAccessible(spec) && stringAt(spec, "externalTrafficPolicy") === "") spec["externalTrafficPolicy"] = "Cluster";
+  if (isExternallyAccessible(spec) && stringAt(spec, "externalTrafficPolicy") === "")
+    spec["externalTrafficPolicy"] = "Cluster";
   if (needsClusterIp(spec) && stringAt(spec, "internalTrafficPolicy") === "") spec["internalTrafficPolicy"] = "Cluster";
-  if (spec["type"] === "LoadBalancer" && typeof spec["allocateLoadBalancerNodePorts"] !== "boolean") spec["allocateLoadBalancerNodePorts"] = true;
+  if (spec["type"] === "LoadBalancer" && typeof spec["allocateLoadBalancerNodePorts"] !== "boolean")
+    spec["allocateLoadBalancerNodePorts"] = true;
   return spec;
 }
 
@@ -58,7 +67,10 @@ function defaultPort(given: JsonObject): JsonObject {
   return {
     ...given,
     protocol: stringAt(given, "protocol") || "TCP",
-    targetPort: targetPort === undefined || targetPort === null || targetPort === 0 || targetPort === "" ? numberAt(given, "port") : targetPort,
+    targetPort:
+      targetPort === undefined || targetPort === null || targetPort === 0 || targetPort === ""
+        ? numberAt(given, "port")
+        : targetPort,
   };
 }
 
@@ -66,7 +78,8 @@ function defaultPort(given: JsonObject): JsonObject {
 function keepAllocated(spec: JsonObject, before: JsonObject): void {
   if (needsClusterIp(before) && needsClusterIp(spec)) {
     if (stringAt(spec, "clusterIP") === "") setOrDelete(spec, "clusterIP", before["clusterIP"]);
-    if (stringsAt(spec, "clusterIPs").length === 0 && spec["clusterIP"] === before["clusterIP"]) setOrDelete(spec, "clusterIPs", before["clusterIPs"]);
+    if (stringsAt(spec, "clusterIPs").length === 0 && spec["clusterIP"] === before["clusterIP"])
+      setOrDelete(spec, "clusterIPs", before["clusterIPs"]);
   }
   if (needsNodePorts(before) && needsNodePorts(spec)) keepNodePorts(spec, before);
   if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && numberAt(spec, "healthCheckNodePort") === 0) {
@@ -112,13 +125,15 @@ function dropWhatTheTypeLost(spec: JsonObject, before: JsonObject): void {
   if (needsNodePorts(before) && !needsNodePorts(spec)) {
     const had = new Set(portsOf(before).map((port) => numberAt(port, "nodePort")));
     const ports = portsOf(spec);
-    if (ports.every((port) => numberAt(port, "nodePort") === 0 || had.has(numberAt(port, "nodePort")))) for (const port of ports) delete port["nodePort"];
+    if (ports.every((port) => numberAt(port, "nodePort") === 0 || had.has(numberAt(port, "nodePort"))))
+      for (const port of ports) delete port["nodePort"];
   }
   if (needsHealthCheckPort(before) && !needsHealthCheckPort(spec)) dropIfSame(spec, before, "healthCheckNodePort");
   if (before["type"] === "LoadBalancer" && spec["type"] !== "LoadBalancer") {
     for (const field of ["allocateLoadBalancerNodePorts", "loadBalancerClass"]) dropIfSame(spec, before, field);
   }
-  if (isExternallyAccessible(before) && !isExternallyAccessible(spec)) dropIfSame(spec, before, "externalTrafficPolicy");
+  if (isExternallyAccessible(before) && !isExternallyAccessible(spec))
+    dropIfSame(spec, before, "externalTrafficPolicy");
 }
 
 function dropIfSame(spec: JsonObject, before: JsonObject, field: string): void {

@@ -55,28 +55,45 @@ function clusterIpErrors(spec: JsonObject): FieldError[] {
   const families = stringsAt(spec, "ipFamilies");
   const policy = stringAt(spec, "ipFamilyPolicy");
   const errors: FieldError[] = [];
-  if (clusterIp === "" && listed.length > 0) errors.push(invalidList("spec.clusterIPs", listed, "must be empty when `clusterIP` is not specified"));
-  if (clusterIp !== "" && listed[0] !== clusterIp) errors.push(invalidList("spec.clusterIPs", listed, "first value must match `clusterIP`"));
+  if (clusterIp === "" && listed.length > 0)
+    errors.push(invalidList("spec.clusterIPs", listed, "must be empty when `clusterIP` is not specified"));
+  if (clusterIp !== "" && listed[0] !== clusterIp)
+    errors.push(invalidList("spec.clusterIPs", listed, "first value must match `clusterIP`"));
   families.forEach((family, index) => {
     if (!FAMILIES.has(family)) errors.push(notSupported(`spec.ipFamilies[${index}]`, family, FAMILIES));
-    if (families.indexOf(family) < index) errors.push({ field: `spec.ipFamilies[${index}]`, reason: "FieldValueDuplicate", message: `Duplicate value: ${JSON.stringify(family)}` });
+    if (families.indexOf(family) < index)
+      errors.push({
+        field: `spec.ipFamilies[${index}]`,
+        reason: "FieldValueDuplicate",
+        message: `Duplicate value: ${JSON.stringify(family)}`,
+      });
   });
   if (policy !== "" && !POLICIES.has(policy)) errors.push(notSupported("spec.ipFamilyPolicy", policy, POLICIES));
   return [...errors, ...addressErrors(listed, families)];
 }
 
 function addressErrors(listed: readonly string[], families: readonly string[]): FieldError[] {
-  if (listed[0] === HEADLESS) return listed.length > 1 ? [invalidList("spec.clusterIPs", listed, "'None' must be the first and only value")] : [];
+  if (listed[0] === HEADLESS)
+    return listed.length > 1 ? [invalidList("spec.clusterIPs", listed, "'None' must be the first and only value")] : [];
   const malformed = listed.flatMap((ip, index) =>
-    familyOf(ip) === undefined ? [invalidValue(`spec.clusterIPs[${index}]`, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")] : [],
+    familyOf(ip) === undefined
+      ? [invalidValue(`spec.clusterIPs[${index}]`, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+      : [],
   );
   if (malformed.length > 0) return malformed;
   if (listed.length > 2) return [invalidList("spec.clusterIPs", listed, "may only hold up to 2 values")];
-  if (new Set(listed.map(familyOf)).size < listed.length) return [invalidList("spec.clusterIPs", listed, "may specify no more than one IP for each IP family")];
+  if (new Set(listed.map(familyOf)).size < listed.length)
+    return [invalidList("spec.clusterIPs", listed, "may specify no more than one IP for each IP family")];
   return listed.flatMap((ip, index) => {
     const expected = families[index];
     if (expected === undefined || expected === familyOf(ip)) return [];
-    return [invalidValue(`spec.clusterIPs[${index}]`, ip, `expected an ${expected} value as indicated by \`ipFamilies[${index}]\``)];
+    return [
+      invalidValue(
+        `spec.clusterIPs[${index}]`,
+        ip,
+        `expected an ${expected} value as indicated by \`ipFamilies[${index}]\``,
+      ),
+    ];
   });
 }
 
@@ -84,7 +101,8 @@ function portErrors(spec: JsonObject, port: JsonObject, path: string): FieldErro
   const { port: number, targetPort, nodePort } = port;
   const errors: FieldError[] = [];
   if (!isPort(number)) errors.push(invalidValue(`${path}.port`, number ?? 0, PORT_RANGE));
-  if (typeof targetPort === "number" && !isPort(targetPort)) errors.push(invalidValue(`${path}.targetPort`, targetPort, PORT_RANGE));
+  if (typeof targetPort === "number" && !isPort(targetPort))
+    errors.push(invalidValue(`${path}.targetPort`, targetPort, PORT_RANGE));
   if (typeof nodePort === "number" && nodePort !== 0 && !needsNodePorts(spec)) {
     errors.push(forbiddenField(`${path}.nodePort`, `may not be used when \`type\` is '${stringAt(spec, "type")}'`));
   }
@@ -102,12 +120,17 @@ function clusterIpUpdateErrors(spec: JsonObject, before: JsonObject): FieldError
   if (!needsClusterIp(spec) || !needsClusterIp(before) || (isHeadless(spec) && isHeadless(before))) return [];
   const listed = stringsAt(spec, "clusterIPs");
   const had = stringsAt(before, "clusterIPs");
-  if (listed.length === 0 && had.length > 0) return [invalidList("spec.clusterIPs[0]", listed, "primary clusterIP can not be unset")];
+  if (listed.length === 0 && had.length > 0)
+    return [invalidList("spec.clusterIPs[0]", listed, "primary clusterIP can not be unset")];
   const changed = had.slice(0, listed.length).findIndex((ip, index) => listed[index] !== ip);
   return changed < 0 ? [] : [invalidList(`spec.clusterIPs[${changed}]`, listed, "may not change once set")];
 }
 
 function notSupported(field: string, value: string, supported: ReadonlySet<string>): FieldError {
   const list = [...supported].map((item) => JSON.stringify(item)).join(", ");
-  return { field, reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}` };
+  return {
+    field,
+    reason: "FieldValueNotSupported",
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`,
+  };
 }

@@ -17,21 +17,34 @@ export const APPROVAL_DOOR: SubresourceDoor = {
     const { conditions } = objectAt(wish, "status");
     const next = conditions === undefined ? status : { ...status, conditions };
     const { status: _status, ...rest } = existing;
-    return { ...rest, metadata: passMetadata(wish, existing), ...(Object.keys(next).length === 0 && existing["status"] === undefined ? {} : { status: next }) };
+    return {
+      ...rest,
+      metadata: passMetadata(wish, existing),
+      ...(Object.keys(next).length === 0 && existing["status"] === undefined ? {} : { status: next }),
+    };
   },
   complete(request, existing, now) {
     const { conditions } = objectAt(request, "status");
     if (!Array.isArray(conditions)) return request;
-    const timed = conditions.map((condition: unknown) => (isJsonObject(condition) ? withTimes(condition, conditionsOf(existing), now) : condition));
+    const timed = conditions.map((condition: unknown) =>
+      isJsonObject(condition) ? withTimes(condition, conditionsOf(existing), now) : condition,
+    );
     return { ...request, status: { ...objectAt(request, "status"), conditions: timed } };
   },
-  errors: (request, existing) => [...conditionErrors(conditionsOf(request)), ...removalErrors(conditionsOf(request), conditionsOf(existing))],
+  errors: (request, existing) => [
+    ...conditionErrors(conditionsOf(request)),
+    ...removalErrors(conditionsOf(request), conditionsOf(existing)),
+  ],
 };
 
 /** A verdict that stays keeps the time it came. */
 function withTimes(condition: JsonObject, before: readonly JsonObject[], now: string): JsonObject {
   const same = before.find(({ type, status }) => type === condition["type"] && status === condition["status"]);
-  return { ...condition, lastUpdateTime: condition["lastUpdateTime"] ?? now, lastTransitionTime: condition["lastTransitionTime"] ?? same?.["lastTransitionTime"] ?? now };
+  return {
+    ...condition,
+    lastUpdateTime: condition["lastUpdateTime"] ?? now,
+    lastTransitionTime: condition["lastTransitionTime"] ?? same?.["lastTransitionTime"] ?? now,
+  };
 }
 
 function conditionErrors(conditions: readonly JsonObject[]): FieldError[] {
@@ -41,8 +54,14 @@ function conditionErrors(conditions: readonly JsonObject[]): FieldError[] {
     const errors: FieldError[] = type === "" ? [required(`${FIELD}[${index}].type`)] : [];
     errors.push(...statusErrors(condition, index));
     const opposite = type === "Approved" ? "Denied" : type === "Denied" ? "Approved" : undefined;
-    if (opposite !== undefined && types.slice(0, index).includes(opposite)) errors.push(invalidValue(FIELD, type, "Approved and Denied conditions are mutually exclusive"));
-    if (types.indexOf(type) < index) errors.push({ field: `${FIELD}[${index}].type`, reason: "FieldValueDuplicate", message: `Duplicate value: ${JSON.stringify(type)}` });
+    if (opposite !== undefined && types.slice(0, index).includes(opposite))
+      errors.push(invalidValue(FIELD, type, "Approved and Denied conditions are mutually exclusive"));
+    if (types.indexOf(type) < index)
+      errors.push({
+        field: `${FIELD}[${index}].type`,
+        reason: "FieldValueDuplicate",
+        message: `Duplicate value: ${JSON.stringify(type)}`,
+      });
     return errors;
   });
 }
@@ -54,11 +73,18 @@ function statusErrors(condition: JsonObject, index: number): FieldError[] {
   if (status === "") return [required(field)];
   if (supported.includes(status)) return [];
   const list = supported.map((value) => JSON.stringify(value)).join(", ");
-  return [{ field, reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(status)}: supported values: ${list}` }];
+  return [
+    {
+      field,
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(status)}: supported values: ${list}`,
+    },
+  ];
 }
 
 function removalErrors(next: readonly JsonObject[], before: readonly JsonObject[]): FieldError[] {
-  const count = (conditions: readonly JsonObject[], verdict: string): number => conditions.filter(({ type }) => type === verdict).length;
+  const count = (conditions: readonly JsonObject[], verdict: string): number =>
+    conditions.filter(({ type }) => type === verdict).length;
   return VERDICTS.filter((verdict) => count(next, verdict) < count(before, verdict)).map((verdict) =>
     forbiddenField(FIELD, `updates may not remove a condition of type ${JSON.stringify(verdict)}`),
   );

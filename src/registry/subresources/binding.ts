@@ -21,7 +21,11 @@ export function bindingErrors(binding: JsonObject): FieldError[] {
   const kind = stringAt(target, "kind");
   const errors: FieldError[] = [];
   if (kind !== "" && kind !== "Node") {
-    errors.push({ field: "target.kind", reason: "FieldValueNotSupported", message: `Unsupported value: ${JSON.stringify(kind)}: supported values: "<empty>", "Node"` });
+    errors.push({
+      field: "target.kind",
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(kind)}: supported values: "<empty>", "Node"`,
+    });
   }
   if (stringAt(target, "name") === "") errors.push(required("target.name"));
   return errors;
@@ -45,11 +49,15 @@ export async function bindPod(context: RegistryContext, pods: ServedResource, re
 }
 
 /** The binding's uid and resourceVersion are those of the pod that the scheduler looked at. */
-function refuseOther(pods: ServedResource, { pod, entry, binding }: { pod: JsonObject; entry: Entry; binding: JsonObject }): void {
+function refuseOther(
+  pods: ServedResource,
+  { pod, entry, binding }: { pod: JsonObject; entry: Entry; binding: JsonObject },
+): void {
   const { uid, resourceVersion } = objectAt(binding, "metadata");
   const found = stringAt(objectAt(pod, "metadata"), "uid");
   const name = stringAt(objectAt(pod, "metadata"), "name");
-  if (typeof uid === "string" && uid !== "" && uid !== found) throw failedPrecondition(pods, entry, { name, what: "UID", wanted: uid, found });
+  if (typeof uid === "string" && uid !== "" && uid !== found)
+    throw failedPrecondition(pods, entry, { name, what: "UID", wanted: uid, found });
   const version = String(entry.modRevision);
   if (typeof resourceVersion === "string" && resourceVersion !== "" && resourceVersion !== version) {
     throw failedPrecondition(pods, entry, { name, what: "ResourceVersion", wanted: resourceVersion, found: version });
@@ -63,7 +71,8 @@ function whyNotBindable(pod: JsonObject): string | undefined {
   const node = stringAt(spec, "nodeName");
   if (metadata["deletionTimestamp"] !== undefined) return `pod ${name} is being deleted, cannot be assigned to a host`;
   if (node !== "") return `pod ${name} is already assigned to node ${JSON.stringify(node)}`;
-  if (Array.isArray(spec["schedulingGates"]) && spec["schedulingGates"].length > 0) return `pod ${name} has non-empty .spec.schedulingGates`;
+  if (Array.isArray(spec["schedulingGates"]) && spec["schedulingGates"].length > 0)
+    return `pod ${name} has non-empty .spec.schedulingGates`;
   return undefined;
 }
 

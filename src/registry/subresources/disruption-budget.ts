@@ -19,11 +19,23 @@ const VIOLATED = "Cannot evict pod as it would violate the pod's disruption budg
 const SERVER_MANAGER = "kube-apiserver";
 
 /** The budgets of the namespace that select the pod. */
-export async function budgetsOf(context: RegistryContext, budgets: ServedResource, pod: JsonObject): Promise<JsonObject[]> {
+export async function budgetsOf(
+  context: RegistryContext,
+  budgets: ServedResource,
+  pod: JsonObject,
+): Promise<JsonObject[]> {
   const namespace = stringAt(objectAt(pod, "metadata"), "namespace");
-  const listed = await list(context, budgets, { namespace, labels: undefined, fields: [], state: { kind: "newest" }, limit: 0 });
+  const listed = await list(context, budgets, {
+    namespace,
+    labels: undefined,
+    fields: [],
+    state: { kind: "newest" },
+    limit: 0,
+  });
   const labels = objectAt(objectAt(pod, "metadata"), "labels") as Labels;
-  return listed.entries.map((entry) => objectIn(entry, budgets)).filter((budget) => isSelected(labels, objectAt(budget, "spec")["selector"]));
+  return listed.entries
+    .map((entry) => objectIn(entry, budgets))
+    .filter((budget) => isSelected(labels, objectAt(budget, "spec")["selector"]));
 }
 
 /** No selector selects nothing, an empty one everything, and one that cannot be read nothing. */
@@ -46,7 +58,11 @@ export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean 
 }
 
 /** Takes one disruption from the budget, or says why there is none to take. */
-export async function chargeBudget(context: RegistryContext, budgets: ServedResource, charge: { readonly budget: JsonObject; readonly podName: string; readonly dryRun: boolean }): Promise<void> {
+export async function chargeBudget(
+  context: RegistryContext,
+  budgets: ServedResource,
+  charge: { readonly budget: JsonObject; readonly podName: string; readonly dryRun: boolean },
+): Promise<void> {
   const metadata = objectAt(charge.budget, "metadata");
   const name = stringAt(metadata, "name");
   await guaranteedUpdate(context, budgets, {
@@ -55,7 +71,10 @@ export async function chargeBudget(context: RegistryContext, budgets: ServedReso
     decide: (budget) => {
       refuseExhausted(budget);
       const next = charged(budget, charge.podName, timestamp(context.clock));
-      return { kind: "store", object: withManagedFields(context, budgets, { live: budget, next, manager: SERVER_MANAGER, door: "status" }) };
+      return {
+        kind: "store",
+        object: withManagedFields(context, budgets, { live: budget, next, manager: SERVER_MANAGER, door: "status" }),
+      };
     },
     absent: () => {
       throw notFound(budgets.groupResource, name);
@@ -74,12 +93,14 @@ function refuseExhausted(budget: JsonObject): void {
   const name = stringAt(metadata, "name");
   const { disruptionsAllowed, observedGeneration } = counts(budget);
   if (observedGeneration < Number(metadata["generation"] ?? 0)) throw stillProcessing(name);
-  if (disruptionsAllowed < 0) throw refused(name, "pdb disruptions allowed is negative", "pdb disruptions allowed is negative");
+  if (disruptionsAllowed < 0)
+    throw refused(name, "pdb disruptions allowed is negative", "pdb disruptions allowed is negative");
   if (Object.keys(objectAt(objectAt(budget, "status"), "disruptedPods")).length > DISRUPTED_PODS_MAX) {
     const why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
     throw refused(name, why, "too many pending evictions not confirmed by PDB controller");
   }
-  if (disruptionsAllowed === 0) throw new StatusError("TooManyRequests", VIOLATED, { details: { causes: [cause(whyExhausted(budget, name))] } });
+  if (disruptionsAllowed === 0)
+    throw new StatusError("TooManyRequests", VIOLATED, { details: { causes: [cause(whyExhausted(budget, name))] } });
 }
 
 function refused(name: string, why: string, detail: string): StatusError {
@@ -93,9 +114,12 @@ function whyExhausted(budget: JsonObject, name: string): string {
   const reason = condition === undefined ? "" : stringAt(condition, "reason");
   const message = condition?.["status"] === "False" ? stringAt(condition, "message") : "";
   // The counts of a budget whose controller failed mean nothing.
-  if (message !== "" && reason === "SyncFailed") return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${message}`;
-  if (currentHealthy <= desiredHealthy) return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
-  if (message !== "") return `The disruption budget ${name} does not allow evicting pods currently (${reason}): ${message}`;
+  if (message !== "" && reason === "SyncFailed")
+    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${message}`;
+  if (currentHealthy <= desiredHealthy)
+    return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  if (message !== "")
+    return `The disruption budget ${name} does not allow evicting pods currently (${reason}): ${message}`;
   return `The disruption budget ${name} does not allow evicting pods currently`;
 }
 
@@ -113,11 +137,20 @@ function withDisallowed(budget: JsonObject, now: string): JsonObject[] {
   const at = before.findIndex(({ type }) => type === "DisruptionAllowed");
   const since = before[at]?.["status"] === "False" ? before[at]["lastTransitionTime"] : now;
   const { observedGeneration } = counts(budget);
-  const condition = { type: "DisruptionAllowed", status: "False", observedGeneration, lastTransitionTime: since, reason: "InsufficientPods", message: "" };
+  const condition = {
+    type: "DisruptionAllowed",
+    status: "False",
+    observedGeneration,
+    lastTransitionTime: since,
+    reason: "InsufficientPods",
+    message: "",
+  };
   return at < 0 ? [...before, condition] : before.with(at, condition);
 }
 
-function counts(budget: JsonObject): Record<"disruptionsAllowed" | "currentHealthy" | "desiredHealthy" | "observedGeneration", number> {
+function counts(
+  budget: JsonObject,
+): Record<"disruptionsAllowed" | "currentHealthy" | "desiredHealthy" | "observedGeneration", number> {
   const status = objectAt(budget, "status");
   const count = (field: string): number => (typeof status[field] === "number" ? status[field] : 0);
   return {

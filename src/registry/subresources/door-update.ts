@@ -26,7 +26,12 @@ export interface DoorRequest extends ObjectPlace {
   readonly next: (existing: JsonObject) => JsonObject;
 }
 
-export function updateThrough(context: RegistryContext, served: ServedResource, door: SubresourceDoor, request: DoorRequest): Promise<Written> {
+export function updateThrough(
+  context: RegistryContext,
+  served: ServedResource,
+  door: SubresourceDoor,
+  request: DoorRequest,
+): Promise<Written> {
   return guaranteedUpdate(context, served, {
     key: objectKey(served.stored, request.namespace, request.name),
     dryRun: request.dryRun,
@@ -35,9 +40,18 @@ export function updateThrough(context: RegistryContext, served: ServedResource, 
       refuseMisplaced(object, request);
       refuseOutdated(served, { object, existing, entry });
       const now = timestamp(context.clock);
-      const tracked = track(served, door, { existing, next: door.pass(object, existing), manager: request.manager, now });
+      const tracked = track(served, door, {
+        existing,
+        next: door.pass(object, existing),
+        manager: request.manager,
+        now,
+      });
       const completed = door.complete?.(tracked, existing, now) ?? tracked;
-      return decideChange(served, door, { object: withGeneration(served, completed, existing), existing, name: request.name });
+      return decideChange(served, door, {
+        object: withGeneration(served, completed, existing),
+        existing,
+        name: request.name,
+      });
     },
     absent: () => {
       throw notFound(served.groupResource, request.name);
@@ -45,7 +59,11 @@ export function updateThrough(context: RegistryContext, served: ServedResource, 
   });
 }
 
-function track(served: ServedResource, door: SubresourceDoor, write: { existing: JsonObject; next: JsonObject; manager: string; now: string }): JsonObject {
+function track(
+  served: ServedResource,
+  door: SubresourceDoor,
+  write: { existing: JsonObject; next: JsonObject; manager: string; now: string },
+): JsonObject {
   const managedFields = trackUpdate({
     live: write.existing,
     next: write.next,
@@ -65,7 +83,11 @@ function withGeneration(served: ServedResource, object: JsonObject, existing: Js
   return { ...object, metadata: { ...objectAt(object, "metadata"), generation } };
 }
 
-function decideChange(served: ServedResource, door: SubresourceDoor, to: { object: JsonObject; existing: JsonObject; name: string }): Change {
+function decideChange(
+  served: ServedResource,
+  door: SubresourceDoor,
+  to: { object: JsonObject; existing: JsonObject; name: string },
+): Change {
   const { object, existing, name } = to;
   const metadata = objectAt(object, "metadata");
   const errors = [
@@ -80,10 +102,21 @@ function decideChange(served: ServedResource, door: SubresourceDoor, to: { objec
 /** Whether this write took the last finalizer of an object that is being deleted. */
 function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
-  return stringsAt(objectAt(existing, "metadata"), "finalizers").length > 0 && Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
+  return (
+    stringsAt(objectAt(existing, "metadata"), "finalizers").length > 0 &&
+    Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0
+  );
 }
 
-const SERVER_OWNED: readonly string[] = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "namespace"];
+const SERVER_OWNED: readonly string[] = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "resourceVersion",
+  "namespace",
+];
 
 /** The metadata of the wish, with the fields that only the server writes as they are. */
 export function passMetadata(wish: JsonObject, existing: JsonObject): JsonObject {

@@ -26,7 +26,11 @@ export interface EvictionResources {
 /** As many lost races in a row as an eviction of an unprotected pod puts up with. */
 const ATTEMPTS_MAX = 20;
 
-export async function evictPod(context: RegistryContext, resources: EvictionResources, eviction: Eviction): Promise<void> {
+export async function evictPod(
+  context: RegistryContext,
+  resources: EvictionResources,
+  eviction: Eviction,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const entry = await get(context, resources.pods, { ...eviction, freshness: { kind: "newest" } });
     const pod = objectIn(entry, resources.pods);
@@ -43,11 +47,19 @@ export async function evictPod(context: RegistryContext, resources: EvictionReso
 /** Budgets protect running pods: others do no work, or are going anyway. */
 function isBeyondBudgets(pod: JsonObject): boolean {
   const phase = stringAt(objectAt(pod, "status"), "phase");
-  return phase === "Succeeded" || phase === "Failed" || phase === "Pending" || objectAt(pod, "metadata")["deletionTimestamp"] !== undefined;
+  return (
+    phase === "Succeeded" ||
+    phase === "Failed" ||
+    phase === "Pending" ||
+    objectAt(pod, "metadata")["deletionTimestamp"] !== undefined
+  );
 }
 
 function isPending(pod: JsonObject): boolean {
-  return stringAt(objectAt(pod, "status"), "phase") === "Pending" && objectAt(pod, "metadata")["deletionTimestamp"] === undefined;
+  return (
+    stringAt(objectAt(pod, "status"), "phase") === "Pending" &&
+    objectAt(pod, "metadata")["deletionTimestamp"] === undefined
+  );
 }
 
 async function evictWithinBudget(
@@ -57,7 +69,10 @@ async function evictWithinBudget(
 ): Promise<void> {
   const [budget, another] = budgets === undefined ? [] : await budgetsOf(context, budgets, pod);
   if (another !== undefined) {
-    throw new StatusError("", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+    throw new StatusError(
+      "",
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    );
   }
   if (budgets === undefined || budget === undefined) return disruptAndDelete(context, pods, eviction);
   if (!mayEvictUnhealthy(pod, budget)) {
@@ -67,7 +82,8 @@ async function evictWithinBudget(
   try {
     return await disruptAndDelete(context, pods, withVersion(eviction, entry));
   } catch (thrown) {
-    if (isReason(thrown, "Conflict") && !hasVersion(eviction)) throw stillProcessing(stringAt(objectAt(budget, "metadata"), "name"));
+    if (isReason(thrown, "Conflict") && !hasVersion(eviction))
+      throw stillProcessing(stringAt(objectAt(budget, "metadata"), "name"));
     throw thrown;
   }
 }
@@ -83,7 +99,10 @@ function withVersion(eviction: Eviction, entry: Entry): Eviction {
 
 function atVersion(eviction: Eviction, revision: number): Eviction {
   const { options } = eviction;
-  return { ...eviction, options: { ...options, preconditions: { ...options.preconditions, resourceVersion: String(revision) } } };
+  return {
+    ...eviction,
+    options: { ...options, preconditions: { ...options.preconditions, resourceVersion: String(revision) } },
+  };
 }
 
 /** The pod says why it ends, then it is deleted. */
@@ -97,7 +116,12 @@ async function disruptAndDelete(context: RegistryContext, pods: ServedResource, 
     dryRun: false,
     decide: (pod, entry) => {
       refuseOther(pod, entry, eviction);
-      const condition = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" } as const;
+      const condition = {
+        type: "DisruptionTarget",
+        status: "True",
+        reason: "EvictionByEvictionAPI",
+        message: "Eviction API: evicting",
+      } as const;
       return { kind: "store", object: withPodCondition(pod, condition, timestamp(context.clock)) };
     },
     absent: () => {
@@ -114,7 +138,11 @@ function refuseOther(pod: JsonObject, entry: Entry, { name, options }: Eviction)
   const found = stringAt(objectAt(pod, "metadata"), "uid");
   const kind = { group: "", resource: "Pod" };
   if (uid !== "" && uid !== found) {
-    throw conflict(kind, name, `the UID in the precondition (${uid}) does not match the UID in record (${found}). The object might have been deleted and then recreated`);
+    throw conflict(
+      kind,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${found}). The object might have been deleted and then recreated`,
+    );
   }
   const version = String(entry.modRevision);
   if (resourceVersion !== "" && resourceVersion !== version) {

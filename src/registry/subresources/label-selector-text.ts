@@ -2,7 +2,9 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 
 /** A LabelSelector in the form of the query parameter: what status.selector of a Scale says. */
 export function labelSelectorText(selector: JsonObject): string {
-  const expressions = Array.isArray(selector["matchExpressions"]) ? selector["matchExpressions"].filter(isJsonObject) : [];
+  const expressions = Array.isArray(selector["matchExpressions"])
+    ? selector["matchExpressions"].filter(isJsonObject)
+    : [];
   const requirements: [key: string, text: string][] = [
     ...labelRequirements(objectAt(selector, "matchLabels")),
     ...expressions.map((expression): [string, string] => [stringAt(expression, "key"), expressionText(expression)]),

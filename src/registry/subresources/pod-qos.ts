@@ -8,8 +8,11 @@ const COUNTED = ["cpu", "memory"] as const;
 
 export function qosClass(pod: JsonObject): QosClass {
   const containers = [...containersAt(pod, "containers"), ...containersAt(pod, "initContainers")].map(amountsOf);
-  if (containers.every(({ requests, limits }) => COUNTED.every((name) => requests[name] === 0n && limits[name] === 0n))) return "BestEffort";
-  const isGuaranteed = containers.every(({ requests, limits }) => COUNTED.every((name) => limits[name] > 0n && limits[name] === requests[name]));
+  if (containers.every(({ requests, limits }) => COUNTED.every((name) => requests[name] === 0n && limits[name] === 0n)))
+    return "BestEffort";
+  const isGuaranteed = containers.every(({ requests, limits }) =>
+    COUNTED.every((name) => limits[name] > 0n && limits[name] === requests[name]),
+  );
   return isGuaranteed ? "Guaranteed" : "Burstable";
 }
 
@@ -25,7 +28,17 @@ function amountsOf(container: JsonObject): { readonly requests: Amounts; readonl
 }
 
 const QUANTITY = /^\+?(\d{0,30})(?:\.(\d{0,30}))?(?:(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE]([+-]?\d{1,2}))?$/;
-const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
 const BINARY_PREFIXES = "KMGTPE";
 const NANO_EXPONENT = 9;
 
@@ -35,7 +48,8 @@ function nanos(value: unknown): bigint {
   if (match === null) return 0n;
   const [, whole = "", fraction = "", suffix = "", exponent = "0"] = match;
   const isBinary = suffix.endsWith("i");
-  const digits = BigInt(`0${whole}${fraction}`) * (isBinary ? 1024n ** BigInt(BINARY_PREFIXES.indexOf(suffix[0]!) + 1) : 1n);
+  const digits =
+    BigInt(`0${whole}${fraction}`) * (isBinary ? 1024n ** BigInt(BINARY_PREFIXES.indexOf(suffix[0]!) + 1) : 1n);
   const shift = NANO_EXPONENT - fraction.length + Number(exponent) + (isBinary ? 0 : (DECIMAL_EXPONENTS[suffix] ?? 0));
   return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
 }

@@ -24,8 +24,14 @@ export const RESIZE_DOOR: SubresourceDoor = {
   errors(pod, existing) {
     const whole = wholePodError(existing);
     if (whole !== undefined) return [forbiddenField("", whole)];
-    const order = CONTAINER_FIELDS.flatMap((field) => orderErrors(field, containersAt(pod, field), containersAt(existing, field)));
-    return [...qosErrors(pod, existing), ...supportErrors(existing), ...(order.length > 0 ? order : resourceErrors(pod, existing))];
+    const order = CONTAINER_FIELDS.flatMap((field) =>
+      orderErrors(field, containersAt(pod, field), containersAt(existing, field)),
+    );
+    return [
+      ...qosErrors(pod, existing),
+      ...supportErrors(existing),
+      ...(order.length > 0 ? order : resourceErrors(pod, existing)),
+    ];
   },
 };
 
@@ -35,20 +41,28 @@ function passContainers(wish: JsonObject[], existing: readonly JsonObject[]): Js
   return existing.map((container, index) => {
     const { resources: _before, resizePolicy: _policy, ...rest } = container;
     const { resources, resizePolicy } = wish[index]!;
-    return { ...rest, ...(resources === undefined ? {} : { resources }), ...(resizePolicy === undefined ? {} : { resizePolicy }) };
+    return {
+      ...rest,
+      ...(resources === undefined ? {} : { resources }),
+      ...(resizePolicy === undefined ? {} : { resizePolicy }),
+    };
   });
 }
 
 function isSameOrder(next: readonly JsonObject[], before: readonly JsonObject[]): boolean {
-  return next.length === before.length && next.every((container, index) => container["name"] === before[index]!["name"]);
+  return (
+    next.length === before.length && next.every((container, index) => container["name"] === before[index]!["name"])
+  );
 }
 
 /** DIFFERS: pods with resources of their own are refused in every release, as up to 1.34; newer ones can resize them. */
 function wholePodError(pod: JsonObject): string | undefined {
   const spec = objectAt(pod, "spec");
-  if (objectAt(objectAt(pod, "metadata"), "annotations")[MIRROR_POD] !== undefined) return "static pods cannot be resized";
+  if (objectAt(objectAt(pod, "metadata"), "annotations")[MIRROR_POD] !== undefined)
+    return "static pods cannot be resized";
   const { requests, limits } = objectAt(spec, "resources");
-  if ([requests, limits].some((amounts) => isJsonObject(amounts) && Object.keys(amounts).length > 0)) return "pods with pod-level resources cannot be resized";
+  if ([requests, limits].some((amounts) => isJsonObject(amounts) && Object.keys(amounts).length > 0))
+    return "pods with pod-level resources cannot be resized";
   return stringAt(objectAt(spec, "os"), "name") === "windows" ? "windows pods cannot be resized" : undefined;
 }
 
@@ -69,7 +83,8 @@ function supportErrors(existing: JsonObject): FieldError[] {
 }
 
 function orderErrors(field: ContainerField, next: readonly JsonObject[], before: readonly JsonObject[]): FieldError[] {
-  if (next.length !== before.length) return [forbiddenField(`spec.${field}`, `${field} may not be added or removed on resize`)];
+  if (next.length !== before.length)
+    return [forbiddenField(`spec.${field}`, `${field} may not be added or removed on resize`)];
   return before.flatMap((container, index) => {
     if (container["name"] === next[index]!["name"]) return [];
     return [forbiddenField(`spec.${field}[${index}].name`, `${field} may not be renamed or reordered on resize`)];
@@ -80,11 +95,14 @@ function resourceErrors(pod: JsonObject, existing: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   for (const field of CONTAINER_FIELDS.toReversed()) {
     containersAt(existing, field).forEach((before, index) => {
-      if (field === "containers" || isSidecar(before)) errors.push(...removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index]!, before));
+      if (field === "containers" || isSidecar(before))
+        errors.push(...removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index]!, before));
     });
   }
   for (const field of CONTAINER_FIELDS) {
-    containersAt(existing, field).forEach((before, index) => errors.push(...mutabilityErrors(field, containersAt(pod, field)[index]!, before)));
+    containersAt(existing, field).forEach((before, index) =>
+      errors.push(...mutabilityErrors(field, containersAt(pod, field)[index]!, before)),
+    );
   }
   return errors;
 }
@@ -96,17 +114,24 @@ function isSidecar(container: JsonObject): boolean {
 function removalErrors(path: string, next: JsonObject, before: JsonObject): FieldError[] {
   return (["requests", "limits"] as const).flatMap((amounts) => {
     const now = objectAt(objectAt(next, "resources"), amounts);
-    const isRemoved = Object.keys(objectAt(objectAt(before, "resources"), amounts)).some((name) => !Object.hasOwn(now, name));
+    const isRemoved = Object.keys(objectAt(objectAt(before, "resources"), amounts)).some(
+      (name) => !Object.hasOwn(now, name),
+    );
     return isRemoved ? [forbiddenField(`${path}.${amounts}`, `resource ${amounts} cannot be removed`)] : [];
   });
 }
 
 function mutabilityErrors(field: ContainerField, next: JsonObject, before: JsonObject): FieldError[] {
   if (field === "initContainers" && !isSidecar(before)) {
-    return jsonEquals(next, before) ? [] : [forbiddenField("spec", "resources for non-sidecar init containers are immutable")];
+    return jsonEquals(next, before)
+      ? []
+      : [forbiddenField("spec", "resources for non-sidecar init containers are immutable")];
   }
   if (jsonEquals(withoutCpuAndMemory(next), withoutCpuAndMemory(before))) return [];
-  const what = field === "containers" ? "only cpu and memory resources are mutable" : "only cpu and memory resources for sidecar containers are mutable";
+  const what =
+    field === "containers"
+      ? "only cpu and memory resources are mutable"
+      : "only cpu and memory resources for sidecar containers are mutable";
   return [forbiddenField("spec", what)];
 }
 

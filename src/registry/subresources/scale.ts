@@ -23,10 +23,19 @@ export function scaleOf(workload: JsonObject): JsonObject {
   return {
     kind: SCALE_KIND,
     apiVersion: SCALE_API_VERSION,
-    metadata: { name, namespace, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }), creationTimestamp },
+    metadata: {
+      name,
+      namespace,
+      uid,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      creationTimestamp,
+    },
     // As kubernetes writes a Scale: no replicas wanted is not said, none observed is.
     spec: replicas === 0 ? {} : { replicas },
-    status: { replicas: integer(objectAt(workload, "status")["replicas"], 0), ...(selector === "" ? {} : { selector }) },
+    status: {
+      replicas: integer(objectAt(workload, "status")["replicas"], 0),
+      ...(selector === "" ? {} : { selector }),
+    },
   };
 }
 
@@ -42,7 +51,10 @@ function integer(value: unknown, otherwise: number): number {
 const SCALE_DOOR: SubresourceDoor = {
   subresource: "scale",
   isTimed: false,
-  pass: (wish, existing) => ({ ...existing, spec: { ...objectAt(existing, "spec"), replicas: objectAt(wish, "spec")["replicas"] } }),
+  pass: (wish, existing) => ({
+    ...existing,
+    spec: { ...objectAt(existing, "spec"), replicas: objectAt(wish, "spec")["replicas"] },
+  }),
   errors: () => [],
 };
 
@@ -52,14 +64,22 @@ export interface ScaleRequest extends Omit<DoorRequest, "next"> {
 }
 
 /** Writes the replicas; answers the Scale as it is now. */
-export async function updateScale(context: RegistryContext, served: ServedResource, request: ScaleRequest): Promise<JsonObject> {
+export async function updateScale(
+  context: RegistryContext,
+  served: ServedResource,
+  request: ScaleRequest,
+): Promise<JsonObject> {
   const next = (workload: JsonObject): JsonObject => {
     const scale = request.next(scaleOf(workload));
     refuseMisplaced(scale, request);
     refuseInvalid(scale, request.name);
     const { uid, resourceVersion } = objectAt(scale, "metadata");
     const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
-    return { ...workload, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion }, spec: { ...objectAt(workload, "spec"), replicas } };
+    return {
+      ...workload,
+      metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion },
+      spec: { ...objectAt(workload, "spec"), replicas },
+    };
   };
   const written = await updateThrough(context, served, SCALE_DOOR, { ...request, next });
   return scaleOf("entry" in written ? objectIn(written.entry, served) : written.object);
@@ -67,7 +87,10 @@ export async function updateScale(context: RegistryContext, served: ServedResour
 
 function refuseInvalid(scale: JsonObject, name: string): void {
   const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
-  const errors = metadataErrors({ ...objectAt(scale, "metadata"), namespace: "given" }, { nameRule: () => [], namespaced: true });
+  const errors = metadataErrors(
+    { ...objectAt(scale, "metadata"), namespace: "given" },
+    { nameRule: () => [], namespaced: true },
+  );
   if (replicas < 0) errors.push(invalidValue("spec.replicas", replicas, "must be greater than or equal to 0"));
   if (errors.length > 0) throw invalid({ group: "autoscaling", kind: SCALE_KIND }, name, errors);
 }

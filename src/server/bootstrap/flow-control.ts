@@ -37,11 +37,21 @@ const PRIORITY_LEVELS: readonly PriorityLevel[] = [
   { name: "global-default", shares: 20, lendablePercent: 50, queuing: { queues: 128, handSize: 6 } },
 ];
 
-function priorityLevel({ apiVersion, collection }: ServedAt, { name, shares, lendablePercent, queuing }: PriorityLevel): OwnedObject {
+function priorityLevel(
+  { apiVersion, collection }: ServedAt,
+  { name, shares, lendablePercent, queuing }: PriorityLevel,
+): OwnedObject {
   const limits = { nominalConcurrencyShares: shares, lendablePercent };
-  const limitResponse = queuing === undefined ? { type: "Reject" } : { type: "Queue", queuing: { ...queuing, queueLengthLimit: QUEUE_LENGTH_MAX } };
-  const spec = name === "exempt" ? { type: "Exempt", exempt: limits } : { type: "Limited", limited: { ...limits, limitResponse } };
-  return { collection, object: { apiVersion, kind: "PriorityLevelConfiguration", metadata: { name, ...METADATA }, spec } };
+  const limitResponse =
+    queuing === undefined
+      ? { type: "Reject" }
+      : { type: "Queue", queuing: { ...queuing, queueLengthLimit: QUEUE_LENGTH_MAX } };
+  const spec =
+    name === "exempt" ? { type: "Exempt", exempt: limits } : { type: "Limited", limited: { ...limits, limitResponse } };
+  return {
+    collection,
+    object: { apiVersion, kind: "PriorityLevelConfiguration", metadata: { name, ...METADATA }, spec },
+  };
 }
 
 interface FlowSchema {
@@ -57,19 +67,35 @@ interface FlowSchema {
 
 const group = (name: string): JsonObject => ({ kind: "Group", group: { name } });
 const user = (name: string): JsonObject => ({ kind: "User", user: { name } });
-const serviceAccountsIn = (namespace: string): JsonObject => ({ kind: "ServiceAccount", serviceAccount: { namespace, name: "*" } });
+const serviceAccountsIn = (namespace: string): JsonObject => ({
+  kind: "ServiceAccount",
+  serviceAccount: { namespace, name: "*" },
+});
 
 const EVERYBODY: readonly JsonObject[] = [group("system:unauthenticated"), group("system:authenticated")];
 const NODES: readonly JsonObject[] = [group("system:nodes")];
-const LEADERS: readonly JsonObject[] = [user("system:kube-controller-manager"), user("system:kube-scheduler"), serviceAccountsIn("kube-system")];
+const LEADERS: readonly JsonObject[] = [
+  user("system:kube-controller-manager"),
+  user("system:kube-scheduler"),
+  serviceAccountsIn("kube-system"),
+];
 
 const EVERYTHING: Readonly<JsonObject> = {
   resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
   nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
 };
-const PROBES: Readonly<JsonObject> = { nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/healthz", "/readyz", "/livez"] }] };
+const PROBES: Readonly<JsonObject> = {
+  nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/healthz", "/readyz", "/livez"] }],
+};
 const LEADER_LEASES: Readonly<JsonObject> = {
-  resourceRules: [{ verbs: ["get", "create", "update"], apiGroups: ["coordination.k8s.io"], resources: ["leases"], namespaces: ["*"] }],
+  resourceRules: [
+    {
+      verbs: ["get", "create", "update"],
+      apiGroups: ["coordination.k8s.io"],
+      resources: ["leases"],
+      namespaces: ["*"],
+    },
+  ],
 };
 const HEARTBEATS: Readonly<JsonObject> = {
   resourceRules: [
@@ -81,13 +107,51 @@ const HEARTBEATS: Readonly<JsonObject> = {
 const FLOW_SCHEMAS: readonly FlowSchema[] = [
   { name: "exempt", level: "exempt", precedence: 1, subjects: [group("system:masters")] },
   { name: "probes", level: "exempt", precedence: 2, subjects: EVERYBODY, rules: PROBES },
-  { name: "system-leader-election", level: "leader-election", precedence: 100, distinguisher: "ByUser", subjects: LEADERS, rules: LEADER_LEASES },
-  { name: "system-node-high", level: "node-high", precedence: 400, distinguisher: "ByUser", subjects: NODES, rules: HEARTBEATS },
+  {
+    name: "system-leader-election",
+    level: "leader-election",
+    precedence: 100,
+    distinguisher: "ByUser",
+    subjects: LEADERS,
+    rules: LEADER_LEASES,
+  },
+  {
+    name: "system-node-high",
+    level: "node-high",
+    precedence: 400,
+    distinguisher: "ByUser",
+    subjects: NODES,
+    rules: HEARTBEATS,
+  },
   { name: "system-nodes", level: "system", precedence: 500, distinguisher: "ByUser", subjects: NODES },
-  { name: "kube-controller-manager", level: "workload-high", precedence: 800, distinguisher: "ByNamespace", subjects: [user("system:kube-controller-manager")] },
-  { name: "kube-scheduler", level: "workload-high", precedence: 800, distinguisher: "ByNamespace", subjects: [user("system:kube-scheduler")] },
-  { name: "kube-system-service-accounts", level: "workload-high", precedence: 900, distinguisher: "ByNamespace", subjects: [serviceAccountsIn("kube-system")] },
-  { name: "service-accounts", level: "workload-low", precedence: 9000, distinguisher: "ByUser", subjects: [group("system:serviceaccounts")] },
+  {
+    name: "kube-controller-manager",
+    level: "workload-high",
+    precedence: 800,
+    distinguisher: "ByNamespace",
+    subjects: [user("system:kube-controller-manager")],
+  },
+  {
+    name: "kube-scheduler",
+    level: "workload-high",
+    precedence: 800,
+    distinguisher: "ByNamespace",
+    subjects: [user("system:kube-scheduler")],
+  },
+  {
+    name: "kube-system-service-accounts",
+    level: "workload-high",
+    precedence: 900,
+    distinguisher: "ByNamespace",
+    subjects: [serviceAccountsIn("kube-system")],
+  },
+  {
+    name: "service-accounts",
+    level: "workload-low",
+    precedence: 9000,
+    distinguisher: "ByUser",
+    subjects: [group("system:serviceaccounts")],
+  },
   { name: "global-default", level: "global-default", precedence: 9900, distinguisher: "ByUser", subjects: EVERYBODY },
   { name: "catch-all", level: "catch-all", precedence: 10_000, distinguisher: "ByUser", subjects: EVERYBODY },
 ];

@@ -35,9 +35,15 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   const steps: readonly (readonly [string, Step])[] = [
     ["start-system-namespaces-controller", namespaces],
     ["bootstrap-controller", once((signal) => publishService(options, namespaces, signal))],
-    ["scheduling/bootstrap-system-priority-classes", once((signal) => ensureAll(options, systemPriorityClasses(serves), signal))],
+    [
+      "scheduling/bootstrap-system-priority-classes",
+      once((signal) => ensureAll(options, systemPriorityClasses(serves), signal)),
+    ],
     ["priority-and-fairness-config-producer", once((signal) => ensureAll(options, flowControl(serves), signal))],
-    ["start-kubernetes-service-cidr-controller", once((signal) => ensureAll(options, defaultServiceCidr(serves, options.serviceCidr), signal))],
+    [
+      "start-kubernetes-service-cidr-controller",
+      once((signal) => ensureAll(options, defaultServiceCidr(serves, options.serviceCidr), signal)),
+    ],
   ];
   const startAll = (signal: AbortSignal): void => {
     // The hook whose step it is reports a failure.

@@ -32,7 +32,9 @@ export function kubernetesService(serves: Serves, at: ReachableAt): OwnedObject[
       correct: (existing) => ifDifferent(existing, { spec: service }),
     },
   ];
-  return address === undefined ? objects : [...objects, endpoints({ address, port }), ...endpointSlice(serves, { address, port })];
+  return address === undefined
+    ? objects
+    : [...objects, endpoints({ address, port }), ...endpointSlice(serves, { address, port })];
 }
 
 function endpoints({ address, port }: { address: string; port: number }): OwnedObject {
@@ -40,7 +42,12 @@ function endpoints({ address, port }: { address: string; port: number }): OwnedO
   return {
     collection: "/api/v1/namespaces/default/endpoints",
     // The slice is made here too: a controller that mirrors Endpoints must not make another.
-    object: { apiVersion: "v1", kind: "Endpoints", metadata: { name: NAME, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } }, subsets },
+    object: {
+      apiVersion: "v1",
+      kind: "Endpoints",
+      metadata: { name: NAME, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+      subsets,
+    },
     correct: (existing) => ifDifferent(existing, { subsets }),
   };
 }
@@ -48,7 +55,10 @@ function endpoints({ address, port }: { address: string; port: number }): OwnedO
 function endpointSlice(serves: Serves, { address, port }: { address: string; port: number }): OwnedObject[] {
   const at = serves("discovery.k8s.io", "endpointslices", "default");
   if (at === undefined) return [];
-  const what = { endpoints: [{ addresses: [address], conditions: { ready: true } }], ports: [{ name: "https", port, protocol: "TCP" }] };
+  const what = {
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: "https", port, protocol: "TCP" }],
+  };
   return [
     {
       collection: at.collection,

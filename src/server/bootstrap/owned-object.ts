@@ -46,7 +46,10 @@ async function ensure(making: Making, owned: OwnedObject): Promise<boolean> {
   const target = `${owned.collection}/${name}`;
   // What the cache has is fresh enough: a creation somebody else was faster with is refused by the store.
   const found = await answer(making, { method: "GET", target: `${target}?resourceVersion=0` });
-  const present = found.status === 404 ? await answer(making, { method: "POST", target: owned.collection, body: owned.object }) : found;
+  const present =
+    found.status === 404
+      ? await answer(making, { method: "POST", target: owned.collection, body: owned.object })
+      : found;
   if (present.status === 409) return true;
   if (present.object === undefined) return isHopeless(making, present, target);
   const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
@@ -84,13 +87,20 @@ function correction({ correct }: OwnedObject, existing: JsonObject, target: stri
   return patch === undefined ? undefined : mergePatch(target, patch);
 }
 
-function conditionReport({ clock }: Making, { condition }: OwnedObject, existing: JsonObject, target: string): InProcessRequest | undefined {
+function conditionReport(
+  { clock }: Making,
+  { condition }: OwnedObject,
+  existing: JsonObject,
+  target: string,
+): InProcessRequest | undefined {
   if (condition === undefined) return undefined;
   const reported = objectAt(existing, "status")["conditions"];
   const conditions = Array.isArray(reported) ? reported.filter(isJsonObject) : [];
   if (conditions.some(({ type }) => type === condition.type)) return undefined;
   const lastTransitionTime = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
-  return mergePatch(`${target}/status`, { status: { conditions: [...conditions, { ...condition, lastTransitionTime }] } });
+  return mergePatch(`${target}/status`, {
+    status: { conditions: [...conditions, { ...condition, lastTransitionTime }] },
+  });
 }
 
 function mergePatch(target: string, patch: JsonObject): InProcessRequest {

@@ -9,11 +9,26 @@ export function systemPriorityClasses(serves: Serves): OwnedObject[] {
   const at = serves("scheduling.k8s.io", "priorityclasses");
   if (at === undefined) return [];
   const classes = [
-    { name: "system-node-critical", value: SYSTEM_CRITICAL + 1000, description: "For pods that must run, and must run on the node they are on." },
-    { name: "system-cluster-critical", value: SYSTEM_CRITICAL, description: "For pods that must run, on whichever node." },
+    {
+      name: "system-node-critical",
+      value: SYSTEM_CRITICAL + 1000,
+      description: "For pods that must run, and must run on the node they are on.",
+    },
+    {
+      name: "system-cluster-critical",
+      value: SYSTEM_CRITICAL,
+      description: "For pods that must run, on whichever node.",
+    },
   ];
   return classes.map(({ name, value, description }) => ({
     collection: at.collection,
-    object: { apiVersion: at.apiVersion, kind: "PriorityClass", metadata: { name }, value, description, preemptionPolicy: "PreemptLowerPriority" },
+    object: {
+      apiVersion: at.apiVersion,
+      kind: "PriorityClass",
+      metadata: { name },
+      value,
+      description,
+      preemptionPolicy: "PreemptLowerPriority",
+    },
   }));
 }

@@ -17,6 +17,9 @@ export function servedVersions(catalogue: Catalogue): Serves {
     if (version === undefined) return undefined;
     const apiVersion = formatGroupVersion({ group, version });
     const root = group === "" ? `/api/${version}` : `/apis/${apiVersion}`;
-    return { apiVersion, collection: namespace === undefined ? `${root}/${resource}` : `${root}/namespaces/${namespace}/${resource}` };
+    return {
+      apiVersion,
+      collection: namespace === undefined ? `${root}/${resource}` : `${root}/namespaces/${namespace}/${resource}`,
+    };
   };
 }

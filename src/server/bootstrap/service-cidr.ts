@@ -8,7 +8,12 @@ export function defaultServiceCidr(serves: Serves, cidr: string): OwnedObject[] 
   return [
     {
       collection: at.collection,
-      object: { apiVersion: at.apiVersion, kind: "ServiceCIDR", metadata: { name: "kubernetes" }, spec: { cidrs: [cidr] } },
+      object: {
+        apiVersion: at.apiVersion,
+        kind: "ServiceCIDR",
+        metadata: { name: "kubernetes" },
+        spec: { cidrs: [cidr] },
+      },
       condition: { type: "Ready", status: "True", reason: "", message: "Kubernetes default Service CIDR is ready" },
     },
   ];

@@ -23,7 +23,10 @@ function outcomeTests(context: KvSuiteContext): void {
     const key = `${context.prefix()}a`;
     const revision = await create(fixture.kv, key, "one");
     const result = await fixture.kv.commit({ kind: "put", key, value: bytes("two"), expectedRevision: 0 });
-    expect(result).toMatchObject({ committed: false, current: { key, value: bytes("one"), createRevision: revision, modRevision: revision } });
+    expect(result).toMatchObject({
+      committed: false,
+      current: { key, value: bytes("one"), createRevision: revision, modRevision: revision },
+    });
     expect(result.revision).toBeGreaterThanOrEqual(revision);
   });
 
@@ -42,7 +45,10 @@ function outcomeTests(context: KvSuiteContext): void {
     const created = await create(fixture.kv, key, "one");
     const updated = await put(fixture.kv, { key, value: "two", expectedRevision: created });
     const result = await fixture.kv.commit({ kind: "put", key, value: bytes("three"), expectedRevision: created });
-    expect(result).toMatchObject({ committed: false, current: { value: bytes("two"), createRevision: created, modRevision: updated } });
+    expect(result).toMatchObject({
+      committed: false,
+      current: { value: bytes("two"), createRevision: created, modRevision: updated },
+    });
     expect((await fixture.kv.range({ start: key })).items[0]?.value).toEqual(bytes("two"));
   });
 
@@ -75,7 +81,10 @@ function outcomeTests(context: KvSuiteContext): void {
   test("a delete of a key that is not there commits nothing", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
-    expect(await fixture.kv.commit({ kind: "delete", key, expectedRevision: 0 })).toMatchObject({ committed: false, current: undefined });
+    expect(await fixture.kv.commit({ kind: "delete", key, expectedRevision: 0 })).toMatchObject({
+      committed: false,
+      current: undefined,
+    });
   });
 
   test("a key created again after its deletion has a new create revision", async () => {
@@ -118,7 +127,9 @@ function revisionTests(context: KvSuiteContext): void {
   test("concurrent commits all have revisions of their own", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
-    const revisions = await Promise.all(Array.from({ length: 50 }, (_, index) => create(fixture.kv, `${prefix}${index}`)));
+    const revisions = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => create(fixture.kv, `${prefix}${index}`)),
+    );
     expect(new Set(revisions).size).toBe(50);
   });
 
@@ -169,7 +180,9 @@ function valueTests(context: KvSuiteContext): void {
     await create(fixture.kv, `${prefix}bytes`, everyByte);
     await create(fixture.kv, `${prefix}zeros`, Buffer.alloc(100));
     await create(fixture.kv, `${prefix}invalid-utf8`, Buffer.from([0xff, 0xfe, 0xc0, 0x80]));
-    const values = await Promise.all(["bytes", "zeros", "invalid-utf8"].map(async (name) => valueOf(fixture.kv, prefix + name)));
+    const values = await Promise.all(
+      ["bytes", "zeros", "invalid-utf8"].map(async (name) => valueOf(fixture.kv, prefix + name)),
+    );
     expect(values).toEqual([everyByte, Buffer.alloc(100), Buffer.from([0xff, 0xfe, 0xc0, 0x80])]);
   });
 
@@ -203,7 +216,10 @@ function valueTests(context: KvSuiteContext): void {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const value = Buffer.alloc(64 * 1024 * 1024);
-    await expectStorageError(fixture.kv.commit({ kind: "put", key: `${prefix}a`, value, expectedRevision: 0 }), "too-large");
+    await expectStorageError(
+      fixture.kv.commit({ kind: "put", key: `${prefix}a`, value, expectedRevision: 0 }),
+      "too-large",
+    );
     await create(fixture.kv, `${prefix}b`);
   });
 }

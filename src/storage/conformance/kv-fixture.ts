@@ -38,7 +38,10 @@ export function create(kv: Kv, key: string, value: Buffer | string = "value"): P
   return put(kv, { key, value, expectedRevision: 0 });
 }
 
-export async function put(kv: Kv, change: { key: string; value: Buffer | string; expectedRevision: number; lease?: string }): Promise<number> {
+export async function put(
+  kv: Kv,
+  change: { key: string; value: Buffer | string; expectedRevision: number; lease?: string },
+): Promise<number> {
   const value = typeof change.value === "string" ? bytes(change.value) : change.value;
   return revisionOf(await kv.commit({ ...change, kind: "put", value }));
 }

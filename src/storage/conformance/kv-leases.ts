@@ -20,9 +20,14 @@ function expiryTests(context: KvSuiteContext): void {
     const last = await put(fixture.kv, { key: `${prefix}b`, value: "b", expectedRevision: 0, lease });
     fixture.advance?.(leaseSeconds * 1000);
     const events = (await recorder.first(4)).slice(2);
-    expect(events.map((event) => `${event.kind} ${event.key.slice(prefix.length)}`).toSorted()).toEqual(["delete a", "delete b"]);
+    expect(events.map((event) => `${event.kind} ${event.key.slice(prefix.length)}`).toSorted()).toEqual([
+      "delete a",
+      "delete b",
+    ]);
     expect(events.every((event) => event.modRevision > last)).toBe(true);
-    expect((await fixture.kv.range({ start: prefix, end: `${prefix}~` })).items.map((item) => item.key)).toEqual([`${prefix}kept`]);
+    expect((await fixture.kv.range({ start: prefix, end: `${prefix}~` })).items.map((item) => item.key)).toEqual([
+      `${prefix}kept`,
+    ]);
     await expectStorageError(fixture.kv.leaseKeepAlive(lease), "lease-not-found");
   });
 
@@ -63,7 +68,10 @@ function expiryTests(context: KvSuiteContext): void {
     const key = `${context.prefix()}a`;
     const lease = await fixture.kv.leaseGrant(60);
     await fixture.kv.leaseRevoke(lease);
-    await expectStorageError(fixture.kv.commit({ kind: "put", key, value: bytes("x"), expectedRevision: 0, lease }), "lease-not-found");
+    await expectStorageError(
+      fixture.kv.commit({ kind: "put", key, value: bytes("x"), expectedRevision: 0, lease }),
+      "lease-not-found",
+    );
     expect((await fixture.kv.range({ start: key })).count).toBe(0);
   });
 }

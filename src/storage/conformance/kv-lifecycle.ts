@@ -49,7 +49,8 @@ export function lifecycleTests(context: KvSuiteContext): void {
     expect(await kv.currentRevision()).toBeGreaterThanOrEqual(deleted);
     const { items } = await kv.range({ start: prefix, end: `${prefix}~` });
     expect(items).toEqual([{ key: `${prefix}a`, value: bytes("a"), createRevision: a, modRevision: a }]);
-    if (context.capabilities.canCompact) await expectStorageError(kv.range({ start: prefix, revision: a }), "revision-compacted");
+    if (context.capabilities.canCompact)
+      await expectStorageError(kv.range({ start: prefix, revision: a }), "revision-compacted");
     const next = await create(kv, `${prefix}c`);
     expect(next).toBeGreaterThan(deleted);
     const events = await Recorder.start(kv, { prefix, fromRevision: deleted + 1 }).through(next);

@@ -28,7 +28,17 @@ function newestTests(context: KvSuiteContext): void {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await createAll(fixture.kv, prefix, ["b", "a/2", "a-1", "B", "a", "a/10", "a.b", "Z", "_"]);
-    expect(keysOf(await fixture.kv.range(all(prefix)), prefix)).toEqual(["B", "Z", "_", "a", "a-1", "a.b", "a/10", "a/2", "b"]);
+    expect(keysOf(await fixture.kv.range(all(prefix)), prefix)).toEqual([
+      "B",
+      "Z",
+      "_",
+      "a",
+      "a-1",
+      "a.b",
+      "a/10",
+      "a/2",
+      "b",
+    ]);
   });
 
   test("the end of a range is exclusive and its start inclusive", async () => {

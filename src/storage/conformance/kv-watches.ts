@@ -50,7 +50,8 @@ function contentTests(context: KvSuiteContext): void {
     const revision = await fixture.kv.currentRevision();
     const recorder = Recorder.start(fixture.kv, { prefix, fromRevision: revision + 3 });
     const revisions: number[] = [];
-    while ((revisions.at(-1) ?? 0) < revision + 5) revisions.push(await create(fixture.kv, `${prefix}${revisions.length}`));
+    while ((revisions.at(-1) ?? 0) < revision + 5)
+      revisions.push(await create(fixture.kv, `${prefix}${revisions.length}`));
     const expected = revisions.filter((made) => made >= revision + 3);
     expect((await recorder.through(revisions.at(-1)!)).map((event) => event.modRevision)).toEqual(expected);
   });
@@ -68,7 +69,13 @@ function contentTests(context: KvSuiteContext): void {
     await create(fixture.kv, `${prefix}a/b`);
     const last = await create(fixture.kv, `${prefix}a/b/y`);
     expect(describeAll(await live.through(last), prefix)).toEqual([`put a/b/x@${inside}`, `put a/b/y@${last}`]);
-    expect((await plain.through(last)).map((event) => event.key.slice(prefix.length))).toEqual(["a/bc", "a/b/x", "a/bd", "a/b", "a/b/y"]);
+    expect((await plain.through(last)).map((event) => event.key.slice(prefix.length))).toEqual([
+      "a/bc",
+      "a/b/x",
+      "a/bd",
+      "a/b",
+      "a/b/y",
+    ]);
   });
 
   test("progress is never told ahead of the events it covers", async () => {

@@ -10,7 +10,9 @@ export function createManualClock(): ManualClock {
   let nowMs = 0;
   const timers = new Set<{ dueMs: number; callback: () => void }>();
   const takeDue = (untilMs: number): { dueMs: number; callback: () => void } | undefined => {
-    const due = [...timers].filter((timer) => timer.dueMs <= untilMs).sort((left, right) => left.dueMs - right.dueMs)[0];
+    const due = [...timers]
+      .filter((timer) => timer.dueMs <= untilMs)
+      .sort((left, right) => left.dueMs - right.dueMs)[0];
     if (due !== undefined) timers.delete(due);
     return due;
   };

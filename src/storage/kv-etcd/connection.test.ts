@@ -151,7 +151,11 @@ describe("a server", () => {
     ["no message", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "0" } })],
     ["half a message", "unavailable", (stream) => respond(stream, rangeFrame(42).subarray(0, -1))],
     ["bytes that are no protobuf", "corrupt", (stream) => respond(stream, Buffer.from([0, 0, 0, 0, 2, 0x0a, 0x7f]))],
-    ["a status nobody knows", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "99" } })],
+    [
+      "a status nobody knows",
+      "unavailable",
+      (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "99" } }),
+    ],
     ["lost data", "corrupt", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "15" } })],
     ["an endless message", "too-large", (stream) => respond(stream, oversizeHeader())],
   ])("that answers with %s yields %s", async (_, code, answer) => {

@@ -10,7 +10,8 @@ export interface EtcdTls {
 }
 
 export function parseEndpoints(endpoints: readonly string[]): readonly URL[] {
-  if (endpoints.length === 0) throw new Error("at least one etcd endpoint is needed, for example http://127.0.0.1:2379");
+  if (endpoints.length === 0)
+    throw new Error("at least one etcd endpoint is needed, for example http://127.0.0.1:2379");
   return endpoints.map(parseEndpoint);
 }
 

@@ -93,9 +93,10 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
     const write = async (writer: number): Promise<void> => {
       for (let index = 0; index < 200; index++) {
         const key = `/k/${writer}-${index}`;
-        const result = await kv
-          .commit({ kind: "put", key, value: Buffer.from("x"), expectedRevision: 0 })
-          .then((answer) => (answer.committed ? "committed" : "lost"), (error: unknown) => (error as { code: string }).code);
+        const result = await kv.commit({ kind: "put", key, value: Buffer.from("x"), expectedRevision: 0 }).then(
+          (answer) => (answer.committed ? "committed" : "lost"),
+          (error: unknown) => (error as { code: string }).code,
+        );
         outcomes.set(key, result);
       }
     };
@@ -141,7 +142,11 @@ describe.skipIf(isMissing)("of two endpoints", { timeout: 60_000 }, () => {
     // Two single-member clusters stand in for two members: what matters is who is asked.
     await using store = await openStore();
     const other = (await startEtcd())!;
-    const kv = await openEtcdKv({ endpoints: [other.endpoint, store.etcd.endpoint], clock: realClock(), requestTimeoutMs: 5_000 });
+    const kv = await openEtcdKv({
+      endpoints: [other.endpoint, store.etcd.endpoint],
+      clock: realClock(),
+      requestTimeoutMs: 5_000,
+    });
     try {
       const sink = new RecordingSink();
       kv.watch({ prefix: "/k/", fromRevision: 1 }, sink);

@@ -43,13 +43,16 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     const { kv } = store;
     const keys = Array.from({ length: 20_000 }, (_, index) => `/many/${String(index).padStart(6, "0")}`);
     for (let at = 0; at < keys.length; at += 1_000) {
-      const puts = keys.slice(at, at + 1_000).map((key) => kv.commit({ kind: "put", key, value: Buffer.from(key), expectedRevision: 0 }));
+      const puts = keys
+        .slice(at, at + 1_000)
+        .map((key) => kv.commit({ kind: "put", key, value: Buffer.from(key), expectedRevision: 0 }));
       await Promise.all(puts);
     }
     // Written all the while, into the part that is read last.
     let isReading = true;
     const writing = (async () => {
-      for (let n = 0; isReading; n++) await kv.commit({ kind: "put", key: `/many/9-${n}`, value: Buffer.from("late"), expectedRevision: 0 });
+      for (let n = 0; isReading; n++)
+        await kv.commit({ kind: "put", key: `/many/9-${n}`, value: Buffer.from("late"), expectedRevision: 0 });
     })();
     const { items, count, revision } = await kv.range({ start: "/many/", end: "/many0" });
     isReading = false;
@@ -113,7 +116,12 @@ describe.skipIf(etcd === undefined)("etcd's own progress notifications", () => {
     const notifying = await startEtcd({ extraArguments: ["--experimental-watch-progress-notify-interval=200ms"] });
     const kv = await openEtcdKv({ endpoints: [notifying!.endpoint], clock: realClock() });
     try {
-      const elsewhere = await kv.commit({ kind: "put", key: "/elsewhere", value: Buffer.from("x"), expectedRevision: 0 });
+      const elsewhere = await kv.commit({
+        kind: "put",
+        key: "/elsewhere",
+        value: Buffer.from("x"),
+        expectedRevision: 0,
+      });
       const sink = new RecordingSink();
       kv.watch({ prefix: "/quiet/", fromRevision: 1 }, sink);
       await sink.until(({ signals }) => signals.includes(`progress ${elsewhere.revision}`));
@@ -126,30 +134,40 @@ describe.skipIf(etcd === undefined)("etcd's own progress notifications", () => {
 });
 
 describe.skipIf(etcd === undefined)("TLS", () => {
-  test("with a client certificate carries requests and watches, and without trust nothing", { timeout: 30_000 }, async ({ skip }) => {
-    const directory = mkdtempSync(join(tmpdir(), "evenkeel-etcd-tls-"));
-    await using cleanup = new AsyncDisposableStack();
-    cleanup.defer(() => rmSync(directory, { recursive: true, force: true }));
-    const files = makeCertificates(directory);
-    if (files === undefined) return skip("openssl is not installed");
-    const secure = await startEtcd({ tls: files });
-    cleanup.defer(() => secure!.stop());
-    const base = { endpoints: [secure!.endpoint], clock: realClock() };
-    const mutual = { ca: files.ca, cert: files.clientCert, key: files.clientKey };
+  test(
+    "with a client certificate carries requests and watches, and without trust nothing",
+    { timeout: 30_000 },
+    async ({ skip }) => {
+      const directory = mkdtempSync(join(tmpdir(), "evenkeel-etcd-tls-"));
+      await using cleanup = new AsyncDisposableStack();
+      cleanup.defer(() => rmSync(directory, { recursive: true, force: true }));
+      const files = makeCertificates(directory);
+      if (files === undefined) return skip("openssl is not installed");
+      const secure = await startEtcd({ tls: files });
+      cleanup.defer(() => secure!.stop());
+      const base = { endpoints: [secure!.endpoint], clock: realClock() };
+      const mutual = { ca: files.ca, cert: files.clientCert, key: files.clientKey };
 
-    const kv = await openEtcdKv({ ...base, tls: { ...mutual, serverName: "etcd.test" } });
-    cleanup.defer(() => kv.close());
-    const sink = new RecordingSink();
-    kv.watch({ prefix: "/", fromRevision: 1 }, sink);
-    const values = Array.from({ length: 400 }, (_, index) => `/tls/${index}`);
-    await Promise.all(values.map((key) => kv.commit({ kind: "put", key, value: Buffer.alloc(3_000), expectedRevision: 0 })));
-    expect((await kv.range({ start: "/tls/", end: "/tls0" })).items).toHaveLength(400);
-    await sink.until(({ seen }) => seen.length === 400);
+      const kv = await openEtcdKv({ ...base, tls: { ...mutual, serverName: "etcd.test" } });
+      cleanup.defer(() => kv.close());
+      const sink = new RecordingSink();
+      kv.watch({ prefix: "/", fromRevision: 1 }, sink);
+      const values = Array.from({ length: 400 }, (_, index) => `/tls/${index}`);
+      await Promise.all(
+        values.map((key) => kv.commit({ kind: "put", key, value: Buffer.alloc(3_000), expectedRevision: 0 })),
+      );
+      expect((await kv.range({ start: "/tls/", end: "/tls0" })).items).toHaveLength(400);
+      await sink.until(({ seen }) => seen.length === 400);
 
-    for (const tls of [{ ca: files.ca }, { cert: files.clientCert, key: files.clientKey }, { ...mutual, serverName: "other.test" }]) {
-      const refused = await openEtcdKv({ ...base, tls, requestTimeoutMs: 500 });
-      cleanup.defer(() => refused.close());
-      await expect(refused.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
-    }
-  });
+      for (const tls of [
+        { ca: files.ca },
+        { cert: files.clientCert, key: files.clientKey },
+        { ...mutual, serverName: "other.test" },
+      ]) {
+        const refused = await openEtcdKv({ ...base, tls, requestTimeoutMs: 500 });
+        cleanup.defer(() => refused.close());
+        await expect(refused.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
+      }
+    },
+  );
 });

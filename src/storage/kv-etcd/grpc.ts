@@ -162,7 +162,10 @@ export class Channel {
     }
   }
 
-  #receive(stream: ClientHttp2Stream, call: { message(message: Buffer): void; ended(failure?: RpcFailure): void }): void {
+  #receive(
+    stream: ClientHttp2Stream,
+    call: { message(message: Buffer): void; ended(failure?: RpcFailure): void },
+  ): void {
     const frames = new FrameReader();
     let outcome: RpcFailure | "ok" | undefined;
     let problem: unknown;

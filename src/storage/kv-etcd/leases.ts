@@ -36,7 +36,11 @@ export function requireLeaseId(lease: LeaseId): void {
   if (!isLeaseId(lease)) throw leaseNotFound(lease);
 }
 
-async function requestLease(connection: Connection, method: string, frame: Buffer): Promise<ReturnType<typeof decodeLease>> {
+async function requestLease(
+  connection: Connection,
+  method: string,
+  frame: Buffer,
+): Promise<ReturnType<typeof decodeLease>> {
   const answer = await connection.request({ method, frame, isIdempotent: true });
   try {
     return decodeLease(answer);

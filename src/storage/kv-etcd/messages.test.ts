@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { FRAME_HEADER_BYTES } from "./frames.ts";
-import { decodeLease, decodeRange, decodeTxn, encodeCommit, encodeLeaseReference, encodeRange, ownBytes } from "./messages.ts";
+import {
+  decodeLease,
+  decodeRange,
+  decodeTxn,
+  encodeCommit,
+  encodeLeaseReference,
+  encodeRange,
+  ownBytes,
+} from "./messages.ts";
 import { decodeWatch, encodeWatchCreate } from "./watch-messages.ts";
 import { DecodeError, Writer } from "./wire.ts";
 
@@ -42,7 +50,9 @@ describe("requests", () => {
 
   test("a key expected to be absent is compared with revision 0, which the wire leaves out", () => {
     const frame = encodeCommit({ kind: "delete", key: "k", expectedRevision: 0 });
-    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe("0a0510021a016b" + "12051a030a016b" + "1a050a030a016b");
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
+      "0a0510021a016b" + "12051a030a016b" + "1a050a030a016b",
+    );
   });
 
   test("a lease keeps all its digits", () => {
@@ -54,7 +64,9 @@ describe("requests", () => {
 
   test("a watch asks for progress and fragments", () => {
     const frame = encodeWatchCreate({ watchId: 4, key: "a", rangeEnd: "b", startRevision: 9 });
-    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe("0a0e" + "0a0161" + "120162" + "1809" + "2001" + "3804" + "4001");
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
+      "0a0e" + "0a0161" + "120162" + "1809" + "2001" + "3804" + "4001",
+    );
   });
 });
 
@@ -77,7 +89,9 @@ describe("answers", () => {
       message((writer) => {
         writeHeader(writer, 12);
         writer.message(3, (operation) =>
-          operation.message(1, (range) => range.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision: 6 }))),
+          operation.message(1, (range) =>
+            range.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision: 6 })),
+          ),
         );
       }),
     );

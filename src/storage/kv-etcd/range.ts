@@ -48,7 +48,11 @@ async function readPages(connection: Connection, request: RangeRequest): Promise
     return { items: [], revision, count };
   }
   let pageKeys = RANGE_PAGE_KEYS;
-  const first = await readPageOfAtMost(connection, { ...keys, ...pinnedTo(request.revision) }, Math.min(pageKeys, wanted));
+  const first = await readPageOfAtMost(
+    connection,
+    { ...keys, ...pinnedTo(request.revision) },
+    Math.min(pageKeys, wanted),
+  );
   const items = [...first.items];
   const pinned = pinnedTo(request.revision ?? first.revision);
   let page = first;

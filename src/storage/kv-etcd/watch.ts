@@ -104,7 +104,8 @@ export class WatchHub {
 
   #createTimedOut(): void {
     this.#cancelCreateTimer = undefined;
-    if (this.#channel !== undefined) this.#streamEnded(this.#channel, new Error("etcd did not confirm a watch in time"));
+    if (this.#channel !== undefined)
+      this.#streamEnded(this.#channel, new Error("etcd did not confirm a watch in time"));
   }
 
   #accept(answer: WatchAnswer): void {

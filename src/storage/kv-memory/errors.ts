@@ -2,13 +2,19 @@
 import { StorageError } from "../kv.ts";
 
 export function compactedError(revision: number, compactRevision: number): StorageError {
-  return new StorageError("revision-compacted", `Revision ${revision} has been compacted; the oldest one left is ${compactRevision}.`, {
-    revision: compactRevision,
-  });
+  return new StorageError(
+    "revision-compacted",
+    `Revision ${revision} has been compacted; the oldest one left is ${compactRevision}.`,
+    {
+      revision: compactRevision,
+    },
+  );
 }
 
 export function futureError(revision: number, newest: number): StorageError {
-  return new StorageError("revision-future", `Revision ${revision} does not exist yet; the newest one is ${newest}.`, { revision: newest });
+  return new StorageError("revision-future", `Revision ${revision} does not exist yet; the newest one is ${newest}.`, {
+    revision: newest,
+  });
 }
 
 export function closedError(): StorageError {
@@ -16,5 +22,8 @@ export function closedError(): StorageError {
 }
 
 export function leaseError(lease: string): StorageError {
-  return new StorageError("lease-not-found", `There is no lease ${lease}: it was never granted, was revoked, or has expired.`);
+  return new StorageError(
+    "lease-not-found",
+    `There is no lease ${lease}: it was never granted, was revoked, or has expired.`,
+  );
 }

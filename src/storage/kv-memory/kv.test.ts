@@ -49,7 +49,10 @@ describe("the memory store", () => {
     expect(await right.currentRevision()).toBe(revision);
     await left.close();
     clock.advance(5000);
-    expect(recorder.all.map((event) => describeEvent(event, "/a/"))).toEqual([`put x@${revision}`, `delete x@${revision + 1}`]);
+    expect(recorder.all.map((event) => describeEvent(event, "/a/"))).toEqual([
+      `put x@${revision}`,
+      `delete x@${revision + 1}`,
+    ]);
   });
 
   test("a single store's leases end with it", async () => {
@@ -67,7 +70,10 @@ describe("the memory store", () => {
     const events = (): void => {
       throw new Error("broken");
     };
-    kv.watch({ prefix: "/a/", fromRevision: 2 }, { events, progress: noop, interrupted: noop, closed: (error) => closings.push(error.code) });
+    kv.watch(
+      { prefix: "/a/", fromRevision: 2 },
+      { events, progress: noop, interrupted: noop, closed: (error) => closings.push(error.code) },
+    );
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
     await create(kv, "/a/x");
     await create(kv, "/a/y");

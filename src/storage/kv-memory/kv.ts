@@ -4,7 +4,17 @@
  * a change before its commit is acknowledged.
  */
 import type { Clock } from "../../base/clock.ts";
-import type { Change, CommitResult, Kv, LeaseId, RangeRequest, RangeResult, WatchRequest, WatchSink, Watching } from "../kv.ts";
+import type {
+  Change,
+  CommitResult,
+  Kv,
+  LeaseId,
+  RangeRequest,
+  RangeResult,
+  WatchRequest,
+  WatchSink,
+  Watching,
+} from "../kv.ts";
 import { closedError } from "./errors.ts";
 import { StoreState } from "./store.ts";
 import { Watcher } from "./watcher.ts";

@@ -71,7 +71,10 @@ export class StoreState implements Log {
 
   commit(change: Change): CommitResult {
     if (change.kind === "put" && change.value.length > VALUE_BYTES_MAX) {
-      throw new StorageError("too-large", `The value of ${change.key} has ${change.value.length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`);
+      throw new StorageError(
+        "too-large",
+        `The value of ${change.key} has ${change.value.length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
+      );
     }
     const current = this.#liveAt(change.key, this.#revision);
     const isExpected = (current?.modRevision ?? 0) === change.expectedRevision;

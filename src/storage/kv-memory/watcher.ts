@@ -51,7 +51,9 @@ export class Watcher {
       this.#sayWhereItStands();
       while (this.#isOpen && this.#nextRevision <= this.#log.revision) this.#deliverOnce();
     } catch (thrown) {
-      this.end(new StorageError("unavailable", "The receiver of a watch failed, so the watch was ended.", { cause: thrown }));
+      this.end(
+        new StorageError("unavailable", "The receiver of a watch failed, so the watch was ended.", { cause: thrown }),
+      );
     } finally {
       this.#isDelivering = false;
     }
@@ -59,7 +61,8 @@ export class Watcher {
 
   /** A watch that begins after the newest revision learns so: it may otherwise hear nothing for long. */
   #sayWhereItStands(): void {
-    if (!this.#hasDelivered && this.#isOpen && this.#nextRevision === this.#log.revision + 1) this.#sink.progress(this.#log.revision);
+    if (!this.#hasDelivered && this.#isOpen && this.#nextRevision === this.#log.revision + 1)
+      this.#sink.progress(this.#log.revision);
     this.#hasDelivered = true;
   }
 

@@ -20,7 +20,9 @@ export class Compactor {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#setMeta = db.prepare("UPDATE meta SET value = ? WHERE name = ?");
-    this.#deleteReplaced = db.prepare("DELETE FROM log WHERE rev IN (SELECT prev_rev FROM log WHERE rev > ? AND rev <= ? AND prev_rev > 0)");
+    this.#deleteReplaced = db.prepare(
+      "DELETE FROM log WHERE rev IN (SELECT prev_rev FROM log WHERE rev > ? AND rev <= ? AND prev_rev > 0)",
+    );
     this.#deleteCurrent = db.prepare(
       "DELETE FROM cur WHERE deleted = 1 AND (key, rev) IN (SELECT key, rev FROM log WHERE rev >= ? AND rev < ? AND deleted = 1)",
     );

@@ -25,9 +25,13 @@ class Writer {
   #output = "";
 
   constructor(directory: string) {
-    this.#child = spawn(process.execPath, [fileURLToPath(new URL("./testing/commit-forever.ts", import.meta.url)), directory], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    this.#child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL("./testing/commit-forever.ts", import.meta.url)), directory],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     this.#ended = once(this.#child, "close");
     this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => {
       this.#output += text;

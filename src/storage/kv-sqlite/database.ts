@@ -62,7 +62,8 @@ export function openDatabase(options: WorkerOptions): Database {
     db.exec("PRAGMA journal_mode = WAL");
     db.exec(SETTINGS);
     ensureSchema(db, directory);
-    if (options.sizeBytesMax !== undefined) db.exec(`PRAGMA max_page_count = ${Math.ceil(options.sizeBytesMax / PAGE_BYTES)}`);
+    if (options.sizeBytesMax !== undefined)
+      db.exec(`PRAGMA max_page_count = ${Math.ceil(options.sizeBytesMax / PAGE_BYTES)}`);
     syncDirectory(directory);
     return { db, lock };
   } catch (thrown) {
@@ -95,7 +96,10 @@ function takeLock(directory: string): DatabaseSync {
 }
 
 function ensureSchema(db: DatabaseSync, directory: string): void {
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all().map((row) => row["name"]);
+  const tables = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
+    .map((row) => row["name"]);
   if (tables.length === 0) {
     db.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT`);
     return;
@@ -129,7 +133,8 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 function resultCode(thrown: unknown): number | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("errcode" in thrown) || typeof thrown.errcode !== "number") return undefined;
+  if (typeof thrown !== "object" || thrown === null || !("errcode" in thrown) || typeof thrown.errcode !== "number")
+    return undefined;
   // The low byte is the kind of failure, the rest its detail.
   return thrown.errcode & 0xff;
 }

@@ -41,7 +41,10 @@ class TempStore implements AsyncDisposable {
   query(sql: string): unknown[] {
     const db = new DatabaseSync(join(this.directory, "evenkeel.db"));
     try {
-      return db.prepare(sql).all().map((row) => ({ ...row }));
+      return db
+        .prepare(sql)
+        .all()
+        .map((row) => ({ ...row }));
     } finally {
       db.close();
     }
@@ -54,7 +57,12 @@ kvSuite(
     const store = new TempStore();
     const clock = createManualClock();
     const kv = await store.open({ clock });
-    return { kv, advance: clock.advance, reopen: () => store.open(), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    return {
+      kv,
+      advance: clock.advance,
+      reopen: () => store.open(),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    };
   },
   { isExclusive: true },
 );
@@ -110,7 +118,9 @@ describe("the SQLite store's commits", () => {
     await using store = new TempStore();
     const kv = await store.open();
     const revision = await create(kv, "/registry/x", '{"a":1}');
-    expect(store.query("SELECT key, rev, value FROM objects")).toEqual([{ key: "/registry/x", rev: revision, value: '{"a":1}' }]);
+    expect(store.query("SELECT key, rev, value FROM objects")).toEqual([
+      { key: "/registry/x", rev: revision, value: '{"a":1}' },
+    ]);
   });
 });
 
@@ -156,7 +166,8 @@ describe("the SQLite store's compaction", () => {
 
 /** Compaction goes on between requests, so asking something gives it time. */
 async function rowsRemoved(store: TempStore, kv: Kv): Promise<void> {
-  const done = "SELECT 1 FROM meta AS a JOIN meta AS b USING (value) WHERE a.name = 'compact_done' AND b.name = 'compact_revision'";
+  const done =
+    "SELECT 1 FROM meta AS a JOIN meta AS b USING (value) WHERE a.name = 'compact_done' AND b.name = 'compact_revision'";
   while (store.query(done).length === 0) await kv.range({ start: "/" });
 }
 
@@ -240,7 +251,9 @@ describe("the SQLite store in trouble", () => {
   test("a damaged page is reported as corrupt", async () => {
     await using store = new TempStore();
     const first = await store.open();
-    await Promise.all(Array.from({ length: 200 }, (_, index) => create(first, `/a/${index}`, Buffer.alloc(3000, index))));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => create(first, `/a/${index}`, Buffer.alloc(3000, index))),
+    );
     await first.close();
     await damage(join(store.directory, "evenkeel.db"));
     const outcome = (async () => (await store.open()).range({ start: "/a/", end: "/b" }))();

@@ -9,7 +9,19 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import { closedError, leaseError } from "../kv-memory/errors.ts";
 import { LeaseTimers } from "../kv-memory/lease-timers.ts";
 import { StorageError } from "../kv.ts";
-import type { Change, CommitResult, KeyValue, Kv, KvEvent, LeaseId, RangeRequest, RangeResult, WatchRequest, WatchSink, Watching } from "../kv.ts";
+import type {
+  Change,
+  CommitResult,
+  KeyValue,
+  Kv,
+  KvEvent,
+  LeaseId,
+  RangeRequest,
+  RangeResult,
+  WatchRequest,
+  WatchSink,
+  Watching,
+} from "../kv.ts";
 import { LEASE_RETRY_MS, PENDING_READS_MAX, RANGE_ATTEMPTS_MAX, VALUE_BYTES_MAX } from "./limits.ts";
 import type { RangePage, Request } from "./protocol.ts";
 import { toKeyValue, unpackItems } from "./unpack.ts";
@@ -31,7 +43,10 @@ export interface SqliteKvOptions {
 
 export async function openSqliteKv(options: SqliteKvOptions): Promise<Kv> {
   const url = options.workerUrl ?? defaultWorkerUrl(import.meta.url);
-  const { link, opened } = await WorkerLink.open(url, { directory: options.directory, sizeBytesMax: options.sizeBytesMax });
+  const { link, opened } = await WorkerLink.open(url, {
+    directory: options.directory,
+    sizeBytesMax: options.sizeBytesMax,
+  });
   const kv = new SqliteKv({ link, clock: options.clock, revision: opened.revision });
   for (const { lease, ttlSeconds } of opened.leases) kv.startLease(lease, ttlSeconds);
   return kv;
@@ -57,7 +72,9 @@ class SqliteKv implements Kv {
     this.#link = options.link;
     this.#clock = options.clock;
     this.#watches = new Watches(options.link, options.revision);
-    this.#writes = new WriteQueue(options.link, (applied, revision) => this.#watches.announce(toEvents(applied), revision));
+    this.#writes = new WriteQueue(options.link, (applied, revision) =>
+      this.#watches.announce(toEvents(applied), revision),
+    );
     this.#leaseTimers = new LeaseTimers({ clock: options.clock, expire: (lease) => this.#expireLease(lease) });
     this.#link.onFailure = (error) => {
       this.#stopTimers();
@@ -163,9 +180,15 @@ class SqliteKv implements Kv {
     if (change.kind === "delete") return this.#writes.add({ kind: "delete", key, expectedRevision });
     const { length } = change.value;
     if (length > VALUE_BYTES_MAX) {
-      throw new StorageError("too-large", `The value of ${key} has ${length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`);
+      throw new StorageError(
+        "too-large",
+        `The value of ${key} has ${length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
+      );
     }
-    return this.#writes.add({ kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease }, change.value);
+    return this.#writes.add(
+      { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease },
+      change.value,
+    );
   }
 
   async #rangeWhole(request: RangeRequest): Promise<RangeResult> {
@@ -173,7 +196,8 @@ class SqliteKv implements Kv {
       try {
         return await this.#rangeOnce(request);
       } catch (thrown) {
-        const wasOvertaken = thrown instanceof StorageError && thrown.code === "revision-compacted" && request.revision === undefined;
+        const wasOvertaken =
+          thrown instanceof StorageError && thrown.code === "revision-compacted" && request.revision === undefined;
         if (!wasOvertaken || attempt === RANGE_ATTEMPTS_MAX) throw thrown;
       }
     }
@@ -184,7 +208,14 @@ class SqliteKv implements Kv {
     // The key followed by a zero byte is the next possible key.
     const end = request.end ?? `${request.start}\0`;
     const isCounted = limit !== Number.MAX_SAFE_INTEGER;
-    const first = await this.#rangePage({ kind: "range", start: request.start, end, revision: request.revision, limit, isCounted });
+    const first = await this.#rangePage({
+      kind: "range",
+      start: request.start,
+      end,
+      revision: request.revision,
+      limit,
+      isCounted,
+    });
     const items: KeyValue[] = unpackItems(first.rows);
     let { nextStart } = first;
     while (nextStart !== undefined && items.length < limit) {

@@ -103,5 +103,9 @@ export type Reply =
   | WireError;
 
 export type OpenReply =
-  | { readonly kind: "opened"; readonly revision: number; readonly leases: readonly { lease: LeaseId; ttlSeconds: number }[] }
+  | {
+      readonly kind: "opened";
+      readonly revision: number;
+      readonly leases: readonly { lease: LeaseId; ttlSeconds: number }[];
+    }
   | WireError;

@@ -49,7 +49,8 @@ export class Reader {
         break;
       }
       const version = this.#versionAt(newest, point.revision);
-      if (version !== undefined) pack.add({ key, createRevision: version[1], modRevision: version[0], value: version[4] ?? EMPTY });
+      if (version !== undefined)
+        pack.add({ key, createRevision: version[1], modRevision: version[0], value: version[4] ?? EMPTY });
     }
     return {
       kind: "range",
@@ -65,7 +66,13 @@ export class Reader {
     const pack = new Packer();
     let throughRevision = Math.min(newestRevision, request.fromRevision + HISTORY_REVISIONS_MAX);
     for (const row of this.#history.iterate(request.fromRevision, throughRevision, request.prefix, request.end)) {
-      const [revision, key, createRevision, deleted, value] = row as unknown as [number, string, number, number, Uint8Array | null];
+      const [revision, key, createRevision, deleted, value] = row as unknown as [
+        number,
+        string,
+        number,
+        number,
+        Uint8Array | null,
+      ];
       if (pack.isFull(PAGE_KEYS_MAX)) {
         throughRevision = revision - 1;
         break;

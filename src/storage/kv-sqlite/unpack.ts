@@ -8,13 +8,20 @@ export function unpackItems(rows: PackedRows): KeyValue[] {
 
 export function unpackEvents(rows: PackedRows): KvEvent[] {
   return unpack(rows, ({ key, value, createRevision, modRevision }): KvEvent =>
-    value === undefined ? { kind: "delete", key, modRevision } : { kind: "put", key, value, createRevision, modRevision },
+    value === undefined
+      ? { kind: "delete", key, modRevision }
+      : { kind: "put", key, value, createRevision, modRevision },
   );
 }
 
 export function toKeyValue(wire: WireKeyValue): KeyValue {
   const { buffer, byteOffset, byteLength } = wire.value;
-  return { key: wire.key, value: Buffer.from(buffer, byteOffset, byteLength), createRevision: wire.createRevision, modRevision: wire.modRevision };
+  return {
+    key: wire.key,
+    value: Buffer.from(buffer, byteOffset, byteLength),
+    createRevision: wire.createRevision,
+    modRevision: wire.modRevision,
+  };
 }
 
 interface Row {
@@ -31,6 +38,11 @@ function unpack<T>(rows: PackedRows, convert: (row: Row) => T): T[] {
     const length = rows.lengths[index]!;
     const value = length < 0 ? undefined : Buffer.from(rows.values, offset, length);
     offset += Math.max(0, length);
-    return convert({ key, value, createRevision: rows.createRevisions[index]!, modRevision: rows.modRevisions[index]! });
+    return convert({
+      key,
+      value,
+      createRevision: rows.createRevisions[index]!,
+      modRevision: rows.modRevisions[index]!,
+    });
   });
 }

@@ -34,7 +34,13 @@ export class Watches {
   }
 
   start(request: WatchRequest, sink: WatchSink): Watching {
-    const watch: Watch = { prefix: request.prefix, sink, nextRevision: request.fromRevision, isLive: false, isOpen: true };
+    const watch: Watch = {
+      prefix: request.prefix,
+      sink,
+      nextRevision: request.fromRevision,
+      isLive: false,
+      isOpen: true,
+    };
     this.#watches.add(watch);
     if (request.fromRevision > this.#revision) watch.isLive = true;
     // The caller gets to hold the watch before its sink hears of it.
@@ -48,7 +54,11 @@ export class Watches {
     for (const watch of this.#watches) {
       if (!watch.isLive || watch.nextRevision > revision) continue;
       const { nextRevision, prefix } = watch;
-      this.#deliver(watch, events.filter((event) => event.modRevision >= nextRevision && event.key.startsWith(prefix)), revision);
+      this.#deliver(
+        watch,
+        events.filter((event) => event.modRevision >= nextRevision && event.key.startsWith(prefix)),
+        revision,
+      );
     }
   }
 
@@ -67,7 +77,9 @@ export class Watches {
 
   #readHistory(watch: Watch): void {
     const { prefix, nextRevision: fromRevision } = watch;
-    this.#link.send({ kind: "history", prefix, end: prefixEnd(prefix), fromRevision }, (outcome) => this.#takeHistory(watch, outcome));
+    this.#link.send({ kind: "history", prefix, end: prefixEnd(prefix), fromRevision }, (outcome) =>
+      this.#takeHistory(watch, outcome),
+    );
   }
 
   #takeHistory(watch: Watch, outcome: Outcome): void {
@@ -86,7 +98,10 @@ export class Watches {
       if (batch.length > 0) watch.sink.events(batch);
       if (watch.isOpen) watch.sink.progress(revision);
     } catch (thrown) {
-      this.#end(watch, new StorageError("unavailable", "The receiver of a watch failed, so the watch was ended.", { cause: thrown }));
+      this.#end(
+        watch,
+        new StorageError("unavailable", "The receiver of a watch failed, so the watch was ended.", { cause: thrown }),
+      );
     }
   }
 
@@ -101,4 +116,3 @@ export class Watches {
     this.#watches.delete(watch);
   }
 }
-

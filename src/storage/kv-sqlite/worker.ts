@@ -6,7 +6,15 @@ import { compactedError, futureError } from "../kv-memory/errors.ts";
 import { Compactor } from "./compaction.ts";
 import { closeDatabase, openDatabase, toStorageError } from "./database.ts";
 import type { Database } from "./database.ts";
-import type { OpenReply, RangePageRequest, Reply, Request, WireError, WireWriteResult, WorkerOptions } from "./protocol.ts";
+import type {
+  OpenReply,
+  RangePageRequest,
+  Reply,
+  Request,
+  WireError,
+  WireWriteResult,
+  WorkerOptions,
+} from "./protocol.ts";
 import { Reader } from "./reads.ts";
 import { Writer } from "./writes.ts";
 
@@ -35,11 +43,16 @@ class Engine {
   handle(request: Request): Reply {
     switch (request.kind) {
       case "write":
-        return { kind: "write", results: this.#writer.apply(request.writes, request.values), revision: this.#writer.revision };
+        return {
+          kind: "write",
+          results: this.#writer.apply(request.writes, request.values),
+          revision: this.#writer.revision,
+        };
       case "range":
         return this.#reader.rangePage(request, this.#readPoint(request));
       case "history":
-        if (request.fromRevision < this.#compactor.revision) throw compactedError(request.fromRevision, this.#compactor.revision);
+        if (request.fromRevision < this.#compactor.revision)
+          throw compactedError(request.fromRevision, this.#compactor.revision);
         return this.#reader.historyPage(request, this.#writer.revision);
       case "compact":
         if (request.revision > this.#writer.revision) throw futureError(request.revision, this.#writer.revision);

@@ -84,11 +84,17 @@ export class WriteQueue {
   #settle(batch: readonly QueuedWrite[], outcome: Outcome): void {
     this.#isBusy = false;
     if (outcome instanceof StorageError || outcome.kind !== "write") {
-      const error = outcome instanceof StorageError ? outcome : new StorageError("unavailable", "The storage thread gave a wrong answer.");
+      const error =
+        outcome instanceof StorageError
+          ? outcome
+          : new StorageError("unavailable", "The storage thread gave a wrong answer.");
       for (const { reject } of batch) reject(error);
     } else {
       const { results } = outcome;
-      this.#onApplied(batch.map((write, index) => ({ write, result: results[index]! })), outcome.revision);
+      this.#onApplied(
+        batch.map((write, index) => ({ write, result: results[index]! })),
+        outcome.revision,
+      );
       batch.forEach(({ resolve }, index) => resolve(results[index]!));
     }
     this.#sendSoon();

@@ -32,7 +32,9 @@ export class Writer {
     this.#commit = db.prepare("COMMIT");
     this.#find = prepareArrays(db, "SELECT rev, create_rev, deleted FROM cur WHERE key = ?");
     this.#findValue = prepareArrays(db, "SELECT value FROM log WHERE rev = ?");
-    this.#append = db.prepare("INSERT INTO log (rev, key, create_rev, prev_rev, deleted, lease, value) VALUES (?, ?, ?, ?, ?, ?, ?)");
+    this.#append = db.prepare(
+      "INSERT INTO log (rev, key, create_rev, prev_rev, deleted, lease, value) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
     this.#setCurrent = db.prepare(
       `INSERT INTO cur (key, rev, create_rev, deleted, lease) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET rev = excluded.rev, create_rev = excluded.create_rev, deleted = excluded.deleted, lease = excluded.lease`,
@@ -80,7 +82,10 @@ export class Writer {
     }
   }
 
-  #put(write: { key: string; expectedRevision: number; lease: LeaseId | undefined }, value: Uint8Array): WireWriteResult {
+  #put(
+    write: { key: string; expectedRevision: number; lease: LeaseId | undefined },
+    value: Uint8Array,
+  ): WireWriteResult {
     const current = this.#current(write.key);
     if (current.liveRevision !== write.expectedRevision) return this.#conflict(write.key, current);
     const lease = write.lease === undefined ? null : Number(write.lease);
@@ -94,7 +99,8 @@ export class Writer {
 
   #delete(write: { key: string; expectedRevision: number }): WireWriteResult {
     const current = this.#current(write.key);
-    if (current.liveRevision === 0 || current.liveRevision !== write.expectedRevision) return this.#conflict(write.key, current);
+    if (current.liveRevision === 0 || current.liveRevision !== write.expectedRevision)
+      return this.#conflict(write.key, current);
     return { kind: "committed", revision: this.#deleteKey(write.key, current), createRevision: 0 };
   }
 
@@ -119,12 +125,21 @@ export class Writer {
   }
 
   #conflict(key: string, current: Current): WireWriteResult {
-    return { kind: "conflict", revision: this.#revision, current: current.liveRevision === 0 ? undefined : this.#keyValue(key, current) };
+    return {
+      kind: "conflict",
+      revision: this.#revision,
+      current: current.liveRevision === 0 ? undefined : this.#keyValue(key, current),
+    };
   }
 
   #keyValue(key: string, current: Current): WireKeyValue {
     const [value] = this.#findValue.get(current.revision) as unknown as [Uint8Array | null];
-    return { key, createRevision: current.createRevision, modRevision: current.revision, value: value ?? new Uint8Array(0) };
+    return {
+      key,
+      createRevision: current.createRevision,
+      modRevision: current.revision,
+      value: value ?? new Uint8Array(0),
+    };
   }
 }
 

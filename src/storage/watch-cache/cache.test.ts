@@ -27,7 +27,10 @@ function open(prepare: (writer: Kv) => Promise<unknown> = async () => {}): Promi
   return openWith(prepare, (held) => held);
 }
 
-async function openWith(prepare: (writer: Kv) => Promise<unknown>, arrange: (held: HeldKv) => unknown): Promise<Fixture> {
+async function openWith(
+  prepare: (writer: Kv) => Promise<unknown>,
+  arrange: (held: HeldKv) => unknown,
+): Promise<Fixture> {
   const clock = createManualClock();
   const store = createMemoryStore({ clock });
   const writer = store.open();
@@ -35,7 +38,12 @@ async function openWith(prepare: (writer: Kv) => Promise<unknown>, arrange: (hel
   const held = holdKv(store.open());
   arrange(held);
   const states: CacheState[] = [];
-  const cache = new WatchCache({ kv: held.kv, clock, root: "/registry/", onStateChange: (state) => states.push(state) });
+  const cache = new WatchCache({
+    kv: held.kv,
+    clock,
+    root: "/registry/",
+    onStateChange: (state) => states.push(state),
+  });
   const stopping = new AbortController();
   const stopped = cache.run(stopping.signal);
   await settled();
@@ -54,7 +62,9 @@ class Recorder implements Follower {
 
   deliver(event: CacheEvent): boolean {
     const { kind, entry, previous } = event;
-    this.events.push(`${kind} ${entry.key}@${event.revision}${previous === undefined ? "" : ` was ${previous.modRevision}`}`);
+    this.events.push(
+      `${kind} ${entry.key}@${event.revision}${previous === undefined ? "" : ` was ${previous.modRevision}`}`,
+    );
     return this.isTaking;
   }
 
@@ -73,10 +83,15 @@ describe("loading", () => {
     });
     expect(states).toEqual(["following"]);
     expect(cache).toMatchObject({ state: "following", revision: 5 });
-    expect([cache.count("/registry/pods/"), cache.count("/registry/apps/"), cache.count("/registry/none/")]).toEqual([2, 1, 0]);
+    expect([cache.count("/registry/pods/"), cache.count("/registry/apps/"), cache.count("/registry/none/")]).toEqual([
+      2, 1, 0,
+    ]);
     expect(cache.get("/registry/pods/a/x")).toMatchObject({ modRevision: 2, createRevision: 2, kind: "Pod" });
     expect(cache.get("/registry/pods/a/nothing")).toBeUndefined();
-    expect(cache.range("/registry/pods/", "/registry/pods0").map((entry) => entry.key)).toEqual(["/registry/pods/a/x", "/registry/pods/b/y"]);
+    expect(cache.range("/registry/pods/", "/registry/pods0").map((entry) => entry.key)).toEqual([
+      "/registry/pods/a/x",
+      "/registry/pods/b/y",
+    ]);
     expect(cache.range("/registry/none/", "/registry/none0")).toEqual([]);
   });
 
@@ -95,7 +110,15 @@ describe("loading", () => {
   });
 
   test("is not stopped by values that cannot be read", async () => {
-    const values = ["", "{", "[]", "null", '{"kind":"Pod","apiVersion":"v1"}', "k8s\u0000\u0001", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},"kind":"Pod","apiVersion":"v1","metadata":{}}`];
+    const values = [
+      "",
+      "{",
+      "[]",
+      "null",
+      '{"kind":"Pod","apiVersion":"v1"}',
+      "k8s\u0000\u0001",
+      `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},"kind":"Pod","apiVersion":"v1","metadata":{}}`,
+    ];
     const { cache, writer } = await open(async (kv) => {
       for (const [index, value] of values.entries()) await create(kv, `/registry/pods/a/bad${index}`, value);
       await create(kv, "/registry/pods/a/good", object("good"));
@@ -153,7 +176,10 @@ describe("following", () => {
   test("a follower that asks how new the cache is finds its own event included", async () => {
     const { cache, writer } = await open();
     const seen: boolean[] = [];
-    cache.follow("/registry/pods/", cache.revision, { deliver: (event) => seen.push(cache.revision >= event.revision) > 0, fellBehind: () => {} });
+    cache.follow("/registry/pods/", cache.revision, {
+      deliver: (event) => seen.push(cache.revision >= event.revision) > 0,
+      fellBehind: () => {},
+    });
     await create(writer, "/registry/pods/a/x", object("x"));
     expect(seen).toEqual([true]);
   });
@@ -161,7 +187,10 @@ describe("following", () => {
   test("a deleted object is shown as it was under the revision of the deletion", async () => {
     const { cache, writer } = await open((kv) => create(kv, "/registry/pods/a/x", object("x")));
     const items: string[] = [];
-    cache.follow("/registry/pods/", cache.revision, { deliver: (event) => items.push(event.entry.item.toString()) > 0, fellBehind: () => {} });
+    cache.follow("/registry/pods/", cache.revision, {
+      deliver: (event) => items.push(event.entry.item.toString()) > 0,
+      fellBehind: () => {},
+    });
     const removed = await remove(writer, "/registry/pods/a/x", 2);
     expect(items).toEqual([`,{"metadata":{"resourceVersion":"${removed}","name":"x"}}`]);
   });
@@ -194,7 +223,8 @@ describe("following", () => {
     const base = cache.revision;
     expect(cache.oldestRevision("/registry/pods/")).toBe(base);
     let expectedRevision = 0;
-    for (let count = 0; count < HISTORY_EVENTS_MAX + 10; count++) expectedRevision = await put(writer, { key: "/registry/pods/a/x", value: object("x"), expectedRevision });
+    for (let count = 0; count < HISTORY_EVENTS_MAX + 10; count++)
+      expectedRevision = await put(writer, { key: "/registry/pods/a/x", value: object("x"), expectedRevision });
     expect(cache.oldestRevision("/registry/pods/")).toBe(base + 10);
     expect(cache.follow("/registry/pods/", base + 9, new Recorder())).toBeUndefined();
     expect(cache.follow("/registry/services/", base, new Recorder())).toBeDefined();
@@ -270,7 +300,10 @@ describe("when the store has compacted what the watch missed", () => {
     const stopping = new AbortController();
     void cache.run(stopping.signal);
     await settled();
-    cache.follow("/registry/pods/", cache.revision, { deliver: () => true, fellBehind: () => void cache.follow("/registry/pods/", 2, again) });
+    cache.follow("/registry/pods/", cache.revision, {
+      deliver: () => true,
+      fellBehind: () => void cache.follow("/registry/pods/", 2, again),
+    });
     closers[0]!(new StorageError("revision-compacted", "gone", { revision: 2 }));
     await settled();
     await create(writer, "/registry/pods/a/y", object("y"));

@@ -219,7 +219,11 @@ export class WatchCache {
   #partition(name: string): Partition {
     let partition = this.#partitions.get(name);
     if (partition === undefined) {
-      partition = { entries: new SortedEntries(), history: new History(this.#options.clock, this.#baseRevision), changedAt: this.#baseRevision };
+      partition = {
+        entries: new SortedEntries(),
+        history: new History(this.#options.clock, this.#baseRevision),
+        changedAt: this.#baseRevision,
+      };
       this.#partitions.set(name, partition);
     }
     return partition;
@@ -229,7 +233,13 @@ export class WatchCache {
     if (event.kind === "delete") {
       const previous = entries.delete(event.key);
       if (previous === undefined) return undefined;
-      return { kind: "delete", revision: event.modRevision, entry: createTombstone(previous, event.modRevision), previous, memo: new Map() };
+      return {
+        kind: "delete",
+        revision: event.modRevision,
+        entry: createTombstone(previous, event.modRevision),
+        previous,
+        memo: new Map(),
+      };
     }
     const entry = this.toEntry(event);
     const previous = entries.set(entry);

@@ -15,24 +15,65 @@ const HEAD = '{"kind":"Pod","apiVersion":"v1","metadata":{';
 describe("createEntry", () => {
   const rows: readonly (readonly [what: string, stored: string, item: string])[] = [
     ["canonical bytes", `${HEAD}"name":"b"},"spec":{}}`, ',{"metadata":{"resourceVersion":"42","name":"b"},"spec":{}}'],
-    ["spaces inside canonical bytes", `${HEAD}"name": "b" } , "spec":{ }}`, ',{"metadata":{"resourceVersion":"42","name": "b" } , "spec":{ }}'],
+    [
+      "spaces inside canonical bytes",
+      `${HEAD}"name": "b" } , "spec":{ }}`,
+      ',{"metadata":{"resourceVersion":"42","name": "b" } , "spec":{ }}',
+    ],
     ["empty metadata", `${HEAD}},"spec":{}}`, ',{"metadata":{"resourceVersion":"42"},"spec":{}}'],
     ["empty metadata and nothing else", `${HEAD}}}`, ',{"metadata":{"resourceVersion":"42"}}'],
-    ["a trailing newline, as kube-apiserver writes it", `${HEAD}"name":"b"}}\n`, ',{"metadata":{"resourceVersion":"42","name":"b"}}'],
-    ["another order of members", '{"spec":{},"metadata":{"name":"b"},"apiVersion":"v1","kind":"Pod"}', ',{"metadata":{"resourceVersion":"42","name":"b"},"spec":{}}'],
-    ["only what every object has, in another order", '{"metadata":{},"apiVersion":"v1","kind":"Pod"}', ',{"metadata":{"resourceVersion":"42"}}'],
-    ["a stored resourceVersion", `${HEAD}"resourceVersion":"1","name":"b"},"spec":{}}`, ',{"metadata":{"resourceVersion":"42","name":"b"},"spec":{}}'],
-    ["nothing but a stored resourceVersion", `${HEAD}"resourceVersion":"1"}}`, ',{"metadata":{"resourceVersion":"42"}}'],
+    [
+      "a trailing newline, as kube-apiserver writes it",
+      `${HEAD}"name":"b"}}\n`,
+      ',{"metadata":{"resourceVersion":"42","name":"b"}}',
+    ],
+    [
+      "another order of members",
+      '{"spec":{},"metadata":{"name":"b"},"apiVersion":"v1","kind":"Pod"}',
+      ',{"metadata":{"resourceVersion":"42","name":"b"},"spec":{}}',
+    ],
+    [
+      "only what every object has, in another order",
+      '{"metadata":{},"apiVersion":"v1","kind":"Pod"}',
+      ',{"metadata":{"resourceVersion":"42"}}',
+    ],
+    [
+      "a stored resourceVersion",
+      `${HEAD}"resourceVersion":"1","name":"b"},"spec":{}}`,
+      ',{"metadata":{"resourceVersion":"42","name":"b"},"spec":{}}',
+    ],
+    [
+      "nothing but a stored resourceVersion",
+      `${HEAD}"resourceVersion":"1"}}`,
+      ',{"metadata":{"resourceVersion":"42"}}',
+    ],
     ["a leading space", ` ${HEAD}"name":"b"}}`, ',{"metadata":{"resourceVersion":"42","name":"b"}}'],
-    ["members named like indices", '{"7":1,"kind":"Pod","apiVersion":"v1","metadata":{"name":"b","3":2}}', ',{"metadata":{"resourceVersion":"42","3":2,"name":"b"},"7":1}'],
-    ["a member named __proto__", '{"metadata":{"__proto__":{"x":1}},"__proto__":{},"kind":"Pod","apiVersion":"v1"}', ',{"metadata":{"resourceVersion":"42","__proto__":{"x":1}},"__proto__":{}}'],
+    [
+      "members named like indices",
+      '{"7":1,"kind":"Pod","apiVersion":"v1","metadata":{"name":"b","3":2}}',
+      ',{"metadata":{"resourceVersion":"42","3":2,"name":"b"},"7":1}',
+    ],
+    [
+      "a member named __proto__",
+      '{"metadata":{"__proto__":{"x":1}},"__proto__":{},"kind":"Pod","apiVersion":"v1"}',
+      ',{"metadata":{"resourceVersion":"42","__proto__":{"x":1}},"__proto__":{}}',
+    ],
     ["text beyond ASCII", `${HEAD}"name":"é€😀"}}`, ',{"metadata":{"resourceVersion":"42","name":"é€😀"}}'],
   ];
   test.each(rows)("splices the revision into %s", (_what, stored, item) => {
     const entry = entryOf(stored);
     expect(itemText(entry)).toBe(item);
-    expect(entry).toMatchObject({ key: "/registry/pods/a/b", modRevision: 42, createRevision: 7, kind: "Pod", apiVersion: "v1", corrupt: undefined });
-    expect(JSON.parse(itemText(entry).slice(1))).toEqual(JSON.parse(entryMembers(entry).toString("utf8").replace(/^/, "{")));
+    expect(entry).toMatchObject({
+      key: "/registry/pods/a/b",
+      modRevision: 42,
+      createRevision: 7,
+      kind: "Pod",
+      apiVersion: "v1",
+      corrupt: undefined,
+    });
+    expect(JSON.parse(itemText(entry).slice(1))).toEqual(
+      JSON.parse(entryMembers(entry).toString("utf8").replace(/^/, "{")),
+    );
   });
 
   test("the labels are those of the object, whatever they are", () => {
@@ -58,17 +99,36 @@ describe("createEntry", () => {
     ["null", "null", "the value is not a JSON object"],
     ["a string", '"Pod"', "the value is not a JSON object"],
     ["an object without a kind", '{"apiVersion":"v1","metadata":{}}', "the value has no kind or apiVersion"],
-    ["an object whose apiVersion is a number", '{"kind":"Pod","apiVersion":1,"metadata":{}}', "the value has no kind or apiVersion"],
+    [
+      "an object whose apiVersion is a number",
+      '{"kind":"Pod","apiVersion":1,"metadata":{}}',
+      "the value has no kind or apiVersion",
+    ],
     ["an object without metadata", '{"kind":"Pod","apiVersion":"v1"}', "the value has no metadata"],
     ["metadata of another type", '{"kind":"Pod","apiVersion":"v1","metadata":[]}', "the value has no metadata"],
     ["protobuf", Buffer.from("k8s\u0000\n\u0003abc"), "the value is encoded as protobuf, and nobody here reads that"],
-    ["protobuf that ends at once", Buffer.from("k8s\u0000"), "the value is encoded as protobuf, and nobody here reads that"],
+    [
+      "protobuf that ends at once",
+      Buffer.from("k8s\u0000"),
+      "the value is encoded as protobuf, and nobody here reads that",
+    ],
     ["less than protobuf's first bytes", Buffer.from("k8s"), "the value is not valid JSON"],
-    ["nesting without end", `{"x":${"[".repeat(200_000)}${"]".repeat(200_000)},"kind":"Pod","apiVersion":"v1","metadata":{}}`, "the value nests too deeply"],
+    [
+      "nesting without end",
+      `{"x":${"[".repeat(200_000)}${"]".repeat(200_000)},"kind":"Pod","apiVersion":"v1","metadata":{}}`,
+      "the value nests too deeply",
+    ],
   ];
   test.each(corrupt)("%s makes a corrupt entry", (_what, value, why) => {
     const entry = entryOf(value);
-    expect(entry).toMatchObject({ corrupt: why, modRevision: 42, createRevision: 7, kind: "", apiVersion: "", labels: {} });
+    expect(entry).toMatchObject({
+      corrupt: why,
+      modRevision: 42,
+      createRevision: 7,
+      kind: "",
+      apiVersion: "",
+      labels: {},
+    });
     expect(entry.item).toHaveLength(0);
     expect(createTombstone(entry, 50)).toMatchObject({ corrupt: why, modRevision: 50 });
   });

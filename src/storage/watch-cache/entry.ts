@@ -53,11 +53,31 @@ export function createEntry(stored: StoredValue, decodeForeign: DecodeForeign = 
   const rest = membersAfterMetadataBrace(value, parsed);
   if (rest === undefined) return createCorruptEntry(stored, "the value nests too deeply");
   const item = spliceRevision(rest, modRevision);
-  return { key, modRevision, createRevision, apiVersion: String(apiVersion), kind: String(kind), labels, item, corrupt: undefined, memo: new Map() };
+  return {
+    key,
+    modRevision,
+    createRevision,
+    apiVersion: String(apiVersion),
+    kind: String(kind),
+    labels,
+    item,
+    corrupt: undefined,
+    memo: new Map(),
+  };
 }
 
 function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, why: string): Entry {
-  return { key, modRevision, createRevision, apiVersion: "", kind: "", labels: {}, item: Buffer.alloc(0), corrupt: why, memo: new Map() };
+  return {
+    key,
+    modRevision,
+    createRevision,
+    apiVersion: "",
+    kind: "",
+    labels: {},
+    item: Buffer.alloc(0),
+    corrupt: why,
+    memo: new Map(),
+  };
 }
 
 /** The object as it was, with the revision at which it went: what a DELETED event shows. */
@@ -65,7 +85,12 @@ export function createTombstone(entry: Entry, revision: number): Entry {
   if (entry.corrupt !== undefined) return { ...entry, modRevision: revision, memo: new Map() };
   const restStart = ITEM_HEAD.length + String(entry.modRevision).length + 1;
   const separator = entry.item[restStart] === 0x2c ? 1 : 0;
-  return { ...entry, modRevision: revision, item: spliceRevision(entry.item.subarray(restStart + separator), revision), memo: new Map() };
+  return {
+    ...entry,
+    modRevision: revision,
+    item: spliceRevision(entry.item.subarray(restStart + separator), revision),
+    memo: new Map(),
+  };
 }
 
 /** The object's members without the opening brace: put a head `{"kind":…,"apiVersion":…,` before it. */
@@ -102,7 +127,8 @@ function parseStored(value: Buffer): JsonObject | string {
     return "the value is not valid JSON";
   }
   if (!isJsonObject(parsed)) return "the value is not a JSON object";
-  if (typeof parsed["kind"] !== "string" || typeof parsed["apiVersion"] !== "string") return "the value has no kind or apiVersion";
+  if (typeof parsed["kind"] !== "string" || typeof parsed["apiVersion"] !== "string")
+    return "the value has no kind or apiVersion";
   if (!isJsonObject(parsed["metadata"])) return "the value has no metadata";
   return parsed;
 }
@@ -112,7 +138,9 @@ function parseStored(value: Buffer): JsonObject | string {
  * Undefined when it cannot be written again: JSON.stringify is recursive, and the value may be anybody's.
  */
 function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | undefined {
-  const head = Buffer.from(`{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`);
+  const head = Buffer.from(
+    `{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`,
+  );
   const isCanonical = value.length > head.length && value.compare(head, 0, head.length, 0, head.length) === 0;
   const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
   if (isCanonical && !hasRevision) {

@@ -6,7 +6,13 @@ import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_M
 
 function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
   const value = Buffer.from(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${"x".repeat(bytes)}"}}`);
-  return { kind: "put", revision, entry: createEntry({ key, value, modRevision: revision, createRevision: revision }), previous: undefined, memo: new Map() };
+  return {
+    kind: "put",
+    revision,
+    entry: createEntry({ key, value, modRevision: revision, createRevision: revision }),
+    previous: undefined,
+    memo: new Map(),
+  };
 }
 
 class Recorder implements Follower {
@@ -67,7 +73,8 @@ describe("a follower", () => {
     const { history } = openHistory();
     const [early, late] = [new Recorder(), new Recorder()];
     history.follow(prefix, 10, early);
-    for (const [index, key] of ["a/x", "a/xy", "ab/x", "b/x"].entries()) history.append(eventOf(11 + index, `/registry/pods/${key}`));
+    for (const [index, key] of ["a/x", "a/xy", "ab/x", "b/x"].entries())
+      history.append(eventOf(11 + index, `/registry/pods/${key}`));
     history.follow(prefix, 10, late);
     expect(early.revisions).toEqual(revisions);
     expect(late.revisions).toEqual(revisions);
@@ -148,7 +155,10 @@ describe("a follower", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     const again = new Recorder();
-    history.follow("/registry/pods/", 10, { deliver: () => true, fellBehind: () => void history.follow("/registry/pods/", 20, again) });
+    history.follow("/registry/pods/", 10, {
+      deliver: () => true,
+      fellBehind: () => void history.follow("/registry/pods/", 20, again),
+    });
     history.follow("/registry/pods/a/", 10, follower);
     appendMany(history, { from: 11, to: 12 });
     history.reset(20);
@@ -191,7 +201,12 @@ describe("the history", () => {
   test("finds every start in what it still holds, also after forgetting in bulk", () => {
     const { history } = openHistory(0);
     appendMany(history, { from: 1, to: 3 * HISTORY_EVENTS_MAX });
-    for (const start of [2 * HISTORY_EVENTS_MAX, 2 * HISTORY_EVENTS_MAX + 1, 3 * HISTORY_EVENTS_MAX - 1, 3 * HISTORY_EVENTS_MAX]) {
+    for (const start of [
+      2 * HISTORY_EVENTS_MAX,
+      2 * HISTORY_EVENTS_MAX + 1,
+      3 * HISTORY_EVENTS_MAX - 1,
+      3 * HISTORY_EVENTS_MAX,
+    ]) {
       const follower = new Recorder();
       history.follow("/registry/pods/", start, follower);
       expect(follower.revisions[0] ?? start + 1).toBe(start + 1);

@@ -82,7 +82,14 @@ export class History {
   /** Follows changes after the revision; undefined when the history does not reach back that far. */
   follow(prefix: string, afterRevision: number, follower: Follower): Following | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
-    const cursor: Cursor = { follower, prefix, afterRevision, next: this.#sequenceAfter(afterRevision), isBlocked: false, isStopped: false };
+    const cursor: Cursor = {
+      follower,
+      prefix,
+      afterRevision,
+      next: this.#sequenceAfter(afterRevision),
+      isBlocked: false,
+      isStopped: false,
+    };
     let cursors = this.#cursors.get(prefix);
     if (cursors === undefined) this.#cursors.set(prefix, (cursors = new Set()));
     cursors.add(cursor);

@@ -4,7 +4,12 @@ import { createEntry, type Entry } from "./entry.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
 function entryOf(key: string, modRevision = 1): Entry {
-  return createEntry({ key, value: Buffer.from('{"kind":"A","apiVersion":"v1","metadata":{}}'), modRevision, createRevision: 1 });
+  return createEntry({
+    key,
+    value: Buffer.from('{"kind":"A","apiVersion":"v1","metadata":{}}'),
+    modRevision,
+    createRevision: 1,
+  });
 }
 
 function keysOf(entries: readonly Entry[]): string[] {
@@ -13,7 +18,10 @@ function keysOf(entries: readonly Entry[]): string[] {
 
 describe("SortedEntries", () => {
   test("keeps ten thousand random keys as a sorted array would", () => {
-    const keys = Array.from({ length: 10_000 }, (_, index) => `/r/${(Math.imul(index + 1, 0x9e3779b1) >>> 0).toString(36)}`);
+    const keys = Array.from(
+      { length: 10_000 },
+      (_, index) => `/r/${(Math.imul(index + 1, 0x9e3779b1) >>> 0).toString(36)}`,
+    );
     const entries = new SortedEntries();
     for (const key of keys) entries.set(entryOf(key));
     const sorted = [...new Set(keys)].sort();

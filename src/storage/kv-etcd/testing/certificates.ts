@@ -15,14 +15,38 @@ export function makeCertificates(directory: string): EtcdTlsFiles | undefined {
     writeFileSync(file(`${name}.ext`), extensions);
     openssl("req", "-new", ...newKey, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
     const authority = ["-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"];
-    openssl("x509", "-req", "-in", `${name}.csr`, ...authority, "-out", `${name}.crt`, "-days", "2", "-extfile", `${name}.ext`);
+    openssl(
+      "x509",
+      "-req",
+      "-in",
+      `${name}.csr`,
+      ...authority,
+      "-out",
+      `${name}.crt`,
+      "-days",
+      "2",
+      "-extfile",
+      `${name}.ext`,
+    );
   };
   try {
     openssl("version");
   } catch {
     return undefined;
   }
-  openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=test authority");
+  openssl(
+    "req",
+    "-x509",
+    ...newKey,
+    "-keyout",
+    "ca.key",
+    "-out",
+    "ca.crt",
+    "-days",
+    "2",
+    "-subj",
+    "/CN=test authority",
+  );
   issue("server", "subjectAltName=IP:127.0.0.1,DNS:etcd.test\nextendedKeyUsage=serverAuth,clientAuth");
   issue("client", "extendedKeyUsage=clientAuth");
   return {

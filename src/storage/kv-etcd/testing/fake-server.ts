@@ -26,7 +26,11 @@ export async function startFakeServer(answer: Answer): Promise<FakeServer> {
   server.on("stream", (stream, headers) => {
     stream.on("error", () => {});
     const path = headers[":path"] ?? "";
-    if (path === METHOD.health) return respond(stream, encodeFrame(0, () => {}));
+    if (path === METHOD.health)
+      return respond(
+        stream,
+        encodeFrame(0, () => {}),
+      );
     calls.push(path);
     stream.resume();
     stream.once("data", () => answer(stream, path));

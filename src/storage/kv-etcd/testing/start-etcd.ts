@@ -50,7 +50,12 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
   const dataDirectory = mkdtempSync(join(tmpdir(), "evenkeel-etcd-"));
   const scheme = options.tls === undefined ? "http" : "https";
   const endpoint = `${scheme}://127.0.0.1:${await freePort()}`;
-  const commandLine = etcdArguments({ endpoint, peerUrl: `http://127.0.0.1:${await freePort()}`, dataDirectory, ...options });
+  const commandLine = etcdArguments({
+    endpoint,
+    peerUrl: `http://127.0.0.1:${await freePort()}`,
+    dataDirectory,
+    ...options,
+  });
   const start = async (): Promise<ChildProcess> => {
     const started = spawn("etcd", commandLine, { stdio: ["ignore", "ignore", "pipe"] });
     endWithThisProcess(started);

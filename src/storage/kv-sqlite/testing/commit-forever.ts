@@ -25,7 +25,12 @@ async function writeForever(kv: Kv, key: string): Promise<never> {
   let revision = (await kv.range({ start: key })).items[0]?.modRevision ?? 0;
   for (let index = 0; ; index++) {
     const text = `${index}-${revision}`;
-    const result = await kv.commit({ kind: "put", key, value: Buffer.from(text.padEnd(3000, ".")), expectedRevision: revision });
+    const result = await kv.commit({
+      kind: "put",
+      key,
+      value: Buffer.from(text.padEnd(3000, ".")),
+      expectedRevision: revision,
+    });
     if (!result.committed) throw new Error(`${key} was written by someone else`);
     ({ revision } = result);
     process.stdout.write(`${key} ${revision} ${text}\n`);
