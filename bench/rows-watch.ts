@@ -1,5 +1,5 @@
 /** One change told to a thousand watchers. */
-import { type BenchContext, type Subject } from "./bench-context.ts";
+import type { BenchContext, Subject } from "./bench-context.ts";
 import type { FanOutResult, RequestShape } from "./client/protocol.ts";
 import { LIST_NAMESPACE, touchText } from "./objects.ts";
 import { cpuMs } from "./process-usage.ts";

@@ -36,7 +36,7 @@ class Http1Connection implements Requester {
     this.#socket = socket;
     this.#token = token;
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    socket.on("error", (error) => this.#fail(error));
+    socket.on("error", (error: Error) => this.#fail(error));
     socket.on("close", () => this.#fail(new Error("the server closed the connection")));
   }
 

@@ -41,7 +41,7 @@ class Restartable {
   #port = 0;
 
   async start(): Promise<void> {
-    this.#certificate ??= await testCertificate();
+    this.#certificate ??= testCertificate();
     const { certPem: cert, keyPem: key } = this.#certificate;
     const storage = { kind: "embedded", directory: this.directory } as const;
     const config = resolveOptions({ storage, tokenFile: 'secret,tester,1,"system:masters"\n' });
@@ -153,7 +153,7 @@ describe("messages", () => {
     await using server = await startHandler(echo);
     using transport = createNodeTransport({
       url: `https://127.0.0.1:${server.listener.port}`,
-      ca: (await testCertificate()).caPem,
+      ca: (testCertificate()).caPem,
     });
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError", failure: "other" });
   });

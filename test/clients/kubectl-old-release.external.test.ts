@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { testDeleting, testWatching } from "./kubectl-lasting-suite.ts";
-import { forEachKubectl, testCreating, testReading } from "./kubectl-suite.ts";
+import { forEachKubectl, testApplying, testCreating, testReading } from "./kubectl-suite.ts";
 import { findTools } from "./tools.ts";
 
 const RELEASE = "1.28";
@@ -18,6 +18,7 @@ const kubectls = findTools().kubectls.filter(({ version }) => SUBSET.has(version
 forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session) => {
   testReading(RELEASE, session);
   testCreating(session);
+  testApplying(session);
   testDeleting(session);
   testWatching(session);
 });

@@ -279,7 +279,9 @@ export function testCreating(session: () => KubectlSession): void {
     expect(dry).toMatch(/^ {2}uid: [0-9a-f-]{36}$/m);
     expect(await kubectl.fails("get", "configmap", "dry")).toContain("NotFound");
   });
+}
 
+export function testApplying(session: () => KubectlSession): void {
   test("diff shows what apply would make, apply makes it, and then there is no difference", IN_ORDER, async () => {
     const kubectl = session();
     const applied = kubectl.file("applied.yaml", JSON.stringify(configMap("applied", { a: "b" })));

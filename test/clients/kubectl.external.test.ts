@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { testDeleting, testEvents, testWaiting, testWatching } from "./kubectl-lasting-suite.ts";
-import { forEachKubectl, testChanging, testCreating, testReading } from "./kubectl-suite.ts";
+import { forEachKubectl, testApplying, testChanging, testCreating, testReading } from "./kubectl-suite.ts";
 import { findTools } from "./tools.ts";
 
 const RELEASE = "1.36";
@@ -17,6 +17,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session) => {
   testReading(RELEASE, session);
   testCreating(session);
+  testApplying(session);
   testChanging(session);
   testDeleting(session);
   testWaiting(session);

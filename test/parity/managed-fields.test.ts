@@ -122,9 +122,5 @@ describe.runIf(existsSync(CASES))("answers of a real server", () => {
   );
 });
 
-test.skipIf(existsSync(CASES))(
-  "no recordings of a real server are beside the repository: nothing to compare with",
-  () => {
-    expect(existsSync(CASES)).toBe(false);
-  },
-);
+if (!existsSync(CASES))
+  console.log("The recorded conversations are not beside this repository: nothing to compare with.");

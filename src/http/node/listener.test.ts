@@ -69,7 +69,7 @@ describe("listening", () => {
 
   test("only a client certificate that the given authority signed is passed on", async () => {
     const [trusted, other] = [clientCertificate(), clientCertificate()];
-    const serving = await testCertificate();
+    const serving = testCertificate();
     const seen: ConnectionInfo[] = [];
     await using server = await startServer(async (request) => (seen.push(request.connection), ok()), {
       tls: { cert: serving.certPem, key: serving.keyPem, clientCa: trusted.caPem },
