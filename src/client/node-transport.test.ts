@@ -153,7 +153,7 @@ describe("messages", () => {
     await using server = await startHandler(echo);
     using transport = createNodeTransport({
       url: `https://127.0.0.1:${server.listener.port}`,
-      ca: (testCertificate()).caPem,
+      ca: testCertificate().caPem,
     });
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError", failure: "other" });
   });

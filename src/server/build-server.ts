@@ -108,7 +108,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     log: env.log,
   };
   const announced = Promise.withResolvers<string>();
-  const hooks = startupHooks({ env, config, cache, catalogue, call, repair, announced: announced.promise });
+  const hooks = startupHooks({ env, config, cache, catalogue, call: asServer(call), repair, announced: announced.promise });
   const lifecycle = new Lifecycle(hooks);
   const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
   const openWatches: OpenWatches = new Set();
@@ -156,6 +156,11 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   };
 }
 
+/** What the server makes by itself belongs to it by the name clients know. */
+function asServer(call: Server["call"]): Server["call"] {
+  return (request) => call({ ...request, headers: { "user-agent": "kube-apiserver", ...request.headers } });
+}
+
 function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv): WatchCache {
   return new WatchCache({
     kv,
@@ -172,7 +177,7 @@ interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue"
   readonly announced: Promise<string>;
 }
 
-function startupHooks({ env, config, cache, catalogue, call, repair, announced }: HookParts): StartupHook[] {
+function startupHooks({ env, config, cache, catalogue, call: asServer(call), repair, announced }: HookParts): StartupHook[] {
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
