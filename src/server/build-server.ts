@@ -108,7 +108,15 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     log: env.log,
   };
   const announced = Promise.withResolvers<string>();
-  const hooks = startupHooks({ env, config, cache, catalogue, call: asServer(call), repair, announced: announced.promise });
+  const hooks = startupHooks({
+    env,
+    config,
+    cache,
+    catalogue,
+    call: asServer(call),
+    repair,
+    announced: announced.promise,
+  });
   const lifecycle = new Lifecycle(hooks);
   const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
   const openWatches: OpenWatches = new Set();
@@ -177,7 +185,7 @@ interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue"
   readonly announced: Promise<string>;
 }
 
-function startupHooks({ env, config, cache, catalogue, call: asServer(call), repair, announced }: HookParts): StartupHook[] {
+function startupHooks({ env, config, cache, catalogue, call, repair, announced }: HookParts): StartupHook[] {
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
