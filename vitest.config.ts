@@ -23,8 +23,17 @@ export default defineConfig({
           isolate: false,
         },
       },
-      // Isolated: these keep processes and signal handlers, which must end with their file.
-      { test: { ...shared, name: "external", include: EXTERNAL, exclude: ["**/node_modules/**", "dist/**"] } },
+      {
+        test: {
+          ...shared,
+          name: "external",
+          include: EXTERNAL,
+          exclude: ["**/node_modules/**", "dist/**"],
+          // Isolated (the default): these keep processes and signal handlers, which must end with their file.
+          // They wait more than they work: for outages to pass, processes to start, watches to time out.
+          maxWorkers: 3,
+        },
+      },
     ],
   },
 });

@@ -101,22 +101,11 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     callInProcess(handle, { ...request, connection: loopback });
   const transport = createInProcessTransport((request) => handle(request), loopback);
   const context = createContext({ env, config, kv, cache, table, catalogue });
-  const repair: ServiceRepairOptions = {
-    context,
-    servicePrefix: `${storageRoot}services/specs/`,
-    clock: env.clock,
-    log: env.log,
-  };
+  const servicePrefix = `${storageRoot}services/specs/`;
+  const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
   const announced = Promise.withResolvers<string>();
-  const hooks = startupHooks({
-    env,
-    config,
-    cache,
-    catalogue,
-    call: asServer(call),
-    repair,
-    announced: announced.promise,
-  });
+  const own = asServer(call);
+  const hooks = startupHooks({ env, config, cache, catalogue, call: own, repair, announced: announced.promise });
   const lifecycle = new Lifecycle(hooks);
   const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
   const openWatches: OpenWatches = new Set();
