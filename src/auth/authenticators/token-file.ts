@@ -1,5 +1,5 @@
 /** Static bearer tokens from a CSV file as kube-apiserver reads it: token,user,uid[,"group1,group2"]. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { headerValue } from "../../http/message.ts";
 import { AUTHENTICATED, type User } from "../user.ts";
 import type { Authenticator } from "../authenticate.ts";
@@ -34,7 +34,7 @@ export function tokenFileAuthenticator(users: ReadonlyMap<string, User>): Authen
 }
 
 function digest(token: string): string {
-  return createHash("sha256").update(token).digest("base64");
+  return hash("sha256", token, "base64");
 }
 
 function parseCsvLine(line: string): string[] | undefined {
