@@ -7,6 +7,7 @@ import {
   JsonPatchError,
   parseJsonPatch,
 } from "../object/patch/json-patch.ts";
+import { findDuplicateMembers } from "../object/json-text.ts";
 import { applyMergePatch } from "../object/patch/merge-patch.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { contentType, decodeAs, parseJsonBody, readBody } from "./decode-body.ts";
@@ -22,11 +23,13 @@ export async function readPatch({ request }: EndpointCall, kind: ServedResource)
     throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
   }
   const { dryRun, fieldValidation, manager } = writeOptions(request, "PatchOptions");
-  const value = parseJsonBody(await readBody(request), (why) => badRequest(`error decoding patch: ${why}`));
+  const bytes = await readBody(request);
+  const value = parseJsonBody(bytes, (why) => badRequest(`error decoding patch: ${why}`));
+  const repeated = repeatedMembers(type, bytes);
   const apply = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject => {
-    const decoded = decodePatched(kind, apply(existing), fieldValidation);
+    const decoded = decodePatched(kind, apply(existing), { validation: fieldValidation, syntaxProblems: repeated });
     warnings = decoded.warnings;
     return decoded.object;
   };
@@ -65,15 +68,21 @@ function jsonPatch(value: unknown): Patch {
   };
 }
 
+/** Members that stand twice in the text of the patch itself; a JSON Patch's are named apart. */
+function repeatedMembers(type: string, bytes: Buffer): string[] {
+  const prefix = type === "application/json-patch+json" ? "json patch duplicate field" : "duplicate field";
+  return findDuplicateMembers(bytes.toString("utf8")).map((path) => `${prefix} ${JSON.stringify(path)}`);
+}
+
 function decodePatched(
   served: ServedResource,
   value: unknown,
-  validation: FieldValidation,
+  checks: { readonly validation: FieldValidation; readonly syntaxProblems: readonly string[] },
 ): ReturnType<typeof decodeAs> {
   if (!isJsonObject(value)) throw invalidPatch("the patched object is not an object");
   return decodeAs(served, value, {
+    ...checks,
     bytes: undefined,
-    validation,
     problem: (_kind, _version, why) => invalidPatch(why),
   });
 }

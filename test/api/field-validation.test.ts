@@ -113,6 +113,26 @@ describe("warnings", () => {
       (await api.mergePatch(`${CONFIG_MAPS}/a?fieldValidation=Ignore`, { bogus: 1 })).headers["warning"],
     ).toBeUndefined();
   });
+
+  test.each([
+    ["application/merge-patch+json", '{"data":{"b":"1","b":"2"}}', 'duplicate field "data.b"'],
+    [
+      "application/json-patch+json",
+      '[{"op":"add","path":"/data/b","value":"1","value":"2"}]',
+      'json patch duplicate field "[0].value"',
+    ],
+  ])("name what stands twice in a patch of type %s", async (type, body, sentence) => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("a"));
+    const patch = (query: string): ReturnType<typeof api.call> =>
+      api.call("PATCH", `${CONFIG_MAPS}/a${query}`, body, { headers: { "content-type": type } });
+    const strict = await patch("?fieldValidation=Strict");
+    expect(strict.status).toBe(422);
+    expect(strict.body.message).toContain(sentence);
+    const warned = await patch("");
+    expect(warned.status).toBe(200);
+    expect(warned.headers["warning"]).toEqual([`299 - "${sentence.replaceAll('"', String.raw`\"`)}"`]);
+  });
 });
 
 describe("the Warning header", () => {
