@@ -80,7 +80,7 @@ async function createNamed(
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const result = await context.store.create(key, encodeForStorage(complete, served), lease);
+  const result = await context.store.create(key, encodeForStorage(complete, served, context.store.vouch), lease);
   return result.committed ? { entry: result.entry } : undefined;
 }
 

@@ -78,7 +78,11 @@ async function replace(
     return change.isFresh ? { kind: "done", written: { entry: change.entry } } : { kind: "stale" };
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const result = await context.store.replace(change.entry, encodeForStorage(change.object, served), lease);
+  const result = await context.store.replace(
+    change.entry,
+    encodeForStorage(change.object, served, context.store.vouch),
+    lease,
+  );
   return result.committed
     ? { kind: "done", written: { entry: result.entry } }
     : { kind: "lost", current: result.current };

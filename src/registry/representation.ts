@@ -2,6 +2,7 @@
 import { parseGroupVersion } from "../meta/group-version.ts";
 import type { JsonObject } from "../meta/json.ts";
 import { convertObject, isConvertible, isSameShape } from "../object/conversion/convert.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
 import { encodeItem, parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import type { ServedResource } from "./resource.ts";
 import { refuseCorrupt, unreadable } from "./storage-errors.ts";
@@ -80,13 +81,14 @@ const METADATA_ORDER: readonly string[] = [
 ];
 
 /** Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. */
-export function encodeForStorage(object: JsonObject, served: ServedResource): Buffer {
+export function encodeForStorage(object: JsonObject, served: ServedResource, vouch?: ObjectStore["vouch"]): Buffer {
   const { storageVersion } = served.stored;
   const converted = convertObject(object, served.groupVersion, storageVersion);
   const { kind, apiVersion, metadata, ...rest } = converted;
-  return Buffer.from(
-    JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject), ...rest }),
-  );
+  const canonical = { kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject), ...rest };
+  const bytes = Buffer.from(JSON.stringify(canonical));
+  vouch?.(bytes, canonical);
+  return bytes;
 }
 
 export function canonicalMetadata(metadata: JsonObject): JsonObject {

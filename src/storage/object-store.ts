@@ -2,6 +2,7 @@
  * Objects over the revisioned store: consistent reads through the watch cache, writes by compare and
  * swap. Knows keys, bytes and revisions; nothing of kinds, verbs or what makes an object valid.
  */
+import type { JsonObject } from "../meta/json.ts";
 import type { CommitResult, KeyValue, Kv, LeaseId } from "./kv.ts";
 import { StorageError } from "./kv.ts";
 import type { WatchCache } from "./watch-cache/cache.ts";
@@ -33,6 +34,8 @@ export interface ObjectStore {
   list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
   /** The first entries of [start, end) as they were at a revision; without a limit all of them. */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
+  /** Says which object these bytes were made of, so that they need not be parsed when they come back. */
+  readonly vouch: (value: Buffer, object: JsonObject) => void;
   create(key: string, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
   replace(current: Entry, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
   remove(
@@ -51,6 +54,7 @@ export interface KeyRange {
 export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
   return {
     cache,
+    vouch: (value, object) => cache.vouch(value, object),
     async get(key, freshness) {
       if (await reach(cache, freshness)) return cache.get(key);
       const { items } = await kv.range({ start: key });

@@ -6,6 +6,7 @@
  * what is here may be old) → `loading` again only when the store has compacted what the watch missed.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
 import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
 import { History, type CacheEvent, type Follower, type Following } from "./history.ts";
@@ -47,6 +48,7 @@ export class WatchCache {
   #state: CacheState = "loading";
   #watching: Watching | undefined;
   #waiters: Waiter[] = [];
+  readonly #vouched = new WeakMap<Buffer, JsonObject>();
   readonly #stopped = new AbortController();
 
   constructor(options: WatchCacheOptions) {
@@ -86,9 +88,14 @@ export class WatchCache {
     return this.#partitions.get(this.#partitionOf(key))?.entries.get(key);
   }
 
+  /** The writer knows what the bytes say: stores that hand back the same buffer save parsing it. */
+  vouch(value: Buffer, object: JsonObject): void {
+    this.#vouched.set(value, object);
+  }
+
   /** A value read from the store itself, as the cache would hold it. */
   toEntry(stored: StoredValue): Entry {
-    return createEntry(stored, this.#options.decodeForeign);
+    return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object: this.#vouched.get(stored.value) });
   }
 
   /** Entries of [start, end) now; both must lie in one partition. */

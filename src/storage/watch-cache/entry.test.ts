@@ -160,3 +160,17 @@ test("an encoded item leaves kind and apiVersion out", () => {
   const object: JsonObject = { kind: "Pod", apiVersion: "v1", metadata: { name: "b" }, spec: {} };
   expect(encodeItem(object).toString()).toBe(',{"metadata":{"name":"b"},"spec":{}}');
 });
+
+test("a value whose object is known is not parsed, and looks the same", () => {
+  const object = { kind: "Pod", apiVersion: "v1", metadata: { name: "a", labels: { k: "v" } }, spec: {} };
+  const stored = {
+    key: "/registry/pods/a",
+    value: Buffer.from(JSON.stringify(object)),
+    modRevision: 7,
+    createRevision: 5,
+  };
+  const parsed = createEntry(stored);
+  const known = createEntry(stored, { object });
+  expect(known).toEqual(parsed);
+  expect(known.labels).toBe(object.metadata.labels);
+});

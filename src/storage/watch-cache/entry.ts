@@ -42,11 +42,18 @@ export interface StoredValue {
 /** Turns a value in another encoding than JSON into canonical JSON bytes, or says why it cannot. */
 export type DecodeForeign = (value: Buffer) => Buffer | string;
 
-export function createEntry(stored: StoredValue, decodeForeign: DecodeForeign = unknownEncoding): Entry {
+export interface EntryReading {
+  readonly decodeForeign?: DecodeForeign | undefined;
+  /** What the value is known to say. */
+  readonly object?: JsonObject | undefined;
+}
+
+export function createEntry(stored: StoredValue, reading: EntryReading = {}): Entry {
   const { key, modRevision, createRevision } = stored;
+  const { decodeForeign = unknownEncoding, object } = reading;
   const value = isProtobuf(stored.value) ? decodeForeign(stored.value) : stored.value;
   if (typeof value === "string") return createCorruptEntry(stored, value);
-  const parsed = parseStored(value);
+  const parsed = object ?? parseStored(value);
   if (typeof parsed === "string") return createCorruptEntry(stored, parsed);
   const { apiVersion, kind } = parsed;
   const labels = objectAt(objectAt(parsed, "metadata"), "labels") as Labels;
