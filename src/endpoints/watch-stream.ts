@@ -56,6 +56,7 @@ export class WatchStream {
       open.delete(this);
     });
     this.#sink.onDrain(() => this.#proceed());
+    if (this.#isEnded) return;
     this.#schedule();
     this.#proceed();
   }

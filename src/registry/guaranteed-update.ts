@@ -55,9 +55,10 @@ async function tryUpdate(
 ): Promise<Outcome> {
   const { plan, entry, isFresh } = attempt;
   if (entry === undefined) return isFresh ? { kind: "done", written: await plan.absent() } : { kind: "stale" };
-  const existing = objectIn(entry, served);
+  let existing: JsonObject;
   let change: Change;
   try {
+    existing = objectIn(entry, served);
     change = await plan.decide(existing, entry);
   } catch (thrown) {
     if (!isFresh) return { kind: "stale" };

@@ -15,9 +15,12 @@ export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs:
     name: "compactor",
     async run(signal) {
       if (intervalMs <= 0) return;
+      let seen: Note | undefined;
       while (await sleep(clock, intervalMs, signal)) {
         try {
-          await compactOnce(kv);
+          const { note, compactTo } = await compactOnce(kv, seen);
+          seen = note;
+          if (compactTo > 0) await kv.compact(compactTo);
         } catch (thrown) {
           if (!(thrown instanceof StorageError)) throw thrown;
           log.warn("old history could not be compacted", { error: thrown.message });
@@ -27,17 +30,27 @@ export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs:
   };
 }
 
-/** Compacts to the revision noted one interval ago, and notes the present one, unless somebody else just did. */
-async function compactOnce(kv: Kv): Promise<void> {
-  const { items, revision } = await kv.range({ start: COMPACT_KEY });
-  const noted = items[0];
-  const result = await kv.commit({
-    kind: "put",
-    key: COMPACT_KEY,
-    value: Buffer.from(String(revision)),
-    expectedRevision: noted?.modRevision ?? 0,
-  });
-  if (!result.committed || noted === undefined) return;
-  const previous = Number(noted.value.toString("latin1"));
-  if (Number.isSafeInteger(previous) && previous > 0) await kv.compact(previous);
+/** What the key said one interval ago. */
+interface Note {
+  readonly modRevision: number;
+  readonly revision: number;
+}
+
+/**
+ * Notes the present revision where the note seen one interval ago still stands, and compacts to that one. Whoever finds
+ * another note there has lost the turn: comparing with a note just read would let every server win, each compacting to
+ * what the one before it noted a moment ago.
+ */
+async function compactOnce(kv: Kv, seen: Note | undefined): Promise<{ note: Note | undefined; compactTo: number }> {
+  const revision = await kv.currentRevision();
+  const value = Buffer.from(String(revision));
+  const result = await kv.commit({ kind: "put", key: COMPACT_KEY, value, expectedRevision: seen?.modRevision ?? 0 });
+  if (result.committed) return { note: { modRevision: result.revision, revision }, compactTo: seen?.revision ?? 0 };
+  const { current } = result;
+  if (current === undefined) return { note: undefined, compactTo: 0 };
+  const noted = Number(current.value.toString("latin1"));
+  return {
+    note: { modRevision: current.modRevision, revision: Number.isSafeInteger(noted) ? noted : 0 },
+    compactTo: 0,
+  };
 }

@@ -3,6 +3,7 @@ import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { repairAllocations, type Suspects } from "../registry/services/repair.ts";
+import { StatusError } from "../meta/status-error.ts";
 import { StorageError } from "../storage/kv.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { StartupHook } from "./lifecycle.ts";
@@ -47,8 +48,9 @@ async function repairOnce({ context, servicePrefix, log }: ServiceRepairOptions,
     if (disputed.length > 0) log.error("services share a cluster IP or a node port", { shared: disputed.join(", ") });
     return true;
   } catch (thrown) {
-    if (!(thrown instanceof StorageError)) throw thrown;
-    log.warn("cluster IPs and node ports could not be checked", { error: thrown.message });
-    return false;
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    log.warn("cluster IPs and node ports could not be checked", { error });
+    // What is wrong with an object does not get better by asking again, and must not keep the server from serving.
+    return !(thrown instanceof StorageError || thrown instanceof StatusError);
   }
 }

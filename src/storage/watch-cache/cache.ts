@@ -95,7 +95,10 @@ export class WatchCache {
 
   /** A value read from the store itself, as the cache would hold it. */
   toEntry(stored: StoredValue): Entry {
-    return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object: this.#vouched.get(stored.value) });
+    const object = this.#vouched.get(stored.value);
+    // A store that keeps the buffer would keep the object with it.
+    if (object !== undefined) this.#vouched.delete(stored.value);
+    return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object });
   }
 
   /** Entries of [start, end) now; both must lie in one partition. */

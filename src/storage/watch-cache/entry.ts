@@ -12,6 +12,8 @@ import type { Labels } from "../../meta/label-selector.ts";
 
 const ITEM_HEAD = `,{"metadata":{"resourceVersion":"`;
 const ITEM_HEAD_BYTES = Buffer.from(ITEM_HEAD);
+const QUOTE = 0x22;
+const CLOSE = 0x7d;
 /** Where the object's members start: after `,{`. */
 const MEMBERS_START = 2;
 
@@ -148,7 +150,9 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | 
   const head = Buffer.from(
     `{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`,
   );
-  const isCanonical = value.length > head.length && value.compare(head, 0, head.length, 0, head.length) === 0;
+  // Behind the brace a name or its end: with blank space there the revision could not be spliced in.
+  const next = value[head.length];
+  const isCanonical = (next === QUOTE || next === CLOSE) && value.compare(head, 0, head.length, 0, head.length) === 0;
   const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
   if (isCanonical && !hasRevision) {
     let end = value.length;

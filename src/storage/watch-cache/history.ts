@@ -96,6 +96,8 @@ export class History {
     this.#pump(cursor);
     return {
       resume: () => {
+        // One that is not blocked has seen all there was for it, however old its place in the history.
+        if (!cursor.isBlocked) return;
         cursor.isBlocked = false;
         if (cursor.next < this.#first) this.#drop(cursor);
         else this.#pump(cursor);
