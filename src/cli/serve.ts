@@ -74,22 +74,31 @@ export function serveCommand(): Command {
     .option("--etcd-certfile <file>", "client certificate for etcd")
     .option("--etcd-keyfile <file>", "key of the client certificate for etcd")
     .option("--etcd-prefix <path>", "where everything lies in the store", "/registry")
-    .option("--etcd-compaction-interval <duration>", "how often old history is forgotten; 0 never", duration, 300_000)
+    .addOption(
+      new Option("--etcd-compaction-interval <duration>", "how often old history is forgotten; 0 never")
+        .argParser(duration)
+        .default(300_000, "5m"),
+    )
     .option("--tls-cert-file <file>", "serving certificate; without it one is made and kept in the data directory")
     .option("--tls-private-key-file <file>", "key of the serving certificate")
     .option(
       "--token-auth-file <file>",
       'CSV of token,user,uid,"groups"; without it an administrator\'s token is made and kept',
     )
-    .option("--event-ttl <duration>", "how long events are kept", duration, 3_600_000)
-    .option("--request-timeout <duration>", "everything but watches is answered within this time", duration, 60_000)
+    .addOption(
+      new Option("--event-ttl <duration>", "how long events are kept").argParser(duration).default(3_600_000, "1h"),
+    )
+    .addOption(
+      new Option("--request-timeout <duration>", "everything but watches is answered within this time")
+        .argParser(duration)
+        .default(60_000, "1m"),
+    )
     .option("--max-requests-inflight <n>", "reads served at the same time", count, 400)
     .option("--max-mutating-requests-inflight <n>", "writes served at the same time", count, 200)
-    .option(
-      "--shutdown-delay-duration <duration>",
-      "how long to go on serving, unready, before a shutdown",
-      duration,
-      0,
+    .addOption(
+      new Option("--shutdown-delay-duration <duration>", "how long to go on serving, unready, before a shutdown")
+        .argParser(duration)
+        .default(0, "0"),
     )
     .option(
       "--startup-send-retry-after-if-not-initialized",
@@ -129,12 +138,19 @@ async function serve(flags: ServeFlags): Promise<void> {
     flags,
   );
   stopOnSignals(running);
-  const url = `https://${flags.bindAddress.includes(":") ? `[${flags.bindAddress}]` : flags.bindAddress}:${running.port}`;
+  const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
   const token = tokens.token ?? firstToken(tokens.text);
   const kubeconfig = writeKubeconfig(directory, { server: url, ca: credentials.ca, token });
   announce({ url, kubeconfig, config, directory });
   await running.server.ready;
   print("Ready.");
+}
+
+/** "Every address" is none a client can dial; this machine's own is among them. */
+function hostInUrl(bindAddress: string): string {
+  if (bindAddress === "0.0.0.0") return "127.0.0.1";
+  if (bindAddress === "::") return "[::1]";
+  return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
 function configOf(flags: ServeFlags, made: { directory: string; tokenFile: string }): ServerConfig {

@@ -9,6 +9,12 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
   const { object, warnings } = await decodeObject(call, fieldValidation);
-  const written = await create(context, served, { namespace: request.info.namespace, object, manager, dryRun });
+  const written = await create(context, served, {
+    namespace: request.info.namespace,
+    object,
+    manager,
+    dryRun,
+    requester: request.user,
+  });
   return writtenResponse(201, written, renderer, warningHeaders(warnings));
 }

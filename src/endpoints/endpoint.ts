@@ -1,6 +1,7 @@
 /** One resource of one served version, as the route table finds it. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ProtobufTables } from "../object/protobuf/decode.ts";
+import type { Requester } from "../registry/create.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { Renderer } from "./render/renderer.ts";
@@ -20,13 +21,18 @@ export interface ResourceEndpoint {
   readonly served: ServedResource | undefined;
 }
 
+/** A request that says who is asking. */
+export interface WithRequester extends WithInfo {
+  readonly user: Requester;
+}
+
 /** What a verb's endpoint is given. */
 export interface EndpointCall {
   readonly context: RegistryContext;
   readonly served: ServedResource;
   /** Makes the answer in the form the client wants. */
   readonly renderer: Renderer;
-  readonly request: WithInfo;
+  readonly request: WithRequester;
   /** Decoded when the first protobuf body arrives. */
   readonly protobuf: () => ProtobufTables;
 }

@@ -11,7 +11,7 @@ import { translated } from "../registry/storage-errors.ts";
 import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
-import type { EndpointCall, ResourceEndpoint } from "./endpoint.ts";
+import type { EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
@@ -27,7 +27,7 @@ export type ResolveEndpoint = (group: string, version: string, resource: string)
 
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
-export function resourceHandler(dependencies: WatchDependencies, resolve: ResolveEndpoint): Handler<WithInfo> {
+export function resourceHandler(dependencies: WatchDependencies, resolve: ResolveEndpoint): Handler<WithRequester> {
   return async (request) => {
     const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
     if (endpoint === undefined) throw unknownResource();
@@ -44,7 +44,11 @@ export function resourceHandler(dependencies: WatchDependencies, resolve: Resolv
 async function answer(
   dependencies: WatchDependencies,
   endpoint: ResourceEndpoint,
-  { request, representation, resolve }: { request: WithInfo; representation: Representation; resolve: ResolveEndpoint },
+  {
+    request,
+    representation,
+    resolve,
+  }: { request: WithRequester; representation: Representation; resolve: ResolveEndpoint },
 ): Promise<ApiResponse> {
   const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
   const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;

@@ -125,7 +125,8 @@ function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknow
       if (typeof value === "boolean") return value;
       break;
     case "integer":
-      if (typeof value === "number" && Number.isInteger(value) && (schema.format !== "int32" || isInt32(value)))
+      // DIFFERS: a whole number that JavaScript cannot hold exactly is refused; stored, it would be another one.
+      if (typeof value === "number" && Number.isSafeInteger(value) && (schema.format !== "int32" || isInt32(value)))
         return value;
       break;
     case "number":

@@ -15,6 +15,13 @@ import { withAllocation, type Allocation } from "./services/service-allocation.t
 /** Collisions of generated names before the client is told to try again. */
 const GENERATED_NAME_ATTEMPTS = 8;
 
+export interface Requester {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
 export interface CreateRequest {
   readonly namespace: string;
   /** Set when a PUT or apply of an absent object creates it: the name in the path. */
@@ -23,6 +30,8 @@ export interface CreateRequest {
   readonly object: JsonObject;
   /** Who comes to own its fields. */
   readonly manager: string;
+  /** Who asks: what a certificate signing request says of its requester is never the client's to say. */
+  readonly requester?: Requester | undefined;
   readonly dryRun: boolean;
 }
 
@@ -61,7 +70,7 @@ async function createNamed(
   request: CreateRequest,
   allocation: Allocation,
 ): Promise<Written | undefined> {
-  const next = withDefaults(served, withoutSystemFields(request.object));
+  const next = withDefaults(served, withoutSystemFields(withRequester(served, request)));
   const tracked = withManagedFields(context, served, { live: undefined, next, manager: request.manager, door: "main" });
   const object = prepareForCreate(context, served, tracked);
   const metadata = objectAt(object, "metadata");
@@ -82,6 +91,21 @@ async function createNamed(
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const result = await context.store.create(key, encodeForStorage(complete, served, context.store.vouch), lease);
   return result.committed ? { entry: result.entry } : undefined;
+}
+
+/** A signer trusts what stands here. */
+function withRequester(served: ServedResource, { object, requester }: CreateRequest): JsonObject {
+  if (served.groupVersion.group !== "certificates.k8s.io" || served.kind !== "CertificateSigningRequest") return object;
+  const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = objectAt(object, "spec");
+  if (requester === undefined) return { ...object, spec };
+  const { name, uid, groups, extra } = requester;
+  const about = {
+    username: name,
+    ...(uid === "" ? {} : { uid }),
+    groups,
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+  return { ...object, spec: { ...spec, ...about } };
 }
 
 /** Fields only the server writes: what a client says in them is not even tracked as its wish. */

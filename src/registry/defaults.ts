@@ -4,7 +4,7 @@ import type { ServedResource } from "./resource.ts";
 import { serviceDefaults } from "./services/service-defaults.ts";
 
 export function withDefaults(served: ServedResource, object: JsonObject): JsonObject {
-  if (served.groupVersion.group === "apps" && served.kind === "StatefulSet") return withClaimKinds(object);
+  if (served.groupVersion.group === "apps") return workloadDefaults(served.kind, object);
   if (served.groupVersion.group !== "") return object;
   if (served.kind === "Secret") return secretDefaults(object);
   if (served.kind === "Service") return serviceDefaults(object);
@@ -32,6 +32,16 @@ function namespaceDefaults(namespace: JsonObject): JsonObject {
     ...namespace,
     metadata: { ...metadata, labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name } },
   };
+}
+
+const SCALED: ReadonlySet<string> = new Set(["Deployment", "ReplicaSet", "StatefulSet"]);
+
+/** Clients count on a number of replicas; some fall over without one. */
+function workloadDefaults(kind: string, workload: JsonObject): JsonObject {
+  if (!SCALED.has(kind)) return workload;
+  const spec = objectAt(workload, "spec");
+  const scaled = spec["replicas"] === undefined ? { ...workload, spec: { ...spec, replicas: 1 } } : workload;
+  return kind === "StatefulSet" ? withClaimKinds(scaled) : scaled;
 }
 
 /** The claims in a stateful set say what they are; protobuf has no room for it. */

@@ -58,6 +58,8 @@ export function prepareForUpdate(
   });
   if (strategy.life === "namespace") prepareNamespaceUpdate(prepared, existing, door);
   if (isServices(served.stored) && door === "main") prepareServiceUpdate(prepared, existing);
+  // What was asked to be signed, and by whom, stays as it was asked.
+  if (served.kind === "CertificateSigningRequest") prepared["spec"] = existing["spec"];
   if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
     metadata["generation"] = Number(before["generation"] ?? 0) + 1;
   }

@@ -1,6 +1,7 @@
 /** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
 import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../catalogue/release.ts";
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../catalogue/runtime-config.ts";
+import { openCatalogue } from "../catalogue/catalogue.ts";
 import { catalogueGateNames } from "../catalogue/feature-gates.ts";
 import { parseTokenFile } from "../auth/authenticators/token-file.ts";
 import type { User } from "../auth/user.ts";
@@ -96,14 +97,17 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
   const release = options.release ?? DEFAULT_RELEASE;
   if (!isReleaseName(release))
     throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
+  const runtimeConfig =
+    options.runtimeConfig === undefined
+      ? EMPTY_RUNTIME_CONFIG
+      : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? []));
+  const gates = featureGates(options.featureGates ?? [], release);
+  asOption(() => openCatalogue({ release, runtimeConfig, featureGates: gates }));
   return {
     release,
     strictRelease: options.strictRelease ?? false,
-    runtimeConfig:
-      options.runtimeConfig === undefined
-        ? EMPTY_RUNTIME_CONFIG
-        : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? [])),
-    featureGates: featureGates(options.featureGates ?? [], release),
+    runtimeConfig,
+    featureGates: gates,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),

@@ -58,10 +58,20 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
         endpoints,
         clock,
         ...(tls === undefined ? {} : { tls }),
-        log: (message, detail) => log.info(message, { ...detail }),
+        log: onceLoud(log),
       });
     }
   }
+}
+
+/** What goes on going wrong is said aloud once, until something else is said. */
+function onceLoud(log: Log): (message: string, detail: object) => void {
+  let last = "";
+  return (message, detail) => {
+    if (message === last) log.debug(message, { ...detail });
+    else log.warn(message, { ...detail });
+    last = message;
+  };
 }
 
 /** One JSON object per line, for people and collectors alike. */

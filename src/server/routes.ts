@@ -9,7 +9,7 @@ import { isHealthPath } from "../endpoints/health.ts";
 import { methodNotAllowed } from "../meta/status-error.ts";
 
 export interface Routes {
-  readonly resources: Handler<WithInfo>;
+  readonly resources: Handler<WithUser>;
   /** Undefined for paths that are not discovery's. */
   readonly discovery: (request: WithInfo) => ApiResponse | undefined;
   readonly openApi: (request: WithInfo) => ApiResponse;

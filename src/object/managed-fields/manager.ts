@@ -82,10 +82,14 @@ function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean
 }
 
 /** What the client sent, as long as it is usable, else the live object's. */
+/** Far above the ten update managers a server keeps, and whoever applies besides. */
+const SENT_ENTRIES_MAX = 200;
+
 function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
   const sent = managedFieldsOf(next);
   if (isReset(sent)) return new Map();
-  const entries = entriesOrNone(sent);
+  // What no server ever wrote is not taken: merging many sets into one costs the square of their number.
+  const entries = Array.isArray(sent) && sent.length > SENT_ENTRIES_MAX ? new Map() : entriesOrNone(sent);
   if (entries.size === 0) return entriesOrNone(liveEntries(live));
   // Rewritten in canonical form, because they are no server's writing.
   for (const [id, entry] of entries)

@@ -225,3 +225,16 @@ describe("the history", () => {
     expect(first.memo.size).toBe(0);
   });
 });
+
+test("a follower that was never blocked may be resumed at any time", () => {
+  const history = new History({ monotonic: () => 0, now: () => 0, after: () => () => {} }, 0);
+  let fell = false;
+  const following = history.follow("/r/pods/quiet/", 0, { deliver: () => true, fellBehind: () => (fell = true) });
+  for (let revision = 1; revision <= HISTORY_EVENTS_MAX + 1_000; revision++) {
+    const value = Buffer.from('{"kind":"Pod","apiVersion":"v1","metadata":{}}');
+    const entry = createEntry({ key: "/r/pods/loud/x", value, modRevision: revision, createRevision: 1 });
+    history.append({ kind: "put", revision, entry, previous: undefined, memo: new Map() });
+  }
+  following?.resume();
+  expect(fell).toBe(false);
+});
