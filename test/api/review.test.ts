@@ -7,7 +7,7 @@ test("servers that share a store do not shorten each other's history", async () 
   const world = new World({ seed: 1 });
   await using first = await startServer({ world, compactionIntervalMs: 300_000 });
   await world.advance(298_000);
-  await using _second = await startServer({ world, compactionIntervalMs: 300_000 });
+  await using second = await startServer({ world, compactionIntervalMs: 300_000 });
   for (const name of ["a", "b", "c", "d"]) await first.create(CONFIG_MAPS, configMap(name));
   await world.advance(298_000);
   const page = await first.get(`${CONFIG_MAPS}?limit=2`);
@@ -16,6 +16,7 @@ test("servers that share a store do not shorten each other's history", async () 
   const next = await first.get(`${CONFIG_MAPS}?limit=2&continue=${page.body.metadata.continue}`);
   expect(next.status).toBe(200);
   expect(next.body.items).toHaveLength(2);
+  expect((await second.get(CONFIG_MAPS)).body.items).toHaveLength(5);
 });
 
 test("history older than two intervals is forgotten", async () => {

@@ -89,7 +89,8 @@ function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
   const sent = managedFieldsOf(next);
   if (isReset(sent)) return new Map();
   // What no server ever wrote is not taken: merging many sets into one costs the square of their number.
-  const entries = Array.isArray(sent) && sent.length > SENT_ENTRIES_MAX ? new Map() : entriesOrNone(sent);
+  const isTooMany = Array.isArray(sent) && sent.length > SENT_ENTRIES_MAX;
+  const entries: ManagerEntries = isTooMany ? new Map() : entriesOrNone(sent);
   if (entries.size === 0) return entriesOrNone(liveEntries(live));
   // Rewritten in canonical form, because they are no server's writing.
   for (const [id, entry] of entries)
