@@ -6,6 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
 import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
@@ -46,6 +47,7 @@ export function createHttp1(edge: Edge): Protocol {
   server.on("request", onRequest);
   // With a listener Node leaves it to us to say `100 Continue`, which happens when the body is read.
   server.on("checkContinue", onRequest);
+  server.on("clientError", refuseUnreadable);
   // Node starts its check for slow requests when the server listens, which this one never does.
   server.emit("listening");
 
@@ -71,6 +73,29 @@ export function createHttp1(edge: Edge): Protocol {
     },
   };
 }
+
+/** A client that is still sending when it is refused has this long to notice. */
+const LINGER_MS = 1_000;
+
+/**
+ * Answers what is not even a request. Node would close at once; with bytes of the client still under way that resets the
+ * connection, and the answer is lost. So the rest is read and thrown away for a moment.
+ */
+function refuseUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
+  if (stream.writableEnded) return;
+  if (!stream.writable || error.code === "ECONNRESET") {
+    stream.destroy();
+    return;
+  }
+  stream.end(`HTTP/1.1 ${REFUSALS.get(error.code ?? "") ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
+  stream.resume();
+  setTimeout(() => stream.destroy(), LINGER_MS).unref();
+}
+
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+]);
 
 function createNodeServer(limits: HttpLimits): Server {
   const server = createServer({
