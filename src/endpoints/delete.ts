@@ -94,7 +94,8 @@ async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
   return toDeleteOptions(body, dryRun.includes("All"));
 }
 
-function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOptions {
+/** Members of a DeleteOptions that has been checked, wherever it stood. */
+export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOptions {
   const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
   const { uid, resourceVersion } = objectAt(body, "preconditions");
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { matchesFields, parseFieldSelector, requiredValue } from "./field-selector.ts";
+import { parseFieldSelector, requiredValue } from "./field-selector.ts";
 import { SelectorError } from "./label-selector.ts";
 
 const SENTENCES: readonly (readonly [text: string, sentence: string])[] = [
@@ -56,12 +56,4 @@ test("a selector pins a field only by equality", () => {
   expect(requiredValue(parseFieldSelector("a!=x,a=y"), "a")).toBe("y");
   expect(requiredValue(parseFieldSelector("a!=x"), "a")).toBeUndefined();
   expect(requiredValue(parseFieldSelector("b=x"), "a")).toBeUndefined();
-});
-
-test("all requirements must hold", () => {
-  const valueOf = (field: string): string => (field === "a" ? "1" : "");
-  expect(matchesFields(parseFieldSelector("a=1,b="), valueOf)).toBe(true);
-  expect(matchesFields(parseFieldSelector("a=1,b=2"), valueOf)).toBe(false);
-  expect(matchesFields(parseFieldSelector("a!=1"), valueOf)).toBe(false);
-  expect(matchesFields([], valueOf)).toBe(true);
 });

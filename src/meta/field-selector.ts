@@ -23,10 +23,6 @@ export function requiredValue(requirements: readonly FieldRequirement[], field: 
   return requirements.find((requirement) => requirement.field === field && !requirement.negated)?.value;
 }
 
-export function matchesFields(requirements: readonly FieldRequirement[], valueOf: (field: string) => string): boolean {
-  return requirements.every(({ field, value, negated }) => (valueOf(field) === value) !== negated);
-}
-
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;

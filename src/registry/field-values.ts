@@ -1,4 +1,5 @@
 /** The values field selectors compare, taken from an object in its stored version. */
+import { convertFieldLabel } from "../object/conversion/convert.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 
 type FieldValue = (object: JsonObject) => string;
@@ -23,8 +24,7 @@ const SPECIAL: ReadonlyMap<string, FieldValue> = new Map<string, FieldValue>([
 /** events.k8s.io selects by its own names on what is stored as a core Event. */
 function renamed(group: string, resource: string, field: string): string {
   if (resource !== "events") return field;
-  if (field === "reportingController") return "reportingComponent";
-  return group === "events.k8s.io" ? field.replace(/^regarding\./, "involvedObject.") : field;
+  return convertFieldLabel({ kind: "Event", label: field }, { group, version: "v1" }, { group: "", version: "v1" });
 }
 
 function pathValue(path: string): FieldValue {

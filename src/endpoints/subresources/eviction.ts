@@ -1,14 +1,14 @@
 import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt } from "../../meta/json.ts";
 import { badRequest, invalid, StatusError } from "../../meta/status-error.ts";
-import type { DeleteOptions, PropagationPolicy } from "../../registry/delete.ts";
 import { invalidValue } from "../../registry/metadata-validation.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
 import { refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
+import { toDeleteOptions } from "../delete.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
@@ -65,23 +65,4 @@ function dryRunOf(query: readonly string[], body: readonly string[]): boolean {
     );
   }
   return query.length > 0 || body.length > 0;
-}
-
-function toDeleteOptions(given: JsonObject, dryRun: boolean): DeleteOptions {
-  const { gracePeriodSeconds, orphanDependents, propagationPolicy } = given;
-  const { uid, resourceVersion } = objectAt(given, "preconditions");
-  return {
-    dryRun,
-    ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
-    ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
-    ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
-    preconditions: {
-      ...(typeof uid === "string" ? { uid } : {}),
-      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
-    },
-  };
-}
-
-function isPropagationPolicy(value: unknown): value is PropagationPolicy {
-  return value === "Foreground" || value === "Background" || value === "Orphan";
 }

@@ -14,8 +14,6 @@ const ITEM_HEAD = `,{"metadata":{"resourceVersion":"`;
 const ITEM_HEAD_BYTES = Buffer.from(ITEM_HEAD);
 const QUOTE = 0x22;
 const CLOSE = 0x7d;
-/** Where the object's members start: after `,{`. */
-const MEMBERS_START = 2;
 
 export interface Entry {
   readonly key: string;
@@ -100,11 +98,6 @@ export function createTombstone(entry: Entry, revision: number): Entry {
     item: spliceRevision(entry.item.subarray(restStart + separator), revision),
     memo: new Map(),
   };
-}
-
-/** The object's members without the opening brace: put a head `{"kind":…,"apiVersion":…,` before it. */
-export function entryMembers(entry: Entry): Buffer {
-  return entry.item.subarray(MEMBERS_START);
 }
 
 /** The whole object in its stored version, freshly parsed: the caller owns it. */
