@@ -52,6 +52,7 @@ export async function decodeObject(call: BodySource, validation: FieldValidation
   if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
   return decodeAs(served, value, {
     bytes: contentType(request) === "application/json" ? bytes : undefined,
+    members: body.members,
     syntaxProblems: body.problems,
     validation,
     problem: (kind, version, why) =>
@@ -63,6 +64,8 @@ export interface ParsedBody {
   readonly value: unknown;
   /** What field validation has against the text itself: keys that stand twice in YAML. */
   readonly problems: readonly string[];
+  /** Of JSON text, duplicates included; undefined for anything else. */
+  readonly members?: number;
 }
 
 export interface BodySource {
@@ -79,10 +82,7 @@ export function parseBody(
 ): ParsedBody {
   const type = contentType(call.request);
   if (type === "application/json") {
-    return {
-      value: parseJsonBody(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`)),
-      problems: [],
-    };
+    return parseJson(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`));
   }
   try {
     if (type === PROTOBUF_MEDIA_TYPE) return { value: decodeProtobufObject(bytes, call.protobuf()), problems: [] };
@@ -104,10 +104,14 @@ function parseYamlBody(bytes: Buffer): ParsedBody {
 
 /** JSON.parse with a bound on depth and Go's words for what is wrong. */
 export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): unknown {
-  if (measureJson(bytes).depth > JSON_DEPTH_MAX) throw problem("exceeded max depth");
-  const text = bytes.toString("utf8");
+  return parseJson(bytes, problem).value;
+}
+
+function parseJson(bytes: Buffer, problem: (why: string) => Error): ParsedBody {
+  const { depth, members } = measureJson(bytes);
+  if (depth > JSON_DEPTH_MAX) throw problem("exceeded max depth");
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(bytes.toString("utf8")), problems: [], members };
   } catch {
     throw problem(describeSyntaxError(bytes));
   }
@@ -116,6 +120,8 @@ export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): u
 export interface DecodeContext {
   /** The JSON text the value came from, to find duplicate members; undefined when there is none. */
   readonly bytes: Buffer | undefined;
+  /** Of that text, where they were counted already. */
+  readonly members?: number | undefined;
   readonly syntaxProblems?: readonly string[];
   readonly validation: FieldValidation;
   readonly problem: (kind: string, version: string, why: string) => Error;
@@ -147,7 +153,7 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
     const problems =
       context.validation === "Ignore"
         ? []
-        : [...(context.syntaxProblems ?? []), ...fieldProblems(served, { value, unknownFields, bytes: context.bytes })];
+        : [...(context.syntaxProblems ?? []), ...fieldProblems(served, { value, unknownFields, ...context })];
     if (context.validation === "Strict" && problems.length > 0)
       throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
     const owned = withUniqueOwners(object);
@@ -161,18 +167,20 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
 /** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
 function fieldProblems(
   served: ServedResource,
-  what: { value: JsonObject; unknownFields: readonly string[]; bytes: Buffer | undefined },
+  what: Pick<DecodeContext, "bytes" | "members"> & { value: JsonObject; unknownFields: readonly string[] },
 ): string[] {
   const { value, unknownFields, bytes } = what;
   if (bytes === undefined) return unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
-  if (unknownFields.length === 0 && measureJson(bytes).members === countMembers(value)) return [];
+  const { members = measureJson(bytes).members } = what;
+  if (unknownFields.length === 0 && members === countMembers(value)) return [];
   return findFieldProblems(bytes.toString("utf8"), served.schema);
 }
 
 function countMembers(value: unknown): number {
-  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countMembers(item), 0);
-  if (!isJsonObject(value)) return 0;
-  return Object.keys(value).reduce((sum, key) => sum + 1 + countMembers(value[key]), 0);
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countMembers(item);
+  else if (isJsonObject(value)) for (const key of Object.keys(value)) count += 1 + countMembers(value[key]);
+  return count;
 }
 
 function notAnObject(value: unknown): string {

@@ -38,14 +38,12 @@ export function measureJson(bytes: Buffer): JsonShape {
 
 /** Index of the closing quote of the string that opens at `at`; the end of the text if it never closes. */
 function endOfString(bytes: Buffer, at: number): number {
-  let end = at;
-  for (;;) {
-    end = bytes.indexOf(QUOTE, end + 1);
-    if (end < 0) return bytes.length;
-    let backslashes = 0;
-    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return end;
+  for (let end = at + 1; end < bytes.length; end++) {
+    const byte = bytes[end]!;
+    if (byte === QUOTE) return end;
+    if (byte === BACKSLASH) end++;
   }
+  return bytes.length;
 }
 
 /** Paths beyond this many, or beyond this much text in all, are not reported: both can be the square of a body. */

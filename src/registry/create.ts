@@ -3,7 +3,7 @@ import { generateName } from "../meta/names.ts";
 import { alreadyExists, badRequest, invalid, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { withDefaults } from "./defaults.ts";
-import { withManagedFields } from "./managed-fields.ts";
+import { createdManagedFields } from "./managed-fields.ts";
 import { metadataErrors } from "./metadata-validation.ts";
 import { refuseCreationOutsideLiveNamespace } from "./namespace-lifecycle.ts";
 import { prepareForCreate } from "./prepare.ts";
@@ -71,8 +71,8 @@ async function createNamed(
   allocation: Allocation,
 ): Promise<Written | undefined> {
   const next = withDefaults(served, withoutSystemFields(withRequester(served, request)));
-  const tracked = withManagedFields(context, served, { live: undefined, next, manager: request.manager, door: "main" });
-  const object = prepareForCreate(context, served, tracked);
+  const managedFields = createdManagedFields(context, served, { next, manager: request.manager });
+  const object = prepareForCreate(context, served, withoutManagedFields(next));
   const metadata = objectAt(object, "metadata");
   const name = stringAt(metadata, "name");
   const { stored } = served;
@@ -84,13 +84,25 @@ async function createNamed(
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
-    return { object: await allocation.assign(object) };
+    return { object: withManagedFields(await allocation.assign(object), managedFields) };
   }
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const result = await context.store.create(key, encodeForStorage(complete, served, context.store.vouch), lease);
+  const bytes = encodeForStorage(complete, served, context.store.vouch, managedFields);
+  const result = await context.store.create(key, bytes, lease);
   return result.committed ? { entry: result.entry } : undefined;
+}
+
+/** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const { managedFields: _sent, ...metadata } = objectAt(object, "metadata");
+  return { ...object, metadata };
+}
+
+function withManagedFields(object: JsonObject, text: string | undefined): JsonObject {
+  if (text === undefined) return object;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields: JSON.parse(text) as unknown } };
 }
 
 /** A signer trusts what stands here. */

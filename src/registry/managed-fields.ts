@@ -2,14 +2,13 @@
 import { parseGroupVersion } from "../meta/group-version.ts";
 import { objectAt, type JsonObject } from "../meta/json.ts";
 import { convertObject, isConvertible } from "../object/conversion/convert.ts";
-import { trackUpdate, type VersionedObject } from "../object/managed-fields/manager.ts";
+import { trackCreate, trackUpdate, type VersionedObject } from "../object/managed-fields/manager.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { Door } from "./prepare.ts";
 import type { ServedResource } from "./resource.ts";
 
 export interface TrackedWrite {
-  /** Undefined on create. */
-  readonly live: JsonObject | undefined;
+  readonly live: JsonObject;
   /** As the client wants it, before the server's own changes. */
   readonly next: JsonObject;
   readonly manager: string;
@@ -31,6 +30,23 @@ export function withManagedFields(context: RegistryContext, served: ServedResour
   });
   const { managedFields: _sent, ...metadata } = objectAt(write.next, "metadata");
   return { ...write.next, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+/** The JSON text of a new object's managedFields; undefined for none. */
+export function createdManagedFields(
+  context: RegistryContext,
+  served: ServedResource,
+  { next, manager }: Pick<TrackedWrite, "next" | "manager">,
+): string | undefined {
+  return trackCreate({
+    next,
+    schema: served.schema,
+    apiVersion: served.apiVersion,
+    manager,
+    time: timestamp(context.clock),
+    resetFields: resetFields(served, "main"),
+    inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
+  });
 }
 
 /** What a door cannot write, nobody comes to own through it. */

@@ -80,15 +80,34 @@ const METADATA_ORDER: readonly string[] = [
   "managedFields",
 ];
 
-/** Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. */
-export function encodeForStorage(object: JsonObject, served: ServedResource, vouch?: ObjectStore["vouch"]): Buffer {
+/**
+ * Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. `managedFields` is
+ * the text of a new object's, which then has none itself.
+ */
+export function encodeForStorage(
+  object: JsonObject,
+  served: ServedResource,
+  vouch?: ObjectStore["vouch"],
+  managedFields?: string,
+): Buffer {
   const { storageVersion } = served.stored;
   const converted = convertObject(object, served.groupVersion, storageVersion);
   const { kind, apiVersion, metadata, ...rest } = converted;
-  const canonical = { kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject), ...rest };
-  const bytes = Buffer.from(JSON.stringify(canonical));
+  const head = { kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject) };
+  const canonical = { ...head, ...rest };
+  const text =
+    managedFields === undefined
+      ? JSON.stringify(canonical)
+      : spliceManagedFields(JSON.stringify(head), JSON.stringify(rest), managedFields);
+  const bytes = Buffer.from(text);
   vouch?.(bytes, canonical);
   return bytes;
+}
+
+/** The head ends in its metadata, which has at least a uid. */
+function spliceManagedFields(head: string, rest: string, managedFields: string): string {
+  const start = `${head.slice(0, -2)},"managedFields":${managedFields}}`;
+  return rest === "{}" ? `${start}}` : `${start},${rest.slice(1)}`;
 }
 
 export function canonicalMetadata(metadata: JsonObject): JsonObject {

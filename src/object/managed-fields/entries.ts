@@ -73,18 +73,23 @@ export function encodeEntries(entries: ManagerEntries): readonly JsonObject[] | 
   if (entries.size === 0) return undefined;
   const list = [...entries.values()];
   if (list.length > 1) list.sort(compareEntries);
-  return list.map(encodeEntry);
+  return list.map((entry) => entry.source ?? encodeEntry(entry, toFieldsV1(entry.fields)));
 }
 
-function encodeEntry(entry: ManagerEntry): JsonObject {
-  if (entry.source !== undefined) return entry.source;
+/** An entry of the object itself in its text form. */
+export function entryText(entry: Omit<ManagerEntry, "subresource" | "fields" | "source">, fieldsV1: string): string {
+  const head = JSON.stringify(encodeEntry({ ...entry, subresource: "" }, undefined));
+  return `${head.slice(0, -1)},"fieldsV1":${fieldsV1}}`;
+}
+
+function encodeEntry(entry: Omit<ManagerEntry, "fields" | "source">, fieldsV1: JsonObject | undefined): JsonObject {
   const encoded: JsonObject = {};
   if (entry.manager !== "") encoded["manager"] = entry.manager;
   encoded["operation"] = entry.operation;
   encoded["apiVersion"] = entry.apiVersion;
   if (entry.time !== undefined) encoded["time"] = entry.time;
   encoded["fieldsType"] = FIELDS_TYPE;
-  encoded["fieldsV1"] = toFieldsV1(entry.fields);
+  if (fieldsV1 !== undefined) encoded["fieldsV1"] = fieldsV1;
   if (entry.subresource !== "") encoded["subresource"] = entry.subresource;
   return encoded;
 }

@@ -7,6 +7,9 @@ import { canonicalKey, compareElementKeys, FieldSetError } from "./path-element.
 /** Stands for the element itself, where something below it is listed too. */
 const SELF = ".";
 
+/** An element with nothing below it. One for all, since objects have very many of them. */
+const OWNED: JsonObject = Object.freeze({});
+
 export function toFieldsV1(set: FieldSet): JsonObject {
   const result: JsonObject = {};
   writeChildren(set.children, result);
@@ -16,13 +19,14 @@ export function toFieldsV1(set: FieldSet): JsonObject {
 function writeChildren(children: FieldChildren, target: JsonObject): void {
   for (const key of sortedKeys(children)) {
     const node = children.get(key)!;
-    const below: JsonObject = {};
-    if (node.children !== undefined) {
-      if (node.member) below[SELF] = {};
-      writeChildren(node.children, below);
-    }
-    target[key] = below;
+    target[key] = node.children === undefined ? OWNED : belowNode(node.member, node.children);
   }
+}
+
+function belowNode(member: boolean, children: FieldChildren): JsonObject {
+  const below: JsonObject = member ? { [SELF]: OWNED } : {};
+  writeChildren(children, below);
+  return below;
 }
 
 /** Sets read from text and little changed are in order already. */

@@ -8,7 +8,16 @@
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { AbsentFields } from "./absent-fields.ts";
-import { capUpdateManagers, decodeEntries, encodeEntries, managerIdentifier, type ManagerEntries } from "./entries.ts";
+import { createdFields } from "./created-fields.ts";
+import {
+  capUpdateManagers,
+  decodeEntries,
+  encodeEntries,
+  entryText,
+  managerIdentifier,
+  type ManagerEntries,
+  type ManagerEntry,
+} from "./entries.ts";
 import { FieldSet } from "./field-set.ts";
 import { FieldSetError, type FieldPath } from "./path-element.ts";
 import { reconcileWithSchema } from "./reconcile.ts";
@@ -47,8 +56,8 @@ export interface ManagedFieldsUpdate {
 export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] | undefined {
   const { live } = update;
   try {
-    const comparisons = new VersionComparisons(update);
     const keeps = keepsEntries(update);
+    const comparisons = new VersionComparisons(update);
     if (live !== undefined && keeps && comparisons.isEmpty) return liveEntries(live);
     const base = keeps ? entriesOrNone(liveEntries(live)) : sentEntries(update);
     // Tracking was given up for this object, by a client or by a server that did not track.
@@ -57,6 +66,23 @@ export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] 
   } catch (error) {
     // An object whose list items have no keys will not pass validation; what was known must not be lost by it.
     if (error instanceof FieldSetError) return liveEntries(live);
+    throw error;
+  }
+}
+
+/** The JSON text of metadata.managedFields of a new object, or undefined for none; as trackUpdate has it, for less. */
+export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresource">): string | undefined {
+  const update: ManagedFieldsUpdate = { ...create, live: undefined, subresource: "" };
+  if (!keepsEntries(update)) {
+    const entries = trackUpdate(update);
+    return entries && JSON.stringify(entries);
+  }
+  const { next, schema, absentFields: absent = "zero", time } = update;
+  try {
+    const fieldsV1 = createdFields(next, schema, { absent, untracked: NEVER_TRACKED.union(resetSet(update)) });
+    return fieldsV1 && `[${entryText({ ...writer(update), time }, fieldsV1)}]`;
+  } catch (error) {
+    if (error instanceof FieldSetError) return undefined;
     throw error;
   }
 }
@@ -141,20 +167,23 @@ function updatedEntries(
   return entries;
 }
 
-function gain(
-  entries: ManagerEntries,
-  gained: FieldSet,
-  { manager, apiVersion, subresource, time }: ManagedFieldsUpdate,
-): void {
-  const name = {
-    manager: manager === "" ? UNKNOWN_MANAGER : manager,
-    operation: "Update",
-    apiVersion,
-    subresource,
-  } as const;
+function gain(entries: ManagerEntries, gained: FieldSet, update: ManagedFieldsUpdate): void {
+  const name = writer(update);
   const id = managerIdentifier(name);
   const fields = entries.get(id)?.fields.union(gained) ?? gained;
-  entries.set(id, { ...name, time, fields, source: undefined });
+  entries.set(id, { ...name, time: update.time, fields, source: undefined });
+}
+
+function writer({
+  manager,
+  apiVersion,
+  subresource,
+}: ManagedFieldsUpdate): Omit<ManagerEntry, "time" | "fields" | "source"> {
+  return { manager: manager === "" ? UNKNOWN_MANAGER : manager, operation: "Update", apiVersion, subresource };
+}
+
+function resetSet({ resetFields = [] }: ManagedFieldsUpdate): FieldSet {
+  return FieldSet.of(...resetFields.map(namedPath));
 }
 
 interface VersionComparison extends ChangedFields {
@@ -165,12 +194,12 @@ interface VersionComparison extends ChangedFields {
 class VersionComparisons {
   readonly inRequestVersion: VersionComparison;
   readonly #update: ManagedFieldsUpdate;
-  readonly #reset: FieldSet | undefined;
+  readonly #reset: FieldSet;
   readonly #byVersion = new Map<string, VersionComparison | undefined>();
 
   constructor(update: ManagedFieldsUpdate) {
     this.#update = update;
-    this.#reset = update.resetFields && FieldSet.of(...update.resetFields.map(namedPath));
+    this.#reset = resetSet(update);
     const { live, next, schema } = update;
     this.inRequestVersion = this.#compare({ before: live ?? {}, after: next, schema });
     this.#byVersion.set(update.apiVersion, this.inRequestVersion);
@@ -218,7 +247,6 @@ class VersionComparisons {
       schema,
       absent,
     );
-    if (this.#reset === undefined) return { changed, removed, schema };
     return {
       changed: changed.recursiveDifference(this.#reset),
       removed: removed.recursiveDifference(this.#reset),

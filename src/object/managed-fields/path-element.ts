@@ -145,15 +145,15 @@ export function compareElementKeys(left: string, right: string): number {
   return compareJson(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
 }
 
-/** Where two keys first differ by lower-case letters, text order is the order of what they mean. */
+/** Where two keys first differ by letters, text order is the order of what they mean. */
 function differInLetters(left: string, right: string): boolean {
   let at = 2;
   while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++;
-  return isLowerCase(left.charCodeAt(at)) && isLowerCase(right.charCodeAt(at)) && left.charCodeAt(at - 1) !== BACKSLASH;
+  return isLetter(left.charCodeAt(at)) && isLetter(right.charCodeAt(at)) && left.charCodeAt(at - 1) !== BACKSLASH;
 }
 
-function isLowerCase(code: number): boolean {
-  return code >= 0x61 && code <= 0x7a;
+function isLetter(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
 }
 
 const TYPE_ORDER: readonly string[] = ["number", "string", "boolean", "array", "object", "null"];

@@ -9,7 +9,7 @@
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeMessage } from "./message-decoder.ts";
 import type { ProtobufTables } from "./tables.ts";
-import { ProtobufDecodeError, WireReader } from "./wire-reader.ts";
+import { MessageReader, ProtobufDecodeError } from "./wire-reader.ts";
 
 export { ProtobufDecodeError } from "./wire-reader.ts";
 export type { ProtobufTables } from "./tables.ts";
@@ -34,7 +34,7 @@ export function isProtobufEnvelope(bytes: Buffer): boolean {
 export function decodeEnvelope(bytes: Buffer): ProtobufEnvelope {
   if (!isProtobufEnvelope(bytes))
     throw new ProtobufDecodeError("the protobuf body does not begin with its four magic bytes");
-  const reader = new WireReader(bytes, MAGIC.length, bytes.length, "runtime.Unknown");
+  const reader = new MessageReader(bytes, MAGIC.length, bytes.length, "runtime.Unknown");
   const raw: Buffer = bytes.subarray(0, 0);
   const envelope = { apiVersion: "", kind: "", raw, contentType: "", contentEncoding: "" };
   while (reader.next()) {
@@ -48,7 +48,7 @@ export function decodeEnvelope(bytes: Buffer): ProtobufEnvelope {
 }
 
 function decodeTypeMeta(bytes: Buffer): { apiVersion?: string; kind?: string } {
-  const reader = new WireReader(bytes, 0, bytes.length, "runtime.TypeMeta");
+  const reader = new MessageReader(bytes, 0, bytes.length, "runtime.TypeMeta");
   const typeMeta: { apiVersion?: string; kind?: string } = {};
   while (reader.next()) {
     if (reader.field === 1) typeMeta.apiVersion = reader.string();

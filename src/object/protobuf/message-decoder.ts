@@ -1,11 +1,11 @@
 /** Decodes one message and everything in it, by its table. What comes out is what decode.ts describes. */
+import type { Ranges } from "../../base/wire-reader.ts";
 import { setMember } from "../../meta/json.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json-text.ts";
 import { formatMicroTime, formatTime, intOrString, parseRawJson } from "./special-values.ts";
 import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "./tables.ts";
-import { ProtobufDecodeError, WireReader } from "./wire-reader.ts";
-import type { Ranges } from "./wire-reader.ts";
+import { MessageReader, ProtobufDecodeError } from "./wire-reader.ts";
 
 /**
  * An empty list item takes two bytes and becomes an object with all its always-shown members, so the
@@ -72,7 +72,7 @@ class MessageDecoder {
   #readSlots(table: MessageTable, ranges: Ranges): Slots {
     const slots: unknown[] = [];
     for (let at = 0; at < ranges.length; at += 2) {
-      const reader = new WireReader(this.#bytes, ranges[at]!, ranges[at + 1]!, table.name);
+      const reader = new MessageReader(this.#bytes, ranges[at]!, ranges[at + 1]!, table.name);
       while (reader.next()) {
         const field = table.byNumber[reader.field];
         if (field === undefined) reader.skip();
@@ -116,7 +116,7 @@ class MessageDecoder {
   #map(field: FieldTable, entries: Ranges, depth: number): JsonObject {
     const map: JsonObject = {};
     for (let at = 0; at < entries.length; at += 2) {
-      const reader = new WireReader(this.#bytes, entries[at]!, entries[at + 1]!, `of an entry of ${field.name}`);
+      const reader = new MessageReader(this.#bytes, entries[at]!, entries[at + 1]!, `of an entry of ${field.name}`);
       let key = "";
       let scalar: unknown;
       let ranges = NO_RANGES;
@@ -176,7 +176,7 @@ class MessageDecoder {
  * scalars, and for everything else the ranges of the messages or entries it is made of. The parts of a
  * message that comes twice are one message.
  */
-function readSlot(reader: WireReader, field: FieldTable, before: unknown): unknown {
+function readSlot(reader: MessageReader, field: FieldTable, before: unknown): unknown {
   if (field.scalar === undefined || field.shape === "map") {
     const ranges = (before ?? []) as number[];
     reader.appendRange(ranges);
@@ -188,14 +188,14 @@ function readSlot(reader: WireReader, field: FieldTable, before: unknown): unkno
   return values;
 }
 
-function readItems(reader: WireReader, scalar: ScalarType, values: unknown[]): void {
+function readItems(reader: MessageReader, scalar: ScalarType, values: unknown[]): void {
   if (scalar === "bool") reader.appendBools(values);
   else if (scalar === "int32") reader.appendInt32s(values);
   else if (scalar === "int64") reader.appendInt64s(values);
   else values.push(toJson(readScalar(reader, scalar)));
 }
 
-function readScalar(reader: WireReader, scalar: ScalarType): unknown {
+function readScalar(reader: MessageReader, scalar: ScalarType): unknown {
   switch (scalar) {
     case "string":
       return reader.string();

@@ -1,0 +1,106 @@
+/**
+ * What a create gives its writer, as the text of its fieldsV1. `changedFields` says the same of nothing
+ * before; but where there is nothing to compare and merge with, one walk of the object is enough.
+ */
+import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { absentValue, type AbsentFields } from "./absent-fields.ts";
+import type { FieldChildren, FieldSet } from "./field-set.ts";
+import { compareElementKeys, fieldKey } from "./path-element.ts";
+import { DEDUCED, isAtomicMap, itemKey, listKeys, memberSchema, rootSchema } from "./shape.ts";
+
+export interface CreatedFieldsOptions {
+  readonly absent: AbsentFields;
+  /** What nobody comes to own, with all that is below it, and neither what stands on the way there. */
+  readonly untracked: FieldSet;
+}
+
+/** Undefined when there is nothing to own. */
+export function createdFields(
+  object: JsonObject,
+  schema: StructSchema,
+  { absent, untracked }: CreatedFieldsOptions,
+): string | undefined {
+  return membersOf(object, { schema: rootSchema(schema), absent, untracked: untracked.children });
+}
+
+const OWNED = "{}";
+const OWNED_ITSELF = '".":{}';
+
+interface Place {
+  readonly schema: FieldSchema;
+  readonly absent: AbsentFields;
+  readonly untracked: FieldChildren | undefined;
+}
+
+/** Of an object that counts as having been there: only what is in it is new. */
+function membersOf(object: JsonObject, { schema, absent, untracked }: Place): string | undefined {
+  let text = "";
+  for (const name of sortedNames(object)) {
+    const value = object[name];
+    if (value === undefined) continue;
+    const exception = untracked?.get(fieldKey(name));
+    if (exception !== undefined && exception.children === undefined) continue;
+    const before = absentValue({ struct: schema.struct, name, present: value, absent });
+    const place: Place = { schema: memberSchema(schema, name), absent, untracked: exception?.children };
+    const isNew = before === undefined && exception === undefined;
+    const below = isNew ? whole(value, place.schema) : changeFrom(before, value, place);
+    if (below !== undefined) text += `${text === "" ? "" : ","}${fieldKeyText(name)}:${below}`;
+  }
+  return text === "" ? undefined : `{${text}}`;
+}
+
+/** `before` is what stands for a value that is not there. */
+function changeFrom(before: unknown, value: unknown, place: Place): string | undefined {
+  if (Array.isArray(value)) {
+    const keys = listKeys(place.schema);
+    if (keys !== undefined && value.length > 0) return `{${itemsText(value, place.schema, keys)}}`;
+  } else if (isJsonObject(value) && !isAtomicMap(place.schema) && Object.keys(value).length > 0) {
+    return membersOf(value, place);
+  }
+  return place.untracked !== undefined || jsonEquals(before, value) ? undefined : OWNED;
+}
+
+/** A value with everything below it. */
+function whole(value: unknown, schema: FieldSchema): string {
+  if (Array.isArray(value)) {
+    const keys = listKeys(schema);
+    if (keys === undefined || value.length === 0) return OWNED;
+    return `{${OWNED_ITSELF},${itemsText(value, schema, keys)}}`;
+  }
+  if (!isJsonObject(value) || isAtomicMap(schema)) return OWNED;
+  let text = "";
+  for (const name of sortedNames(value)) {
+    const member = value[name];
+    if (member !== undefined) text += `,${fieldKeyText(name)}:${whole(member, memberSchema(schema, name))}`;
+  }
+  return text === "" ? OWNED : `{${OWNED_ITSELF}${text}}`;
+}
+
+function itemsText(list: readonly unknown[], schema: FieldSchema, keys: readonly string[]): string {
+  const itemSchema = schema.items ?? DEDUCED;
+  const items = new Map<string, string>();
+  for (const item of list) {
+    const key = itemKey(item, schema, keys);
+    // Items that share a key are owned together.
+    items.set(key, items.has(key) ? OWNED : whole(item, itemSchema));
+  }
+  let text = "";
+  for (const key of [...items.keys()].sort(compareElementKeys))
+    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${items.get(key)!}`;
+  return text;
+}
+
+/** What nearly all names look like; JSON writes them as they are. */
+const PLAIN = /^[\w./-]*$/;
+
+function fieldKeyText(name: string): string {
+  return PLAIN.test(name) ? `"f:${name}"` : JSON.stringify(fieldKey(name));
+}
+
+/** In the order their keys have in fieldsV1. */
+function sortedNames(object: JsonObject): string[] {
+  const names = Object.keys(object);
+  for (let index = 1; index < names.length; index++) if (names[index - 1]! > names[index]!) return names.sort();
+  return names;
+}
