@@ -2,12 +2,12 @@
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, type ApiResponse } from "../http/message.ts";
-import { errorResponse, jsonResponse } from "../http/respond.ts";
-import { formatGroupVersion } from "../meta/group-version.ts";
-import { methodNotAllowed, notFound, StatusError, unknownResource } from "../meta/status-error.ts";
+import { errorResponse } from "../http/respond.ts";
+import { methodNotAllowed, StatusError, unknownResource } from "../meta/status-error.ts";
 import { toYaml } from "../object/yaml.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
+import { componentStatusesEndpoint } from "./component-statuses.ts";
 import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
@@ -53,6 +53,8 @@ async function answer(
   const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
   const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
   try {
+    if (endpoint.group === "" && endpoint.resource === "componentstatuses")
+      return componentStatusesEndpoint(endpoint, request, representation);
     if (served === undefined) return notStored(endpoint, request);
     const { context, protobuf } = dependencies;
     const call: EndpointCall = {
@@ -135,18 +137,8 @@ function isStoredDoor(subresource: string): boolean {
 }
 
 /** What discovery shows but nothing answers yet, in words, and never as if it did not exist. */
-function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): ApiResponse {
-  const { group, version, resource, kind } = endpoint;
-  if (resource === "componentstatuses") {
-    if (info.verb === "list")
-      return jsonResponse(200, {
-        kind: `${kind}List`,
-        apiVersion: formatGroupVersion({ group, version }),
-        metadata: {},
-        items: [],
-      });
-    throw notFound({ group, resource }, info.name);
-  }
+function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): never {
+  const { group, resource } = endpoint;
   const what = info.subresource === "" ? resource : `${resource}/${info.subresource}`;
   throw new StatusError(
     "MethodNotAllowed",

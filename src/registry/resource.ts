@@ -44,8 +44,8 @@ export interface ServedResource {
   readonly kind: string;
   readonly listKind: string;
   readonly schema: StructSchema;
-  /** The kind's schema in another version of this release, served or not. */
-  readonly schemaOf: (groupVersion: GroupVersion) => StructSchema | undefined;
+  /** The schema of this or another kind in any version of the release, served or not. */
+  readonly schemaOf: (groupVersion: GroupVersion, kind?: string) => StructSchema | undefined;
   /** How people see it. */
   readonly table: TableRenderer;
   readonly fieldSelectors: readonly string[];

@@ -112,7 +112,7 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
     fieldSelectorErrorStyle,
     fieldSelectorAliases,
     objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
-    schemaOf: ({ group, version: other }) => catalogue.schemas.kind(group, other, kind),
+    schemaOf: ({ group, version: other }, of = kind) => catalogue.schemas.kind(group, other, of),
     get table() {
       const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
       return tableRenderer({ group: groupVersion.group, kind, columns, release: catalogue.release.name });

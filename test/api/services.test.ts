@@ -275,6 +275,35 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5"]);
   });
 
+  test("by the thousand are refused before any is claimed", async () => {
+    await using server = await startServer();
+    await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 32_767 }] }));
+    const written: string[] = [];
+    const watching = server.kv.watch(
+      { prefix: `${CLAIMS}nodeports/`, fromRevision: (await server.kv.currentRevision()) + 1 },
+      {
+        events: (batch) => written.push(...batch.map(({ key }) => key)),
+        progress: () => {},
+        interrupted: () => {},
+        closed: () => {},
+      },
+    );
+    const many = Array.from({ length: 2_768 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
+    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort", ports: many })))).toBe(
+      "500 Internal error occurred: failed to allocate a nodePort: range is full",
+    );
+    const asked = many.map((port, index) => ({ ...port, nodePort: 30_000 + index }));
+    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort", ports: asked })))).toBe(
+      '422 Service "b" is invalid: spec.ports[2767].nodePort: Invalid value: 32767: provided port is already allocated',
+    );
+    const beyond = asked.map((port) => ({ ...port, nodePort: port.nodePort + 1 }));
+    expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort", ports: beyond })))).toContain(
+      "provided port is already allocated",
+    );
+    expect(written).toEqual([]);
+    watching.close();
+  });
+
   test("run out with kubernetes' words", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
     await server.create(SERVICES, service("a", { type: "NodePort" }));

@@ -12,6 +12,8 @@ export interface Allocators {
   readonly family: IpFamily;
   readonly nodePorts: ClaimPool;
   readonly ipAddresses: IpAddresses;
+  /** The same ranges, kept in another store. */
+  on(store: ObjectStore): Allocators;
 }
 
 export interface AllocatorsOptions {
@@ -47,5 +49,6 @@ export function createAllocators(options: AllocatorsOptions): Allocators {
       isReserved: () => false,
     }),
     ipAddresses,
+    on: (other) => createAllocators({ ...options, store: other }),
   };
 }

@@ -40,6 +40,10 @@ export interface ClaimPool {
   takeAny(owner: Owner): Promise<Taken | undefined>;
   /** What `takeAny` might take, without taking it. */
   suggest(): string | undefined;
+  /** The claim on a number, no matter whose, as far as the cache knows. */
+  known(number: string): Claim | undefined;
+  /** How many can still be taken, as far as the cache knows. */
+  freeCount(): number;
   /** The claim on a number, no matter whose, as the store has it now. */
   find(number: string): Promise<Claim | undefined>;
   list(): Promise<readonly Claim[]>;
@@ -74,6 +78,11 @@ export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
       return undefined;
     },
     suggest: () => candidates(options).next().value ?? undefined,
+    known(number) {
+      const entry = store.cache.get(prefix + number);
+      return entry === undefined ? undefined : toClaim(entry);
+    },
+    freeCount: () => range.size - store.cache.count(prefix),
     async find(number) {
       const entry = await store.get(prefix + number, { kind: "newest" });
       return entry === undefined ? undefined : toClaim(entry);

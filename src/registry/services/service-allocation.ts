@@ -49,6 +49,9 @@ const NOTHING_TO_ALLOCATE: Allocation = {
   revert: () => Promise.resolve(),
 };
 
+const ALREADY_ALLOCATED = "provided port is already allocated";
+const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
+
 /** After this long the repair may soon take a claim without a service for a leak. */
 const CLAIMS_FRESH_MS = 60_000;
 
@@ -220,12 +223,11 @@ class AllocationSession implements Allocation {
     if (!needsNodePorts(spec)) return;
     const ports = portsOf(spec);
     const own = new Set(held.ports);
+    await this.#refuseHopelessPorts(spec, own, existing === undefined ? "shared" : "each");
     for (const [index, port] of ports.entries()) {
       const nodePort = numberAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort)) continue;
-      await this.#takePort(nodePort, (why) =>
-        this.#invalid([invalidValue(`spec.ports[${index}].nodePort`, nodePort, why)]),
-      );
+      await this.#takePort(nodePort, (why) => this.#invalidNodePort(index, nodePort, why));
       own.add(nodePort);
     }
     const byPort = new Map(
@@ -237,10 +239,31 @@ class AllocationSession implements Allocation {
       if (numberAt(port, "nodePort") !== 0) continue;
       // A new service that offers one port over two protocols offers it on the same port of the nodes.
       const shared = existing === undefined ? byPort.get(numberAt(port, "port")) : undefined;
-      port["nodePort"] = shared ?? (await this.#takeAnyPort("failed to allocate a nodePort: range is full"));
+      port["nodePort"] = shared ?? (await this.#takeAnyPort(NODE_PORTS_FULL));
       byPort.set(numberAt(port, "port"), numberAt(port, "nodePort"));
     }
     if (needsHealthCheckPort(spec)) await this.#assignHealthCheckPort(spec, own);
+  }
+
+  /** Before anything is claimed: thousands of ports may have been asked for, and each would only be given back. */
+  async #refuseHopelessPorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
+    const { nodePorts } = this.#context.allocators;
+    const ports = portsOf(spec);
+    const asked = new Set<number>();
+    for (const [index, port] of ports.entries()) {
+      const nodePort = numberAt(port, "nodePort");
+      if (nodePort === 0 || own.has(nodePort) || asked.has(nodePort)) continue;
+      const number = String(nodePort);
+      if (nodePorts.range.indexOf(number) === undefined)
+        throw this.#invalidNodePort(index, nodePort, outOfRange(nodePorts));
+      if (nodePorts.known(number) === undefined) asked.add(nodePort);
+      else {
+        const claim = await nodePorts.find(number);
+        if (claim !== undefined && !isOwnedBy(claim, this.#owner))
+          throw this.#invalidNodePort(index, nodePort, ALREADY_ALLOCATED);
+      }
+    }
+    if (asked.size + unaskedCount(spec, unasked) > nodePorts.freeCount()) throw internalError(NODE_PORTS_FULL);
   }
 
   async #assignHealthCheckPort(spec: JsonObject, own: ReadonlySet<number>): Promise<void> {
@@ -257,10 +280,8 @@ class AllocationSession implements Allocation {
 
   async #takePort(port: number, refusal: (why: string) => StatusError): Promise<void> {
     const { nodePorts } = this.#context.allocators;
-    if (nodePorts.range.indexOf(String(port)) === undefined) {
-      throw refusal(`provided port is not in the valid range. The range of valid ports is ${nodePorts.range.text}`);
-    }
-    if (!(await this.#take(nodePorts, String(port)))) throw refusal("provided port is already allocated");
+    if (nodePorts.range.indexOf(String(port)) === undefined) throw refusal(outOfRange(nodePorts));
+    if (!(await this.#take(nodePorts, String(port)))) throw refusal(ALREADY_ALLOCATED);
   }
 
   async #takeAnyPort(refusal: string): Promise<number> {
@@ -307,9 +328,27 @@ class AllocationSession implements Allocation {
     };
   }
 
+  #invalidNodePort(index: number, nodePort: number, why: string): StatusError {
+    return this.#invalid([invalidValue(`spec.ports[${index}].nodePort`, nodePort, why)]);
+  }
+
   #invalid(errors: readonly FieldError[]): StatusError {
     return invalid({ group: "", kind: this.#served.kind }, this.#owner.name, errors);
   }
+}
+
+/** How many node ports are the server's to choose: on creation, ports of one number share theirs. */
+function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
+  if (!allocatesNodePorts(spec)) return 0;
+  const ports = portsOf(spec);
+  const open = ports.filter((port) => numberAt(port, "nodePort") === 0);
+  if (unasked === "each") return open.length;
+  const given = new Set(ports.filter((port) => numberAt(port, "nodePort") !== 0).map((port) => numberAt(port, "port")));
+  return new Set(open.map((port) => numberAt(port, "port")).filter((port) => !given.has(port))).size;
+}
+
+function outOfRange({ range }: ClaimPool): string {
+  return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
 }
 
 export function ownerOf(service: JsonObject): Owner {

@@ -37,10 +37,7 @@ const PRIORITY_LEVELS: readonly PriorityLevel[] = [
   { name: "global-default", shares: 20, lendablePercent: 50, queuing: { queues: 128, handSize: 6 } },
 ];
 
-function priorityLevel(
-  { apiVersion, collection }: ServedAt,
-  { name, shares, lendablePercent, queuing }: PriorityLevel,
-): OwnedObject {
+function priorityLevel(at: ServedAt, { name, shares, lendablePercent, queuing }: PriorityLevel): OwnedObject {
   const limits = { nominalConcurrencyShares: shares, lendablePercent };
   const limitResponse =
     queuing === undefined
@@ -49,8 +46,8 @@ function priorityLevel(
   const spec =
     name === "exempt" ? { type: "Exempt", exempt: limits } : { type: "Limited", limited: { ...limits, limitResponse } };
   return {
-    collection,
-    object: { apiVersion, kind: "PriorityLevelConfiguration", metadata: { name, ...METADATA }, spec },
+    at,
+    object: { apiVersion: at.apiVersion, kind: "PriorityLevelConfiguration", metadata: { name, ...METADATA }, spec },
   };
 }
 
@@ -156,7 +153,7 @@ const FLOW_SCHEMAS: readonly FlowSchema[] = [
   { name: "catch-all", level: "catch-all", precedence: 10_000, distinguisher: "ByUser", subjects: EVERYBODY },
 ];
 
-function flowSchema({ apiVersion, collection }: ServedAt, schema: FlowSchema): OwnedObject {
+function flowSchema(at: ServedAt, schema: FlowSchema): OwnedObject {
   const { name, level, precedence, distinguisher, subjects, rules = EVERYTHING } = schema;
   const spec = {
     priorityLevelConfiguration: { name: level },
@@ -166,8 +163,8 @@ function flowSchema({ apiVersion, collection }: ServedAt, schema: FlowSchema): O
   };
   const message = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} and it exists`;
   return {
-    collection,
-    object: { apiVersion, kind: "FlowSchema", metadata: { name, ...METADATA }, spec },
+    at,
+    object: { apiVersion: at.apiVersion, kind: "FlowSchema", metadata: { name, ...METADATA }, spec },
     condition: { type: "Dangling", status: "False", reason: "Found", message },
   };
 }

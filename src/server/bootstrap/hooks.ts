@@ -1,19 +1,20 @@
 /**
  * What an empty store is given before the server calls itself ready, as start-up hooks with kubernetes'
- * names. All of them start together with the first, so that a store that can commit writes together does;
- * only what lies in a namespace waits for the namespaces. A store that has everything is only read.
+ * names. The first hook writes for all of them, so that a store that can commit writes together does; it
+ * waits until it is known where the server listens. A store that has everything is only read.
  */
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { StartupHook } from "../lifecycle.ts";
 import { flowControl } from "./flow-control.ts";
 import { kubernetesService } from "./kubernetes-service.ts";
 import { systemNamespaces } from "./namespaces.ts";
-import { ensureAll, type Making } from "./owned-object.ts";
+import { ensureAll, type Making, type OwnedObject } from "./owned-object.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";
-import { servedVersions } from "./served-version.ts";
+import { seed, type Seeding } from "./seed.ts";
+import { servedVersions, type Serves } from "./served-version.ts";
 import { defaultServiceCidr } from "./service-cidr.ts";
 
-export interface BootstrapOptions extends Making {
+export interface BootstrapOptions extends Making, Seeding {
   readonly catalogue: Catalogue;
   readonly serviceCidr: string;
   /** The Service `kubernetes`; undefined when nobody can reach this server from outside its process. */
@@ -27,45 +28,48 @@ export interface Published {
   readonly announced: Promise<string>;
 }
 
-type Step = (signal: AbortSignal) => Promise<void>;
+/** Which objects each hook answers for. */
+function ownedBy(
+  { serviceCidr, published }: BootstrapOptions,
+  serves: Serves,
+  listening: string,
+): readonly (readonly OwnedObject[])[] {
+  const port = Number(listening.slice(listening.lastIndexOf(":") + 1));
+  return [
+    systemNamespaces(serves),
+    published === undefined ? [] : kubernetesService(serves, { ...published, port }),
+    systemPriorityClasses(serves),
+    flowControl(serves),
+    defaultServiceCidr(serves, serviceCidr),
+  ];
+}
+
+const HOOKS: readonly string[] = [
+  "start-system-namespaces-controller",
+  "bootstrap-controller",
+  "scheduling/bootstrap-system-priority-classes",
+  "priority-and-fairness-config-producer",
+  "start-kubernetes-service-cidr-controller",
+];
 
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   const serves = servedVersions(options.catalogue);
-  const namespaces = once((signal) => ensureAll(options, systemNamespaces(), signal));
-  const steps: readonly (readonly [string, Step])[] = [
-    ["start-system-namespaces-controller", namespaces],
-    ["bootstrap-controller", once((signal) => publishService(options, namespaces, signal))],
-    [
-      "scheduling/bootstrap-system-priority-classes",
-      once((signal) => ensureAll(options, systemPriorityClasses(serves), signal)),
-    ],
-    ["priority-and-fairness-config-producer", once((signal) => ensureAll(options, flowControl(serves), signal))],
-    [
-      "start-kubernetes-service-cidr-controller",
-      once((signal) => ensureAll(options, defaultServiceCidr(serves, options.serviceCidr), signal)),
-    ],
-  ];
-  const startAll = (signal: AbortSignal): void => {
-    // The hook whose step it is reports a failure.
-    for (const [, step] of steps) step(signal).catch(() => undefined);
+  let starting: Promise<readonly (readonly OwnedObject[])[]> | undefined;
+  /** What the seed has not settled, hook by hook. */
+  const start = async (signal: AbortSignal): Promise<readonly (readonly OwnedObject[])[]> => {
+    const listening = await unlessAborted(options.published?.announced ?? Promise.resolve(""), signal);
+    if (listening === undefined) return [];
+    const owned = ownedBy(options, serves, listening);
+    const settled = await seed(options, owned.flat(), signal);
+    return owned.map((objects) => objects.filter((object) => !settled.has(object)));
   };
-  return steps.map(([name, step]) => ({
+  return HOOKS.map((name, index) => ({
     name,
-    run(signal) {
-      startAll(signal);
-      return step(signal);
+    async run(signal) {
+      starting ??= start(signal);
+      await ensureAll(options, (await starting)[index] ?? [], signal);
     },
   }));
-}
-
-async function publishService(options: BootstrapOptions, namespaces: Step, signal: AbortSignal): Promise<void> {
-  const { published, catalogue } = options;
-  if (published === undefined) return;
-  const [listening] = await Promise.all([unlessAborted(published.announced, signal), namespaces(signal)]);
-  if (listening === undefined || signal.aborted) return;
-  const { clusterIp, address } = published;
-  const port = Number(listening.slice(listening.lastIndexOf(":") + 1));
-  await ensureAll(options, kubernetesService(servedVersions(catalogue), { clusterIp, address, port }), signal);
 }
 
 /** Undefined when the signal aborts first. */
@@ -75,10 +79,4 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T |
     signal.addEventListener("abort", () => resolve(undefined), { once: true });
     promise.then(resolve, reject);
   });
-}
-
-/** However often it is asked for, it happens once. */
-function once(step: Step): Step {
-  let running: Promise<void> | undefined;
-  return (signal) => (running ??= step(signal));
 }

@@ -12,48 +12,60 @@ export interface ReachableAt {
 }
 
 const NAME = "kubernetes";
+const NAMESPACE = "default";
 
 /** Objects that say something else than where the server is now are corrected. */
-export function kubernetesService(serves: Serves, at: ReachableAt): OwnedObject[] {
-  const { address, port, clusterIp } = at;
-  const service: JsonObject = {
+export function kubernetesService(serves: Serves, { address, port, clusterIp }: ReachableAt): OwnedObject[] {
+  if (address === undefined) return service(serves, { clusterIp, port });
+  return [
+    ...service(serves, { clusterIp, port }),
+    ...endpoints(serves, { address, port }),
+    ...endpointSlice(serves, { address, port }),
+  ];
+}
+
+function service(serves: Serves, { clusterIp, port }: { clusterIp: string; port: number }): OwnedObject[] {
+  const at = serves("", "services", NAMESPACE);
+  if (at === undefined) return [];
+  const spec: JsonObject = {
     ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
     type: "ClusterIP",
   };
-  const objects: OwnedObject[] = [
+  return [
     {
-      collection: "/api/v1/namespaces/default/services",
+      at,
       object: {
-        apiVersion: "v1",
+        apiVersion: at.apiVersion,
         kind: "Service",
         metadata: { name: NAME, labels: { component: "apiserver", provider: "kubernetes" } },
-        spec: { ...service, clusterIP: clusterIp, ipFamilyPolicy: "SingleStack", sessionAffinity: "None" },
+        spec: { ...spec, clusterIP: clusterIp, ipFamilyPolicy: "SingleStack", sessionAffinity: "None" },
       },
-      correct: (existing) => ifDifferent(existing, { spec: service }),
+      correct: (existing) => ifDifferent(existing, { spec }),
     },
   ];
-  return address === undefined
-    ? objects
-    : [...objects, endpoints({ address, port }), ...endpointSlice(serves, { address, port })];
 }
 
-function endpoints({ address, port }: { address: string; port: number }): OwnedObject {
+function endpoints(serves: Serves, { address, port }: { address: string; port: number }): OwnedObject[] {
+  const at = serves("", "endpoints", NAMESPACE);
+  if (at === undefined) return [];
   const subsets = [{ addresses: [{ ip: address }], ports: [{ name: "https", port, protocol: "TCP" }] }];
-  return {
-    collection: "/api/v1/namespaces/default/endpoints",
-    // The slice is made here too: a controller that mirrors Endpoints must not make another.
-    object: {
-      apiVersion: "v1",
-      kind: "Endpoints",
-      metadata: { name: NAME, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-      subsets,
+  return [
+    {
+      at,
+      // The slice is made here too: a controller that mirrors Endpoints must not make another.
+      object: {
+        apiVersion: at.apiVersion,
+        kind: "Endpoints",
+        metadata: { name: NAME, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+        subsets,
+      },
+      correct: (existing) => ifDifferent(existing, { subsets }),
     },
-    correct: (existing) => ifDifferent(existing, { subsets }),
-  };
+  ];
 }
 
 function endpointSlice(serves: Serves, { address, port }: { address: string; port: number }): OwnedObject[] {
-  const at = serves("discovery.k8s.io", "endpointslices", "default");
+  const at = serves("discovery.k8s.io", "endpointslices", NAMESPACE);
   if (at === undefined) return [];
   const what = {
     endpoints: [{ addresses: [address], conditions: { ready: true } }],
@@ -61,7 +73,7 @@ function endpointSlice(serves: Serves, { address, port }: { address: string; por
   };
   return [
     {
-      collection: at.collection,
+      at,
       object: {
         apiVersion: at.apiVersion,
         kind: "EndpointSlice",

@@ -1,11 +1,14 @@
 /** The namespaces without which nothing else has a place. */
 import type { OwnedObject } from "./owned-object.ts";
+import type { Serves } from "./served-version.ts";
 
 const SYSTEM_NAMESPACES: readonly string[] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-export function systemNamespaces(): OwnedObject[] {
+export function systemNamespaces(serves: Serves): OwnedObject[] {
+  const at = serves("", "namespaces");
+  if (at === undefined) return [];
   return SYSTEM_NAMESPACES.map((name) => ({
-    collection: "/api/v1/namespaces",
-    object: { apiVersion: "v1", kind: "Namespace", metadata: { name } },
+    at,
+    object: { apiVersion: at.apiVersion, kind: "Namespace", metadata: { name } },
   }));
 }

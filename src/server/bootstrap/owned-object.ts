@@ -3,10 +3,12 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+import { timestamp } from "../../registry/context.ts";
+import type { ServedAt } from "./served-version.ts";
 
 export interface OwnedObject {
-  /** Where it is created, such as "/api/v1/namespaces". */
-  readonly collection: string;
+  /** Where it is created. */
+  readonly at: ServedAt;
   /** Complete, with its metadata.name. */
   readonly object: JsonObject;
   /** Reported in its status, unless a condition of this type is there. */
@@ -28,10 +30,13 @@ export interface Making {
   readonly log: Log;
 }
 
-/** While the store cannot be reached. */
-const RETRY_MS = 250;
+/** What the server makes by itself belongs to it by the name clients know. */
+export const MANAGER = "kube-apiserver";
 
-/** All at once, so that the store can commit them together. Resolves when each is there, refused for good, or the signal aborts. */
+/** While the store cannot be reached. */
+export const RETRY_MS = 250;
+
+/** Resolves when each is there, refused for good, or the signal aborts. */
 export async function ensureAll(making: Making, objects: readonly OwnedObject[], signal: AbortSignal): Promise<void> {
   await Promise.all(
     objects.map(async (owned) => {
@@ -42,14 +47,11 @@ export async function ensureAll(making: Making, objects: readonly OwnedObject[],
 
 /** False when it is worth trying again. */
 async function ensure(making: Making, owned: OwnedObject): Promise<boolean> {
-  const name = stringAt(objectAt(owned.object, "metadata"), "name");
-  const target = `${owned.collection}/${name}`;
-  // What the cache has is fresh enough: a creation somebody else was faster with is refused by the store.
-  const found = await answer(making, { method: "GET", target: `${target}?resourceVersion=0` });
+  const { collection } = owned.at;
+  const target = `${collection}/${nameOf(owned)}`;
+  const found = await answer(making, { method: "GET", target });
   const present =
-    found.status === 404
-      ? await answer(making, { method: "POST", target: owned.collection, body: owned.object })
-      : found;
+    found.status === 404 ? await answer(making, { method: "POST", target: collection, body: owned.object }) : found;
   if (present.status === 409) return true;
   if (present.object === undefined) return isHopeless(making, present, target);
   const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
@@ -89,18 +91,28 @@ function correction({ correct }: OwnedObject, existing: JsonObject, target: stri
 
 function conditionReport(
   { clock }: Making,
-  { condition }: OwnedObject,
+  owned: OwnedObject,
   existing: JsonObject,
   target: string,
 ): InProcessRequest | undefined {
+  const reported = withCondition(clock, owned, existing);
+  if (reported === undefined) return undefined;
+  const { conditions } = objectAt(reported, "status");
+  return mergePatch(`${target}/status`, { status: { conditions } });
+}
+
+/** The object with the condition it lacks; undefined when it lacks none. */
+export function withCondition(clock: Clock, { condition }: OwnedObject, existing: JsonObject): JsonObject | undefined {
   if (condition === undefined) return undefined;
-  const reported = objectAt(existing, "status")["conditions"];
-  const conditions = Array.isArray(reported) ? reported.filter(isJsonObject) : [];
+  const status = objectAt(existing, "status");
+  const conditions = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
   if (conditions.some(({ type }) => type === condition.type)) return undefined;
-  const lastTransitionTime = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
-  return mergePatch(`${target}/status`, {
-    status: { conditions: [...conditions, { ...condition, lastTransitionTime }] },
-  });
+  const reported = { ...condition, lastTransitionTime: timestamp(clock) };
+  return { ...existing, status: { ...status, conditions: [...conditions, reported] } };
+}
+
+export function nameOf({ object }: OwnedObject): string {
+  return stringAt(objectAt(object, "metadata"), "name");
 }
 
 function mergePatch(target: string, patch: JsonObject): InProcessRequest {

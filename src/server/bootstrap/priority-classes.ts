@@ -21,7 +21,7 @@ export function systemPriorityClasses(serves: Serves): OwnedObject[] {
     },
   ];
   return classes.map(({ name, value, description }) => ({
-    collection: at.collection,
+    at,
     object: {
       apiVersion: at.apiVersion,
       kind: "PriorityClass",

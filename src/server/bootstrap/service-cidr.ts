@@ -7,7 +7,7 @@ export function defaultServiceCidr(serves: Serves, cidr: string): OwnedObject[] 
   if (at === undefined) return [];
   return [
     {
-      collection: at.collection,
+      at,
       object: {
         apiVersion: at.apiVersion,
         kind: "ServiceCIDR",

@@ -181,6 +181,29 @@ describe("a store", () => {
     expect(server.calls).toEqual([]);
   });
 
+  test("that has never reached an endpoint turns away what waits for one when it closes", async () => {
+    const { promise: failed, resolve: onFailed } = Promise.withResolvers<void>();
+    const kv = await openEtcdKv({
+      endpoints: [DEAD],
+      clock: realClock(),
+      requestTimeoutMs: 600_000,
+      log: () => onFailed(),
+    });
+    const waiting = Promise.allSettled([kv.currentRevision(), kv.commit(CHANGE)]);
+    await failed;
+    await kv.close();
+    for (const outcome of await waiting)
+      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+  });
+
+  test("that closes before its first attempt has failed fails with it", async () => {
+    const kv = await openEtcdKv({ endpoints: [DEAD], clock: realClock(), requestTimeoutMs: 600_000 });
+    const waiting = kv.currentRevision();
+    const closed = kv.close();
+    await expect(waiting).rejects.toMatchObject({ code: "unavailable" });
+    await closed;
+  });
+
   test("finishes what it accepted before it closes, and accepts nothing afterwards", async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
     await using server = await startFakeServer((stream) => onAsked(() => respond(stream, rangeFrame(42))));

@@ -74,6 +74,9 @@ export class Connection {
   #readySinceMs = 0;
   #downSinceMs: number;
   #lastProblem = "not connected yet";
+  /** Every endpoint has failed since the last time one was ready. */
+  #isOutOfReach = false;
+  #isDraining = false;
   #pending = 0;
   #pendingBytes = 0;
 
@@ -116,6 +119,12 @@ export class Connection {
     else if (this.#options.endpoints.length > 1 && isMemberUseless(failure)) this.#leave(messageOf(failure));
   }
 
+  /** From now on nobody waits for an etcd that is out of reach: what was never sent fails at once. */
+  drain(): void {
+    this.#isDraining = true;
+    if (this.#isOutOfReach) this.#turnAway();
+  }
+
   close(): void {
     const state = this.#state;
     if (state.kind === "closed") return;
@@ -145,7 +154,7 @@ export class Connection {
   }
 
   #waitForChannel(remainingMs: number): Promise<Channel> {
-    if (this.#state.kind === "closed") return Promise.reject(closedError());
+    if (this.#state.kind === "closed" || (this.#isDraining && this.#isOutOfReach)) return Promise.reject(closedError());
     const { clock, requestTimeoutMs } = this.#options;
     const downForMs = clock.monotonic() - this.#downSinceMs;
     const waitMs = Math.min(remainingMs, Math.max(UNREACHABLE_WAIT_MS, requestTimeoutMs - downForMs));
@@ -157,6 +166,11 @@ export class Connection {
       const waiter: Waiter = { resolve, reject, cancelTimer };
       this.#waiters.add(waiter);
     });
+  }
+
+  #turnAway(): void {
+    const error = unavailable(`the store is closing while etcd is out of reach: ${this.#lastProblem}`);
+    for (const waiter of this.#takeWaiters()) waiter.reject(error);
   }
 
   #takeWaiters(): Waiter[] {
@@ -191,6 +205,7 @@ export class Connection {
 
   #connected(channel: Channel): void {
     this.#stopTimers();
+    this.#isOutOfReach = false;
     this.#readySinceMs = this.#options.clock.monotonic();
     const stop = watchHeartbeat(channel, this.#options.clock, (problem) => this.#leave(problem));
     this.#state = { kind: "ready", channel, stop };
@@ -246,6 +261,8 @@ export class Connection {
       return;
     }
     this.#triedInRound = 0;
+    this.#isOutOfReach = true;
+    if (this.#isDraining) this.#turnAway();
     this.#state = { kind: "waiting", stop: clock.after(this.#backoffMs, () => this.#connect()) };
     this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MS_MAX);
   }

@@ -42,6 +42,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
 
   const close = async (): Promise<void> => {
     watches.close();
+    connection.drain();
     await accepted.close();
     connection.close();
   };

@@ -134,6 +134,17 @@ describe("loading", () => {
     expect(follower.events).toHaveLength(values.length + 1);
   });
 
+  test("is given up when the cache is stopped, whatever the store still waits for", async () => {
+    const stopping = new AbortController();
+    const clock = createManualClock();
+    const silent: Kv = { ...createMemoryStore({ clock }).open(), range: () => new Promise(() => {}) };
+    const cache = new WatchCache({ kv: silent, clock, root: "/registry/" });
+    const stopped = cache.run(stopping.signal);
+    stopping.abort();
+    await stopped;
+    expect(cache.state).toBe("loading");
+  });
+
   test("can be stopped while the store does not answer", async () => {
     const fixture = await openWith(
       async () => {},

@@ -153,7 +153,9 @@ export class WatchCache {
 
   async #load(): Promise<void> {
     const { kv, root } = this.#options;
-    const { items, revision } = await kv.range({ start: root, end: prefixEnd(root) });
+    const loaded = await this.#unlessStopped(kv.range({ start: root, end: prefixEnd(root) }));
+    if (loaded === undefined) return;
+    const { items, revision } = loaded;
     const previous = this.#partitions;
     this.#partitions = new Map();
     this.#baseRevision = revision;
@@ -166,6 +168,16 @@ export class WatchCache {
     for (const { history } of previous.values()) history.reset(revision);
     this.#advance(revision);
     this.#changeState("following");
+  }
+
+  /** Undefined when the cache is stopped first: a store out of reach may keep its answer back for long. */
+  #unlessStopped<T>(answer: Promise<T>): Promise<T | undefined> {
+    const { signal } = this.#stopped;
+    return new Promise((resolve, reject) => {
+      const stop = (): void => resolve(undefined);
+      signal.addEventListener("abort", stop, { once: true });
+      answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+    });
   }
 
   #follow(): Promise<void> {

@@ -1,0 +1,170 @@
+/**
+ * The end of the channel that has the store. The other end may be killed or stand still at any moment: its watches
+ * go with it, its leases run out by themselves, and what it does not take is bounded.
+ */
+import { StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
+import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./limits.ts";
+import {
+  batchBytes,
+  type Call,
+  type ClientMessage,
+  type KvChannel,
+  type ServerMessage,
+  type WireError,
+} from "./protocol.ts";
+
+/** The store stays open when the channel closes. */
+export function serveKv(kv: Kv, channel: KvChannel): void {
+  const client = new Client(kv, channel);
+  channel.receive({ message: (message) => client.take(message), closed: () => client.end() });
+}
+
+interface ServedWatch {
+  readonly id: number;
+  watching: Watching | undefined;
+  untakenBatches: number;
+  untakenBytes: number;
+  isOpen: boolean;
+}
+
+class Client {
+  readonly #kv: Kv;
+  readonly #channel: KvChannel;
+  readonly #watches = new Map<number, ServedWatch>();
+  #pending = 0;
+  #isOpen = true;
+
+  constructor(kv: Kv, channel: KvChannel) {
+    this.#kv = kv;
+    this.#channel = channel;
+  }
+
+  take(received: unknown): void {
+    const message = received as ClientMessage;
+    switch (message.kind) {
+      case "call":
+        void this.#answer(message.id, message.call);
+        return;
+      case "watch":
+        this.#watch(message.id, message.request);
+        return;
+      case "unwatch":
+        this.#forget(this.#watches.get(message.id));
+        return;
+      case "taken":
+        this.#taken(message);
+        return;
+      default:
+      // Whatever else the channel carries is not about the store.
+    }
+  }
+
+  end(): void {
+    this.#isOpen = false;
+    for (const watch of this.#watches.values()) this.#forget(watch);
+  }
+
+  #send(message: ServerMessage): void {
+    if (this.#isOpen) this.#channel.send(message);
+  }
+
+  async #answer(id: number, call: Call): Promise<void> {
+    if (this.#pending >= PENDING_CALLS_MAX) {
+      const error = new StorageError("overloaded", `${this.#pending} calls are waiting for the store.`);
+      this.#send({ kind: "error", id, error: toWire(error) });
+      return;
+    }
+    this.#pending++;
+    try {
+      this.#send({ kind: "result", id, result: await this.#perform(call) });
+    } catch (thrown) {
+      this.#send({ kind: "error", id, error: toWire(thrown) });
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  #perform(call: Call): Promise<unknown> {
+    const kv = this.#kv;
+    switch (call.kind) {
+      case "range":
+        return kv.range(call.request);
+      case "commit":
+        return kv.commit(
+          call.change.kind === "put" ? { ...call.change, value: asBuffer(call.change.value) } : call.change,
+        );
+      case "current-revision":
+        return kv.currentRevision();
+      case "compact":
+        return kv.compact(call.revision);
+      case "lease-grant":
+        return kv.leaseGrant(call.ttlSeconds);
+      case "lease-keep-alive":
+        return kv.leaseKeepAlive(call.lease);
+      case "lease-revoke":
+        return kv.leaseRevoke(call.lease);
+      default:
+        return Promise.reject(new StorageError("unavailable", "The store was asked for something it does not know."));
+    }
+  }
+
+  #watch(id: number, request: { prefix: string; fromRevision: number }): void {
+    const watch: ServedWatch = { id, watching: undefined, untakenBatches: 0, untakenBytes: 0, isOpen: true };
+    if (this.#watches.size >= WATCHES_MAX) {
+      const error = new StorageError("overloaded", `${this.#watches.size} watches are open.`);
+      this.#send({ kind: "closed", id, error: toWire(error) });
+      return;
+    }
+    this.#watches.set(id, watch);
+    watch.watching = this.#kv.watch(request, {
+      events: (batch) => this.#events(watch, batch),
+      progress: (revision) => this.#send({ kind: "progress", id, revision }),
+      interrupted: (isInterrupted) => this.#send({ kind: "interrupted", id, isInterrupted }),
+      closed: (error) => {
+        this.#watches.delete(id);
+        this.#send({ kind: "closed", id, error: toWire(error) });
+      },
+    });
+  }
+
+  #events(watch: ServedWatch, batch: readonly KvEvent[]): void {
+    watch.untakenBatches++;
+    watch.untakenBytes += batchBytes(batch);
+    const { id, untakenBatches, untakenBytes } = watch;
+    if (untakenBatches <= UNTAKEN_BATCHES_MAX && untakenBytes <= UNTAKEN_BYTES_MAX) {
+      this.#send({ kind: "events", id, batch });
+      return;
+    }
+    this.#forget(watch);
+    const first = batch[0]?.modRevision ?? 0;
+    const error = new StorageError("revision-compacted", "The watch has fallen too far behind.", { revision: first });
+    this.#send({ kind: "closed", id, error: toWire(error) });
+  }
+
+  #taken({ id, batches, bytes }: { id: number; batches: number; bytes: number }): void {
+    const watch = this.#watches.get(id);
+    if (watch === undefined) return;
+    watch.untakenBatches -= batches;
+    watch.untakenBytes -= bytes;
+  }
+
+  #forget(watch: ServedWatch | undefined): void {
+    if (watch === undefined) return;
+    this.#watches.delete(watch.id);
+    watch.watching?.close();
+  }
+}
+
+function toWire(thrown: unknown): WireError {
+  if (thrown instanceof StorageError) return { code: thrown.code, message: thrown.message, revision: thrown.revision };
+  return {
+    code: "unavailable",
+    message: thrown instanceof Error ? thrown.message : String(thrown),
+    revision: undefined,
+  };
+}
+
+/** A structured clone of a Buffer is a plain Uint8Array. */
+function asBuffer(value: Uint8Array): Buffer {
+  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}

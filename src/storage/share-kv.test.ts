@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { Recorder, create, describeEvent, expectStorageError, put } from "./conformance/kv-fixture.ts";
+import { kvSuite } from "./conformance/kv-suite.ts";
+import { createManualClock } from "./conformance/manual-clock.ts";
+import { createMemoryKv } from "./kv-memory/kv.ts";
+import { shareKv } from "./share-kv.ts";
+
+kvSuite(
+  "a handle of a shared store",
+  async () => {
+    const clock = createManualClock();
+    const kv = createMemoryKv({ clock });
+    const shared = shareKv(kv);
+    return {
+      kv: shared.open(),
+      advance: clock.advance,
+      reopen: async () => shared.open(),
+      [Symbol.asyncDispose]: () => kv.close(),
+    };
+  },
+  { isExclusive: true },
+);
+
+test("closing one handle leaves the others, their watches and its own leases", async () => {
+  const clock = createManualClock();
+  const kv = createMemoryKv({ clock });
+  const shared = shareKv(kv);
+  const [left, right] = [shared.open(), shared.open()];
+  const recorder = Recorder.start(right, { prefix: "/a/", fromRevision: 2 });
+  const lease = await left.leaseGrant(5);
+  const revision = await put(left, { key: "/a/x", value: "x", expectedRevision: 0, lease });
+  await left.close();
+  await expectStorageError(create(left, "/a/y"), "unavailable");
+  clock.advance(5000);
+  expect(recorder.all.map((event) => describeEvent(event, "/a/"))).toEqual([
+    `put x@${revision}`,
+    `delete x@${revision + 1}`,
+  ]);
+  expect(recorder.closings).toEqual([]);
+  await kv.close();
+});
+
+test("when the store itself ends, so do the watches of its handles", async () => {
+  const kv = createMemoryKv({ clock: createManualClock() });
+  const recorder = Recorder.start(shareKv(kv).open(), { prefix: "/a/", fromRevision: 2 });
+  await kv.close();
+  expect(await recorder.closing()).toMatchObject({ code: "unavailable" });
+});
