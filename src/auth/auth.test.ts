@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NO_BODY, type ApiResponse } from "../http/message.ts";
 import { infoRequest, type RequestOptions } from "../http/testing/requests.ts";
-import { authenticate } from "./authenticate.ts";
 import { parseTokenFile, tokenFileAuthenticator } from "./authenticators/token-file.ts";
 import { allowAuthenticated, authorize, type Authorizer } from "./authorize.ts";
 import { ANONYMOUS, AUTHENTICATED, type User, type WithUser } from "./user.ts";
@@ -10,7 +9,7 @@ const OK: ApiResponse = { status: 200, headers: {}, body: NO_BODY };
 const JANE: User = { name: "jane", uid: "1", groups: [AUTHENTICATED], extra: {} };
 
 function withUser(user: User, options: RequestOptions): WithUser {
-  return { ...infoRequest(options), user };
+  return { ...infoRequest(options), user, isVerifiedPeer: false, isProxied: false };
 }
 
 describe("parseTokenFile", () => {
@@ -66,7 +65,7 @@ describe("tokenFileAuthenticator", () => {
   test.each(["Bearer secret", "bearer secret", "BEARER   secret ", "Bearer secret\t"])(
     "%j speaks for jane",
     (authorization) => {
-      expect(answerTo(authorization)).toMatchObject({ name: "jane" });
+      expect(answerTo(authorization)).toMatchObject({ user: { name: "jane" }, isVerifiedPeer: false });
     },
   );
 
@@ -85,41 +84,9 @@ describe("tokenFileAuthenticator", () => {
   );
 
   test("a token may look like anything", () => {
-    expect(answerTo("Bearer __proto__")).toMatchObject({ name: "john" });
+    expect(answerTo("Bearer __proto__")).toMatchObject({ user: { name: "john" } });
     expect(answerTo(["Bearer secret", "Bearer wrong"])).toBe("none");
     expect(answerTo(`Bearer ${"x".repeat(100_000)}${" ".repeat(100_000)}y`)).toBe("none");
-  });
-});
-
-describe("authenticate", () => {
-  const asking = (
-    answers: readonly (User | "none" | "rejected")[],
-    headers: RequestOptions["headers"] = {},
-  ): Promise<ApiResponse> =>
-    authenticate(answers.map((answer) => () => answer))(({ user }) =>
-      Promise.resolve({ ...OK, headers: { user: user.name, groups: user.groups.join() } }),
-    )(infoRequest({ headers }));
-
-  test("the first who knows the caller decides", async () => {
-    expect(await asking(["none", { ...JANE, groups: ["a"] }, { ...JANE, name: "john" }])).toMatchObject({
-      headers: { user: "jane", groups: `a,${AUTHENTICATED}` },
-    });
-    expect(await asking(["rejected", JANE])).toMatchObject({ headers: { user: "jane", groups: AUTHENTICATED } });
-  });
-
-  test("who brings no credentials is a stranger", async () => {
-    expect(await asking(["none"])).toMatchObject({
-      headers: { user: "system:anonymous", groups: "system:unauthenticated" },
-    });
-  });
-
-  test("wrong credentials are not no credentials", async () => {
-    await expect(asking(["rejected", "none"])).rejects.toMatchObject({
-      reason: "Unauthorized",
-      code: 401,
-      message: "Unauthorized",
-    });
-    await expect(asking(["none"], { authorization: "Basic xyz" })).rejects.toMatchObject({ code: 401 });
   });
 });
 

@@ -1,26 +1,57 @@
 import type { Filter } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
+import { LOOP_GUARDS, NO_CLAIMS, type IdentityClaims } from "../http/filters/strip-identity.ts";
 import { StatusError } from "../meta/status-error.ts";
-import { ANONYMOUS, AUTHENTICATED, type User, type WithUser } from "./user.ts";
+import { ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, type User, type WithUser } from "./user.ts";
 
-/** The user the credentials speak for; "none" when the request carries none of this kind; "rejected" when they are wrong. */
-export type Authenticator = (request: WithInfo) => User | "none" | "rejected";
+export interface Authenticated {
+  readonly user: User;
+  /** A front proxy spoke for the user and was believed: peers are known by this. */
+  readonly isVerifiedPeer: boolean;
+}
 
-/** Asks each authenticator in turn; a request without any credentials is anonymous. */
+/** Whom the credentials speak for; "none" when the request carries none of this kind; "rejected" when they are wrong. */
+export type Authenticator = (request: WithInfo) => Authenticated | "none" | "rejected";
+
+/**
+ * Asks each authenticator in turn; a request without any credentials is anonymous. What a request claims about itself
+ * ends here.
+ */
 export function authenticate(authenticators: readonly Authenticator[]): Filter<WithInfo, WithUser> {
   return (next) => async (request) => {
     let isRejected = false;
     for (const authenticator of authenticators) {
       const answer = authenticator(request);
       if (answer === "rejected") isRejected = true;
-      else if (answer !== "none") return next(Object.assign(request, { user: withAuthenticatedGroup(answer) }));
+      else if (answer !== "none") return next(withCaller(request, answer));
     }
     if (isRejected || request.headers.authorization !== undefined)
       throw new StatusError("Unauthorized", "Unauthorized");
-    return next(Object.assign(request, { user: ANONYMOUS }));
+    return next(withCaller(request, STRANGER));
   };
 }
 
+const STRANGER: Authenticated = { user: ANONYMOUS, isVerifiedPeer: false };
+
+function withCaller(request: WithInfo, { user, isVerifiedPeer }: Authenticated): WithUser {
+  return Object.assign(request, {
+    user: withAuthenticatedGroup(user),
+    isVerifiedPeer,
+    isProxied: isVerifiedPeer && saysProxied(request.claims),
+    claims: NO_CLAIMS,
+  });
+}
+
+/** A line may hold several values, put together by whoever joined equal headers on the way. */
+function saysProxied(claims: IdentityClaims): boolean {
+  return LOOP_GUARDS.some((guard) =>
+    claims.get(guard)?.some((line) => line.split(",").some((value) => value.trim() === "true")),
+  );
+}
+
+/** A stranger stays one, also when a peer hands on what it asks for. */
 function withAuthenticatedGroup(user: User): User {
-  return user.groups.includes(AUTHENTICATED) ? user : { ...user, groups: [...user.groups, AUTHENTICATED] };
+  if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED) || user.name === ANONYMOUS.name)
+    return user;
+  return { ...user, groups: [...user.groups, AUTHENTICATED] };
 }

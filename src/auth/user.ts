@@ -9,8 +9,14 @@ export interface User {
 
 export interface WithUser extends WithInfo {
   readonly user: User;
+  /** Another server speaks for the user: request-header authentication succeeded. */
+  readonly isVerifiedPeer: boolean;
+  /** A verified peer has handed the request on, so it is answered here and goes no further. */
+  readonly isProxied: boolean;
 }
 
 export const AUTHENTICATED = "system:authenticated";
 
-export const ANONYMOUS: User = { name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: {} };
+export const UNAUTHENTICATED = "system:unauthenticated";
+
+export const ANONYMOUS: User = { name: "system:anonymous", uid: "", groups: [UNAUTHENTICATED], extra: {} };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytesBody, type ApiRequest, type ApiResponse, type StreamSink } from "../http/message.ts";
+import { bytesBody, type ApiRequest, type ApiResponse, type RequestBody, type StreamSink } from "../http/message.ts";
 import { callInProcess, createInProcessTransport } from "./in-process.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
 import { collect } from "./testing/scripted-transport.ts";
@@ -35,6 +35,36 @@ describe("requests", () => {
     expect(response.status).toBe(201);
     expect(response.headers["warning"]).toBe("a, b");
     expect(new TextDecoder().decode(await readBody(response.body, 10))).toBe("xy");
+  });
+
+  test("have a body that can be taken once, whole or in pieces", async () => {
+    const bodies: RequestBody[] = [];
+    const handle = async ({ body }: ApiRequest): Promise<ApiResponse> => {
+      bodies.push(body);
+      return { status: 200, headers: {}, body: { kind: "none" } };
+    };
+    for (const body of ["abc", "abc", undefined])
+      await callInProcess(handle, { method: "POST", target: "/", ...(body === undefined ? {} : { body }) });
+    const [streamed, read, empty] = bodies as [RequestBody, RequestBody, RequestBody];
+    expect([streamed.isEmpty, read.isEmpty, empty.isEmpty]).toEqual([false, false, true]);
+    expect(await collect(streamed.stream())).toEqual([Buffer.from("abc")]);
+    await expect(streamed.read(10)).rejects.toThrow("only once");
+    await read.read(10);
+    expect(() => read.stream()).toThrow("only once");
+    expect([await collect(empty.stream()), await empty.read(0)]).toEqual([[], Buffer.alloc(0)]);
+  });
+
+  test("that are answered by a change of protocol fail, and the other end learns so", async () => {
+    const opened: unknown[] = [];
+    const handle = async (): Promise<ApiResponse> => ({
+      status: 101,
+      headers: {},
+      body: { kind: "upgrade", open: (socket) => void opened.push(socket) },
+    });
+    const expected = { failure: "malformed", message: expect.stringContaining("needs a socket") as string };
+    await expect(createInProcessTransport(handle).send(GET)).rejects.toMatchObject(expected);
+    await expect(callInProcess(handle, { method: "GET", target: "/" })).rejects.toMatchObject(expected);
+    expect(opened).toEqual([undefined, undefined]);
   });
 
   test("that are given up before they are sent do not arrive", async () => {

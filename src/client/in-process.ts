@@ -1,6 +1,5 @@
 /** Calls a server without a socket: the same chain, the same checks, plain values in and out. For Node: messages of the server are Buffers. */
 import {
-  BodyTooLargeError,
   headerValue,
   type ApiRequest,
   type ApiResponse,
@@ -9,12 +8,14 @@ import {
   type ResponseHeaders,
   type StreamSink,
 } from "../http/message.ts";
+import { bufferedBody } from "../http/request-body.ts";
+import { discardAnswer } from "../http/closed-sink.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
 import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
-const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientCertificate: undefined };
+const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientChain: [] };
 
 /** Calls as whoever the connection and the headers say. */
 export function createInProcessTransport(handle: Handle, connection: ConnectionInfo = LOCAL): Transport {
@@ -22,7 +23,8 @@ export function createInProcessTransport(handle: Handle, connection: ConnectionI
     async send(request) {
       const { signal = neverAborts() } = request;
       if (signal.aborted) throw abortedError(signal);
-      const response = await unlessAborted(handle(toApiRequest(request, { connection, signal })), signal);
+      const answer = unlessAborted(handle(toApiRequest(request, { connection, signal })), signal);
+      const response = withoutUpgrade(await answer);
       const names = Object.keys(response.headers);
       const headers = Object.fromEntries(names.map((name) => [name, headerValue(response.headers, name)]));
       return { status: response.status, headers, body: bodyChunks(response, signal) };
@@ -61,7 +63,7 @@ export async function callInProcess(handle: Handle, request: InProcessRequest): 
     body: bytes,
     headers: { ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
   };
-  return new Answer(await handle(toApiRequest(sent, { connection, signal })), signal);
+  return new Answer(withoutUpgrade(await handle(toApiRequest(sent, { connection, signal }))), signal);
 }
 
 function toApiRequest(
@@ -69,16 +71,12 @@ function toApiRequest(
   from: { readonly connection: ConnectionInfo; readonly signal: AbortSignal },
 ): ApiRequest {
   const question = request.target.indexOf("?");
-  const body = Buffer.from(request.body ?? []);
   return {
     method: request.method,
     path: question < 0 ? request.target : request.target.slice(0, question),
     rawQuery: question < 0 ? "" : request.target.slice(question + 1),
     headers: request.headers,
-    body: {
-      read: (limit) =>
-        body.length > limit ? Promise.reject(new BodyTooLargeError("the body is too large")) : Promise.resolve(body),
-    },
+    body: bufferedBody(Buffer.from(request.body ?? [])),
     ...from,
   };
 }
@@ -216,7 +214,7 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => {
     reject(abortedError(signal));
-    void answer.then(discard, () => {});
+    void answer.then(discardAnswer, () => {});
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -226,12 +224,10 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
   }
 }
 
-/** A stream must be opened to learn that nobody reads it. */
-function discard({ body }: ApiResponse): void {
-  if (body.kind !== "stream") return;
-  const sink = new ReaderSink();
-  body.open(sink);
-  sink.finish("aborted");
+function withoutUpgrade(response: ApiResponse): ApiResponse {
+  if (response.body.kind !== "upgrade") return response;
+  discardAnswer(response);
+  throw new TransportError("malformed", "the server wants to change the protocol, which needs a socket");
 }
 
 function neverAborts(): AbortSignal {

@@ -2,6 +2,9 @@
  * HTTP messages as the whole server sees them: plain values that a socket, an in-process client or a
  * simulated network can make. Bodies are bytes where they can be; a stream is only what has no end yet.
  */
+import type { X509Certificate } from "node:crypto";
+import type { Duplex } from "node:stream";
+
 export interface ApiRequest {
   /** Upper case, as sent. */
   readonly method: string;
@@ -10,6 +13,11 @@ export interface ApiRequest {
   /** What follows the `?`, still encoded; empty when there is none. */
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
+  /**
+   * The headers as sent: name, value, name, value, …; a header sent twice stands there twice. Absent when `headers` says
+   * it all, as it does for requests that never were on a wire.
+   */
+  readonly rawHeaders?: readonly string[];
   readonly body: RequestBody;
   readonly connection: ConnectionInfo;
   /** Aborts when the client is gone, or when a deadline filter says so. */
@@ -25,6 +33,10 @@ export interface RequestBody {
    * announced or have arrived; the rest is not read. May be called once.
    */
   read(limitBytes: number): Promise<Buffer>;
+  /** Nothing follows the headers. */
+  readonly isEmpty: boolean;
+  /** The body as it arrives, instead of `read`, for who hands it on: nothing is read ahead of the loop. May be called once. */
+  stream(): AsyncIterable<Buffer>;
 }
 
 export class BodyTooLargeError extends Error {
@@ -34,8 +46,8 @@ export class BodyTooLargeError extends Error {
 export interface ConnectionInfo {
   readonly protocol: "http/1.1" | "h2" | "in-process";
   readonly remoteAddress: string;
-  /** DER of the verified client certificate chain's leaf, when the client presented one. */
-  readonly clientCertificate: Buffer | undefined;
+  /** The certificates the client presented, leaf first, up to that CA, if they lead to one this server asks for; else empty. */
+  readonly clientChain: readonly X509Certificate[];
 }
 
 export interface ApiResponse {
@@ -52,7 +64,12 @@ export type ResponseBody =
   /** Written in order without being copied together; the transport adds content-length. */
   | { readonly kind: "bytes"; readonly chunks: readonly Buffer[] }
   /** The transport sends the headers at once, then calls `open` exactly once, also when the client has gone. */
-  | { readonly kind: "stream"; readonly open: (sink: StreamSink) => void };
+  | { readonly kind: "stream"; readonly open: (sink: StreamSink) => void }
+  /**
+   * With status 101: the transport sends the headers, then both ends talk bytes. Only for requests that asked for it by
+   * `Connection: Upgrade` on HTTP/1.1. `open` is called exactly once, with undefined when the client has gone.
+   */
+  | { readonly kind: "upgrade"; readonly open: (socket: Duplex | undefined) => void };
 
 /** Where a streaming response writes. All calls after `end` or after the client has gone are harmless. */
 export interface StreamSink {

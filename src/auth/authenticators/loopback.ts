@@ -1,8 +1,10 @@
 import type { ConnectionInfo } from "../../http/message.ts";
-import type { Authenticator } from "../authenticate.ts";
-import type { User } from "../user.ts";
+import type { Authenticated, Authenticator } from "../authenticate.ts";
 
-const SELF: User = { name: "system:apiserver", uid: "", groups: ["system:masters"], extra: {} };
+const SELF: Authenticated = {
+  user: { name: "system:apiserver", uid: "", groups: ["system:masters"], extra: {} },
+  isVerifiedPeer: false,
+};
 
 /** The server's own calls are recognised by the connection object itself, which nothing outside can name. */
 export function loopbackAuthenticator(loopback: ConnectionInfo): Authenticator {

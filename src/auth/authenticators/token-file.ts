@@ -29,7 +29,8 @@ export function tokenFileAuthenticator(users: ReadonlyMap<string, User>): Authen
     const header = headerValue(request.headers, "authorization");
     const match = header === undefined ? null : /^bearer +(\S+)\s*$/i.exec(header);
     if (match === null) return "none";
-    return users.get(digest(match[1]!)) ?? "rejected";
+    const user = users.get(digest(match[1]!));
+    return user === undefined ? "rejected" : { user, isVerifiedPeer: false };
   };
 }
 

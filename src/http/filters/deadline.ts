@@ -1,6 +1,10 @@
+import type { Duplex } from "node:stream";
+
 import type { Clock } from "../../base/clock.ts";
 import { badRequest, StatusError } from "../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
+import type { ApiResponse, StreamSink } from "../message.ts";
+import { discardAnswer } from "../closed-sink.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 export interface DeadlineOptions {
@@ -8,22 +12,70 @@ export interface DeadlineOptions {
   readonly requestTimeoutMs: number;
 }
 
-/** Answers in time, whatever happens behind it; `?timeout=` may only shorten. Watches have no deadline. */
+/**
+ * Answers in time, whatever happens behind it; `?timeout=` may only shorten. Watches have no deadline. What it gave up on
+ * sees its signal aborted, as it does when the client leaves.
+ */
 export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
   return (next) => async (request) => {
     if (isLongRunning(request.info)) return next(request);
     const timeoutMs = Math.min(options.requestTimeoutMs, askedTimeoutMs(request) ?? Infinity);
+    const client = request.signal;
+    const abort = new AbortController();
+    const onClientGone = (): void => abort.abort(client.reason);
+    if (client.aborted) onClientGone();
+    else client.addEventListener("abort", onClientGone);
+    const release = (): void => client.removeEventListener("abort", onClientGone);
     return new Promise((resolve, reject) => {
-      const cancel = options.clock.after(timeoutMs, () =>
-        reject(
-          new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout", {
-            details: { retryAfterSeconds: 1 },
-          }),
-        ),
-      );
-      next(request).then(resolve, reject).finally(cancel);
+      let isLate = false;
+      const cancel = options.clock.after(timeoutMs, () => {
+        const tooLate = timedOut();
+        isLate = true;
+        release();
+        reject(tooLate);
+        abort.abort(tooLate);
+      });
+      const onAnswer = (response: ApiResponse): void => {
+        cancel();
+        if (isLate) discardAnswer(response);
+        else resolve(releasing(response, release));
+      };
+      const onFailure = (reason: unknown): void => {
+        cancel();
+        release();
+        reject(reason);
+      };
+      next(Object.assign(request, { signal: abort.signal })).then(onAnswer, onFailure);
     });
   };
+}
+
+function timedOut(): StatusError {
+  return new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout", {
+    details: { retryAfterSeconds: 1 },
+  });
+}
+
+/** While an answer has no end yet, what feeds it must still learn that the client has left. */
+function releasing(response: ApiResponse, release: () => void): ApiResponse {
+  const { body } = response;
+  if (body.kind === "stream") {
+    const open = (sink: StreamSink): void => {
+      sink.onClose(release);
+      body.open(sink);
+    };
+    return { ...response, body: { kind: "stream", open } };
+  }
+  if (body.kind === "upgrade") {
+    const open = (socket: Duplex | undefined): void => {
+      if (socket === undefined) release();
+      else socket.once("close", release);
+      body.open(socket);
+    };
+    return { ...response, body: { kind: "upgrade", open } };
+  }
+  release();
+  return response;
 }
 
 /** Longer than any duration worth saying; the pattern below is not linear. */

@@ -1,10 +1,12 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG, type LogFields } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { badRequest, notFound, serviceUnavailable, StatusError } from "../../meta/status-error.ts";
 import { createManualClock } from "../../storage/conformance/manual-clock.ts";
 import { chain } from "../chain.ts";
-import { NO_BODY, type ApiRequest, type ApiResponse } from "../message.ts";
+import { closedSink } from "../closed-sink.ts";
+import { NO_BODY, type ApiRequest, type ApiResponse, type StreamSink } from "../message.ts";
 import { apiRequest, bodyJson, infoRequest } from "../testing/requests.ts";
 import { deadline } from "./deadline.ts";
 import { ifReady } from "./if-ready.ts";
@@ -12,6 +14,7 @@ import { inFlight } from "./in-flight.ts";
 import { measure } from "./measure.ts";
 import { recover } from "./recover.ts";
 import { isLongRunning, requestInfo } from "./request-info.ts";
+import { NO_CLAIMS } from "./strip-identity.ts";
 
 const OK: ApiResponse = { status: 200, headers: { a: "b" }, body: NO_BODY };
 const answer = (): Promise<ApiResponse> => Promise.resolve(OK);
@@ -67,6 +70,89 @@ describe("deadline", () => {
     advance(1_000_000);
     expect(await asked).toBe(OK);
   });
+
+  /** A request in the middle of its work: what it sees, and how it ends. */
+  function work(signal = new AbortController().signal): {
+    clock: ReturnType<typeof createManualClock>;
+    seen: AbortSignal;
+    answered: Promise<ApiResponse>;
+    finish: (response: ApiResponse) => void;
+  } {
+    const clock = createManualClock();
+    const { promise, resolve } = Promise.withResolvers<ApiResponse>();
+    let seen: AbortSignal | undefined;
+    const handler = deadline({ clock, requestTimeoutMs: 1_000 })((request) => ((seen = request.signal), promise));
+    const answered = handler({ ...infoRequest({ url: "/api/v1/pods" }), signal });
+    answered.catch(() => undefined);
+    return { clock, seen: seen!, answered, finish: resolve };
+  }
+
+  test("aborts what it gives up on, with the answer that was given for it", async () => {
+    const { clock, seen, answered } = work();
+    clock.advance(999);
+    expect(seen.aborted).toBe(false);
+    clock.advance(1);
+    expect(seen.reason).toMatchObject({ reason: "Timeout" });
+    await expect(answered).rejects.toBe(seen.reason);
+  });
+
+  test("leaves alone what ends in time", async () => {
+    const { clock, seen, answered, finish } = work();
+    finish(OK);
+    expect(await answered).toBe(OK);
+    clock.advance(10_000);
+    expect(seen.aborted).toBe(false);
+  });
+
+  test("a client that leaves aborts it all the same, before and during the work", async () => {
+    const client = new AbortController();
+    const { seen } = work(client.signal);
+    client.abort("gone");
+    expect(seen.reason).toBe("gone");
+    expect(work(AbortSignal.abort("long gone")).seen.reason).toBe("long gone");
+  });
+
+  test.each(["stream", "upgrade"] as const)("a client can leave during the %s it is answered with", async (kind) => {
+    const client = new AbortController();
+    const { clock, seen, answered, finish } = work(client.signal);
+    let opened = 0;
+    finish({ status: 200, headers: {}, body: { kind, open: () => void opened++ } });
+    const { body } = await answered;
+    const stream = new PassThrough();
+    if (body.kind === "stream")
+      body.open({ ...closedSink(), onClose: (callback) => void stream.on("close", callback) });
+    if (body.kind === "upgrade") body.open(stream);
+    clock.advance(10_000);
+    expect([opened, seen.aborted]).toEqual([1, false]);
+    client.abort();
+    expect(seen.aborted).toBe(true);
+    stream.destroy();
+  });
+
+  test.each(["stream", "upgrade"] as const)("keeps no hold of a client whose %s has ended", async (kind) => {
+    const client = new AbortController();
+    const { seen, answered, finish } = work(client.signal);
+    finish({ status: 200, headers: {}, body: { kind, open: () => undefined } });
+    const { body } = await answered;
+    if (body.kind === "stream") body.open(closedSink());
+    if (body.kind === "upgrade") body.open(undefined);
+    await Promise.resolve();
+    client.abort();
+    expect(seen.aborted).toBe(false);
+  });
+
+  test.each(["stream", "upgrade"] as const)(
+    "a %s that comes too late is opened, to learn that nobody reads it",
+    async (kind) => {
+      const opened = Promise.withResolvers<unknown>();
+      const { clock, answered, finish } = work();
+      clock.advance(1_000);
+      await expect(answered).rejects.toMatchObject({ reason: "Timeout" });
+      finish({ status: 200, headers: {}, body: { kind, open: opened.resolve } });
+      const sink = await opened.promise;
+      expect(kind === "stream" ? (sink as StreamSink).bufferedBytes() : sink).toBe(kind === "stream" ? 0 : undefined);
+    },
+  );
 });
 
 describe("inFlight", () => {
@@ -192,13 +278,14 @@ describe("requestInfo", () => {
     const handler = requestInfo()((request) =>
       Promise.resolve({ ...OK, headers: { verb: request.info.verb, limit: request.query.get("limit") ?? "" } }),
     );
-    expect(await handler(apiRequest({ url: "/api/v1/pods?limit=5" }))).toMatchObject({
+    expect(await handler({ ...apiRequest({ url: "/api/v1/pods?limit=5" }), claims: NO_CLAIMS })).toMatchObject({
       headers: { verb: "list", limit: "5" },
     });
   });
 
   test("a path that cannot be decoded is refused", async () => {
-    await expect(requestInfo()(answer)(apiRequest({ url: "/%zz" }))).rejects.toMatchObject({ reason: "BadRequest" });
+    const request = { ...apiRequest({ url: "/%zz" }), claims: NO_CLAIMS };
+    await expect(requestInfo()(answer)(request)).rejects.toMatchObject({ reason: "BadRequest" });
   });
 
   test("knows what has no end of its own", () => {

@@ -1,15 +1,15 @@
 import { badRequest } from "../../meta/status-error.ts";
 import type { Filter } from "../chain.ts";
-import type { ApiRequest } from "../message.ts";
 import { Query } from "../query.ts";
 import { parseRequestInfo, type RequestInfo } from "../request-info.ts";
+import type { WithClaims } from "./strip-identity.ts";
 
-export interface WithInfo extends ApiRequest {
+export interface WithInfo extends WithClaims {
   readonly info: RequestInfo;
   readonly query: Query;
 }
 
-export function requestInfo(): Filter<ApiRequest, WithInfo> {
+export function requestInfo(): Filter<WithClaims, WithInfo> {
   return (next) => (request) => {
     const query = new Query(request.rawQuery);
     const info = parseRequestInfo(request.method, request.path, query);

@@ -5,7 +5,7 @@
 import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 
-import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo, type StreamSink } from "../message.ts";
+import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo } from "../message.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** What a protocol needs of the listener. */
@@ -104,18 +104,6 @@ export class Exchange {
       return plainText(500, "Internal Server Error");
     }
   }
-}
-
-/** What a stream without a reader writes to: the client has gone, or asked for the headers only. */
-export function closedSink(): StreamSink {
-  return {
-    write: () => true,
-    bufferedBytes: () => 0,
-    onDrain: () => undefined,
-    onClose: (callback) => queueMicrotask(callback),
-    end: () => undefined,
-    abort: () => undefined,
-  };
 }
 
 export function plainText(status: number, text: string): ApiResponse {

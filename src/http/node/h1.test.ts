@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 
 import { describe, expect, test } from "vitest";
 
-import { type Frame, NO_BODY, type StreamSink } from "../message.ts";
+import { type ApiRequest, type Frame, NO_BODY, type StreamSink } from "../message.ts";
 import { collect, deferred, http1Client, ok, rawConnection, startServer, streaming, untilClosed } from "./testing.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
@@ -87,8 +87,11 @@ describe("requests", () => {
     expect(server.logged).toEqual([]);
   });
 
-  test("100 Continue is said when the body is read", async () => {
-    await using server = await startServer(async (request) => ok(await request.body.read(10)));
+  test.each([
+    ["read", async ({ body }: ApiRequest) => ok(await body.read(10))],
+    ["streamed", async ({ body }: ApiRequest) => ok(await collect(body.stream()))],
+  ])("100 Continue is said when the body is %s", async (_, handle) => {
+    await using server = await startServer(handle);
     const socket = await rawConnection(server, "http/1.1");
     socket.write(
       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",

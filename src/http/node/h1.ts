@@ -1,27 +1,20 @@
 /**
  * HTTP/1.1 on sockets that the listener hands over. Node's server parses and frames; this file adds the
- * bounds Node lacks, and one shortcut: frames of a stream go to the socket already in chunked encoding,
- * which is done once per frame instead of once per reader. Node's own framing and ours never interleave
- * within a frame, because both are single synchronous writes to the same socket.
+ * bounds Node lacks, h1-sink.ts a shortcut for streams, h1-upgrade.ts what Node leaves to others.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
-import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
+import type { ApiRequest, ApiResponse, ConnectionInfo, RequestBody, ResponseBody, StreamSink } from "../message.ts";
+import { EMPTY_BODY } from "../request-body.ts";
+import { closedSink, discardAnswer } from "../closed-sink.ts";
+import { BodyReader } from "./body-reader.ts";
 import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
-import {
-  closedSink,
-  type Edge,
-  Exchange,
-  isBodiless,
-  isOriginForm,
-  plainText,
-  type Protocol,
-  splitTarget,
-} from "./exchange.ts";
+import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
+import { Http1Sink } from "./h1-sink.ts";
+import { canUpgrade, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
 import type { HttpLimits } from "./limits.ts";
 
 interface Http1Connection {
@@ -31,8 +24,10 @@ interface Http1Connection {
 }
 
 export function createHttp1(edge: Edge): Protocol {
-  const server = createNodeServer(edge.limits);
   const connections = new WeakMap<Socket, Http1Connection>();
+  // The answer to an upgrade request takes the socket, so none may be ahead of it.
+  const isAlone = ({ socket }: IncomingMessage): boolean => connections.get(socket)?.exchanges.size === 0;
+  const server = createNodeServer(edge.limits, (request) => canUpgrade(request) && isAlone(request));
   let draining = false;
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -41,12 +36,19 @@ export function createHttp1(edge: Edge): Protocol {
       request.socket.destroy();
       return;
     }
-    if (draining) response.shouldKeepAlive = false;
+    // Of an upgrade request that stays an ordinary one, Node's parser may have lost what followed it.
+    if (draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     void new Http1Exchange({ edge, connection, request, response }).run();
   };
   server.on("request", onRequest);
   // With a listener Node leaves it to us to say `100 Continue`, which happens when the body is read.
   server.on("checkContinue", onRequest);
+  server.on("upgrade", (request, _socket, head) => {
+    const connection = connections.get(request.socket);
+    if (connection === undefined) return void request.socket.destroy();
+    const upgrade = new UpgradeResponse(request, head);
+    void new Http1Exchange({ edge, connection, request, response: upgrade.response, upgrade }).run();
+  });
   server.on("clientError", refuseUnreadable);
   // Node starts its check for slow requests when the server listens, which this one never does.
   server.emit("listening");
@@ -74,22 +76,15 @@ export function createHttp1(edge: Edge): Protocol {
   };
 }
 
-/** A client that is still sending when it is refused has this long to notice. */
-const LINGER_MS = 1_000;
-
-/**
- * Answers what is not even a request. Node would close at once; with bytes of the client still under way that resets the
- * connection, and the answer is lost. So the rest is read and thrown away for a moment.
- */
+/** Answers what is not even a request. */
 function refuseUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (stream.writableEnded) return;
   if (!stream.writable || error.code === "ECONNRESET") {
     stream.destroy();
     return;
   }
-  stream.end(`HTTP/1.1 ${REFUSALS.get(error.code ?? "") ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
-  stream.resume();
-  setTimeout(() => stream.destroy(), LINGER_MS).unref();
+  const status = REFUSALS.get(error.code ?? "") ?? "400 Bad Request";
+  lingeringEnd(stream, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }
 
 const REFUSALS: ReadonlyMap<string, string> = new Map([
@@ -97,7 +92,7 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
   ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
 ]);
 
-function createNodeServer(limits: HttpLimits): Server {
+function createNodeServer(limits: HttpLimits, shouldUpgradeCallback: (request: IncomingMessage) => boolean): Server {
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headersTimeoutMs,
@@ -105,8 +100,7 @@ function createNodeServer(limits: HttpLimits): Server {
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
     keepAliveTimeout: limits.idleConnectionMs,
     optimizeEmptyRequests: true,
-    // Without this an `Upgrade` header would take the request from the handler.
-    shouldUpgradeCallback: () => false,
+    shouldUpgradeCallback,
   });
   // One more than allowed, so that a request with too many is seen and refused rather than cut short.
   server.maxHeadersCount = limits.headerCountMax + 1;
@@ -118,6 +112,8 @@ interface Http1ExchangeParts {
   readonly connection: Http1Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** When the request may become something else. */
+  readonly upgrade?: UpgradeResponse;
 }
 
 class Http1Exchange {
@@ -125,14 +121,16 @@ class Http1Exchange {
   readonly #connection: Http1Connection;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #upgrade: UpgradeResponse | undefined;
   readonly #exchange: Exchange;
   readonly #body: BodyReader | undefined;
 
-  constructor({ edge, connection, request, response }: Http1ExchangeParts) {
+  constructor({ edge, connection, request, response, upgrade }: Http1ExchangeParts) {
     this.#edge = edge;
     this.#connection = connection;
     this.#request = request;
     this.#response = response;
+    this.#upgrade = upgrade;
     this.#exchange = new Exchange(edge);
     connection.exchanges.add(this.#exchange);
     this.#body = hasBody(request) ? this.#bodyReader() : undefined;
@@ -169,6 +167,7 @@ class Http1Exchange {
       path,
       rawQuery,
       headers: request.headers,
+      rawHeaders: request.rawHeaders,
       body,
       connection,
       signal: this.#exchange.signal,
@@ -181,6 +180,7 @@ class Http1Exchange {
       stream: this.#request,
       announced: headers["content-length"],
       timeoutMs: this.#edge.limits.requestTimeoutMs,
+      isComplete: () => this.#request.complete,
       onRead: () => {
         if (headers.expect !== undefined && !this.#exchange.over) this.#response.writeContinue();
       },
@@ -190,6 +190,7 @@ class Http1Exchange {
   #onFinish(): void {
     this.#connection.exchanges.delete(this.#exchange);
     this.#exchange.finish();
+    this.#body?.abandon();
     if (this.#body === undefined || this.#request.complete) return;
     // Node discards the rest of the body. Closing at once instead could reset the connection before the
     // client has read the answer.
@@ -205,9 +206,11 @@ class Http1Exchange {
     // A client that waited for `100 Continue` in vain may or may not send the body: nobody can tell the next request.
     if (this.#body?.untouched && this.#request.headers.expect !== undefined) this.#response.shouldKeepAlive = false;
     if (this.#exchange.over) {
-      if (body.kind === "stream") body.open(closedSink());
+      discardAnswer(answer);
     } else if (body.kind === "stream") {
       this.#sendStream(answer, body.open);
+    } else if (body.kind === "upgrade") {
+      await this.#switchProtocols(answer, body.open);
     } else if (body.kind === "none" || isBodiless(status)) {
       this.#sendHead(answer, isBodiless(status) ? undefined : isHead ? headLength(answer) : "0");
       this.#response.end();
@@ -255,6 +258,21 @@ class Http1Exchange {
     this.#response.end();
   }
 
+  async #switchProtocols(answer: ApiResponse, open: UpgradeOpen): Promise<void> {
+    let socket: Socket | undefined;
+    try {
+      socket = this.#upgrade?.switchProtocols(answer.headers);
+    } finally {
+      // Also when the answer's headers cannot be sent.
+      if (socket === undefined) open(undefined);
+    }
+    if (socket !== undefined) return open(socket);
+    if (this.#upgrade !== undefined) return;
+    // The client goes on in the other protocol, so this connection cannot.
+    this.#response.shouldKeepAlive = false;
+    await this.#send(plainText(400, "Bad Request: this request cannot be upgraded"));
+  }
+
   /** The body cannot be completed any more, so the connection has no further use. */
   #cut(): void {
     this.#request.socket.destroy();
@@ -274,70 +292,7 @@ class Http1Exchange {
   }
 }
 
-class Http1Sink implements StreamSink {
-  readonly #exchange: Exchange;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-  readonly #drainCallbacks: (() => void)[] = [];
-  #isFull = false;
-  #ended = false;
-
-  constructor(exchange: Exchange, request: IncomingMessage, response: ServerResponse) {
-    this.#exchange = exchange;
-    this.#request = request;
-    this.#response = response;
-    const { socket } = request;
-    const onDrain = (): void => this.#onDrain();
-    // The response itself tells only of what went through its own `write`.
-    socket.on("drain", onDrain);
-    response.on("drain", onDrain);
-    // The socket may live on for other requests.
-    exchange.onOver(() => socket.off("drain", onDrain));
-  }
-
-  write(frame: Frame): boolean {
-    if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
-    const response = this.#response;
-    const { socket } = response;
-    // Without a socket an earlier pipelined answer is still being sent; HTTP/1.0 knows no chunks.
-    const taken =
-      socket === null || !response.chunkedEncoding
-        ? response.write(frame.bytes)
-        : socket.write((frame.chunked ??= chunkOf(frame.bytes)));
-    if (!taken) this.#isFull = true;
-    return taken;
-  }
-
-  bufferedBytes(): number {
-    return this.#response.writableLength;
-  }
-
-  onDrain(callback: () => void): void {
-    this.#drainCallbacks.push(callback);
-  }
-
-  onClose(callback: () => void): void {
-    this.#exchange.onOver(callback);
-  }
-
-  end(): void {
-    if (this.#ended || this.#exchange.over) return;
-    this.#ended = true;
-    this.#response.end();
-  }
-
-  abort(): void {
-    if (this.#exchange.over) return;
-    this.#ended = true;
-    this.#request.socket.destroy();
-  }
-
-  #onDrain(): void {
-    if (!this.#isFull || this.#ended) return;
-    this.#isFull = false;
-    for (const callback of this.#drainCallbacks) this.#exchange.call(callback);
-  }
-}
+type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];
 
 /** Node and this file decide how a body is framed and whether a connection goes on, whatever the answer says. */
 const FRAMING_HEADERS: ReadonlySet<string> = new Set([
@@ -346,22 +301,6 @@ const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
 ]);
-
-const CRLF = "\r\n";
-
-function chunkOf(bytes: Buffer): Buffer {
-  const size = bytes.length.toString(16) + CRLF;
-  const chunk = Buffer.allocUnsafe(size.length + bytes.length + CRLF.length);
-  chunk.write(size, 0, "latin1");
-  bytes.copy(chunk, size.length);
-  chunk.write(CRLF, size.length + bytes.length, "latin1");
-  return chunk;
-}
-
-function hasBody(request: IncomingMessage): boolean {
-  const { headers } = request;
-  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-}
 
 /** An answer to HEAD may carry the length that the GET would have. */
 function headLength(answer: ApiResponse): string {

@@ -3,7 +3,7 @@ import { constants } from "node:http2";
 
 import { describe, expect, test } from "vitest";
 
-import { type Frame, NO_BODY, type StreamSink } from "../message.ts";
+import { type ApiRequest, type Frame, NO_BODY, type StreamSink } from "../message.ts";
 import {
   collect,
   deferred,
@@ -39,8 +39,11 @@ describe("requests", () => {
     expect((await client.ask({ path: "/" })).status).toBe(200);
   });
 
-  test("100 Continue is said when the body is read", async () => {
-    await using server = await startServer(async (request) => ok(await request.body.read(10)));
+  test.each([
+    ["read", async ({ body }: ApiRequest) => ok(await body.read(10))],
+    ["streamed", async ({ body }: ApiRequest) => ok(await collect(body.stream()))],
+  ])("100 Continue is said when the body is %s", async (_, handle) => {
+    await using server = await startServer(handle);
     await using session = http2Session(server);
     const stream = session.request({ ":method": "POST", ":path": "/", expect: "100-continue" });
     await once(stream, "continue");

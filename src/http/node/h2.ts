@@ -13,18 +13,11 @@ import {
 } from "node:http2";
 
 import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
-import { BodyReader, EMPTY_BODY } from "./body-reader.ts";
+import { EMPTY_BODY } from "../request-body.ts";
+import { closedSink, discardAnswer } from "../closed-sink.ts";
+import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
-import {
-  closedSink,
-  type Edge,
-  Exchange,
-  isBodiless,
-  isOriginForm,
-  plainText,
-  type Protocol,
-  splitTarget,
-} from "./exchange.ts";
+import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -52,9 +45,9 @@ export function createHttp2(edge: Edge): Protocol {
     const connection: Http2Connection = { session, info: accepting!, openStreams: 0, idleSweeps: 0 };
     connections.add(connection);
     session.setLocalWindowSize(edge.limits.connectionWindowBytes);
-    session.on("stream", (stream, headers, flags) => {
+    session.on("stream", (stream, headers, flags, rawHeaders) => {
       const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-      void new Http2Exchange({ edge, connection, stream, headers, isWhole }).run();
+      void new Http2Exchange({ edge, connection, stream, headers, rawHeaders, isWhole }).run();
     });
     session.on("close", () => connections.delete(connection));
     if (draining) session.close();
@@ -117,6 +110,7 @@ interface Http2ExchangeParts {
   readonly connection: Http2Connection;
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
   /** Nothing follows the headers. */
   readonly isWhole: boolean;
 }
@@ -126,15 +120,17 @@ class Http2Exchange {
   readonly #connection: Http2Connection;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
+  readonly #rawHeaders: readonly string[];
   readonly #method: string;
   readonly #exchange: Exchange;
   readonly #body: BodyReader | undefined;
 
-  constructor({ edge, connection, stream, headers, isWhole }: Http2ExchangeParts) {
+  constructor({ edge, connection, stream, headers, rawHeaders, isWhole }: Http2ExchangeParts) {
     this.#edge = edge;
     this.#connection = connection;
     this.#stream = stream;
     this.#headers = headers;
+    this.#rawHeaders = rawHeaders;
     this.#method = headers[":method"]!;
     this.#exchange = new Exchange(edge);
     connection.openStreams++;
@@ -163,10 +159,12 @@ class Http2Exchange {
 
   #apiRequest(target: string): ApiRequest {
     const { path, rawQuery } = splitTarget(target);
+    const rawHeaders = rawWithoutPseudoHeaders(this.#rawHeaders, this.#headers);
     const headers = withoutPseudoHeaders(this.#headers);
     const body: RequestBody = this.#body ?? EMPTY_BODY;
     const { info: connection } = this.#connection;
-    return { method: this.#method, path, rawQuery, headers, body, connection, signal: this.#exchange.signal };
+    const { signal } = this.#exchange;
+    return { method: this.#method, path, rawQuery, headers, rawHeaders, body, connection, signal };
   }
 
   #bodyReader(): BodyReader {
@@ -176,6 +174,7 @@ class Http2Exchange {
       stream,
       announced: this.#headers["content-length"],
       timeoutMs: this.#edge.limits.requestTimeoutMs,
+      isComplete: () => !stream.aborted,
       onRead: () => {
         if (expect === "100-continue" && !stream.destroyed && !stream.closed)
           stream.additionalHeaders({ ":status": 100 });
@@ -201,6 +200,7 @@ class Http2Exchange {
     const stream = this.#stream;
     if (stream.readableEnded || !stream.headersSent || stream.closed) return;
     this.#exchange.finish();
+    this.#body?.abandon();
     const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), this.#edge.limits.unreadBodyMs).unref();
     stream.on("close", () => clearTimeout(timer));
   }
@@ -212,9 +212,12 @@ class Http2Exchange {
     // that for an error.
     if (this.#body?.untouched) stream.resume();
     if (this.#exchange.over || stream.destroyed || stream.closed) {
-      if (body.kind === "stream") body.open(closedSink());
+      discardAnswer(answer);
     } else if (body.kind === "stream") {
       this.#sendStream(answer, body.open);
+    } else if (body.kind === "upgrade") {
+      discardAnswer(answer);
+      await this.#send(plainText(501, "Not Implemented: upgrades need HTTP/1.1"));
     } else if (body.kind === "none" || isBodiless(status)) {
       stream.respond(responseHeaders(answer, isBodiless(status) ? undefined : "0"), { endStream: true });
     } else if (wantsGzip({ method: this.#method, headers: this.#headers }, answer)) {
@@ -329,6 +332,16 @@ function responseHeaders(answer: ApiResponse, contentLength: string | undefined)
   }
   if (contentLength !== undefined) headers["content-length"] = contentLength;
   return headers;
+}
+
+/** Pseudo headers come first, or nghttp2 has refused the stream. */
+function rawWithoutPseudoHeaders(rawHeaders: readonly string[], headers: IncomingHttpHeaders): readonly string[] {
+  let start = 0;
+  while (rawHeaders[start]?.startsWith(":")) start += 2;
+  const rest = rawHeaders.slice(start);
+  const authority = headers[":authority"];
+  if (headers.host === undefined && authority !== undefined) rest.push("host", authority);
+  return rest;
 }
 
 /** The object is this exchange's own, and Node has taken from it what it needs. */

@@ -84,10 +84,68 @@ describe("listening", () => {
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
       expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 /);
     }
-    const leaf = new X509Certificate(trusted.certPem).raw;
-    expect(seen.map((info) => info.clientCertificate)).toEqual([leaf, undefined, undefined]);
+    expect(seen.map(presented)).toEqual([chainOf(trusted), [], []]);
+  });
+
+  test("a client that comes back presents its whole chain again", async () => {
+    const trusted = clientCertificate();
+    const serving = testCertificate();
+    const seen: ConnectionInfo[] = [];
+    await using server = await startServer(async (request) => (seen.push(request.connection), ok()), {
+      tls: { cert: serving.certPem, key: serving.keyPem, clientCa: trusted.caPem },
+    });
+    let session: Buffer | undefined;
+    for (const _ of [1, 2]) {
+      const socket = connectTls({
+        host: "127.0.0.1",
+        port: server.listener.port,
+        ca: serving.caPem,
+        cert: trusted.certPem,
+        key: trusted.keyPem,
+        session,
+      });
+      socket.on("session", (given: Buffer) => (session = given));
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 /);
+    }
+    expect(seen.map(presented)).toEqual([chainOf(trusted), chainOf(trusted)]);
+  });
+
+  test("certificate, key and client authority can be replaced while connections go on", async () => {
+    const seen: ConnectionInfo[] = [];
+    await using server = await startServer(async (request) => (seen.push(request.connection), ok()));
+    await using before = http1Client(server);
+    await before.ask({ path: "/" });
+    const [next, alice] = [testCertificate(), clientCertificate()];
+    server.listener.setTls({ cert: next.certPem, key: next.keyPem, clientCa: alice.caPem });
+    const ask = async (ca: string): Promise<string> => {
+      const identity = { cert: alice.certPem, key: alice.keyPem };
+      const socket = connectTls({ host: "127.0.0.1", port: server.listener.port, ca, ...identity });
+      socket.on("error", () => undefined);
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      return await untilClosed(socket);
+    };
+    expect(await ask(next.caPem)).toMatch(/^HTTP\/1.1 200 /);
+    await expect(ask(server.certificate.caPem)).rejects.toThrow("self-signed");
+    expect((await before.ask({ path: "/" })).status).toBe(200);
+    expect(seen.map(presented)).toEqual([[], chainOf(alice), []]);
+
+    expect(() => server.listener.setTls({ cert: next.certPem, key: alice.keyPem })).toThrow();
+    expect(await ask(next.caPem)).toMatch(/^HTTP\/1.1 200 /);
+    expect(presented(seen.at(-1)!)).toEqual(chainOf(alice));
+    server.listener.setTls({ cert: next.certPem, key: next.keyPem });
+    expect(await ask(next.caPem)).toMatch(/^HTTP\/1.1 200 /);
+    expect(presented(seen.at(-1)!)).toEqual([]);
   });
 });
+
+function presented({ clientChain }: ConnectionInfo): string[] {
+  return clientChain.map(({ fingerprint256 }) => fingerprint256);
+}
+
+function chainOf({ certPem, caPem }: { certPem: string; caPem: string }): string[] {
+  return [certPem, caPem].map((pem) => new X509Certificate(pem).fingerprint256);
+}
 
 /** A client's certificate and the authority that signed it. */
 function clientCertificate(): { certPem: string; keyPem: string; caPem: string } {

@@ -2,8 +2,15 @@
  * The transport edge: one TLS port that speaks HTTP/2 and HTTP/1.1 and turns what arrives into `ApiRequest`s.
  * It knows nothing of Kubernetes. Whatever a client does costs at most its own connection.
  */
+import { constants, X509Certificate } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
-import { createServer, type Server, type TLSSocket } from "node:tls";
+import {
+  createServer,
+  type DetailedPeerCertificate,
+  type SecureContextOptions,
+  type Server,
+  type TLSSocket,
+} from "node:tls";
 
 import type { ApiRequest, ApiResponse, ConnectionInfo } from "../message.ts";
 import type { Edge, Protocol } from "./exchange.ts";
@@ -15,15 +22,17 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  readonly tls: {
-    readonly cert: string | Buffer;
-    readonly key: string | Buffer;
-    /** Who may sign client certificates. Without it none is asked for; with it they stay optional. */
-    readonly clientCa?: string | Buffer;
-  };
+  readonly tls: ListenTls;
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   readonly log: (message: string, detail?: object) => void;
   readonly limits?: Partial<HttpLimits>;
+}
+
+export interface ListenTls {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Who may sign client certificates: all of them, whatever for. Without it none is asked for; with it they stay optional. */
+  readonly clientCa?: string | Buffer;
 }
 
 export interface Listener {
@@ -33,6 +42,8 @@ export interface Listener {
   stopAccepting(): void;
   /** Resolves when the last request has ended or the deadline (ms) has passed, then destroys what is left. */
   close(deadlineMs: number): Promise<void>;
+  /** For connections made from now on. Throws when they cannot be used; those in use stay then. */
+  setTls(tls: ListenTls): void;
   openRequests(): number;
   /** Handshakes under way included. */
   openConnections(): number;
@@ -55,13 +66,12 @@ export function listen(options: ListenOptions): Promise<Listener> {
   });
 }
 
-function createTlsServer(tls: ListenOptions["tls"], limits: HttpLimits): Server {
+function createTlsServer(tls: ListenTls, limits: HttpLimits): Server {
   const server = createServer({
-    cert: tls.cert,
-    key: tls.key,
-    ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa, requestCert: true, rejectUnauthorized: false }),
+    ...secureContext(tls),
+    requestCert: tls.clientCa !== undefined,
+    rejectUnauthorized: false,
     ALPNProtocols: ["h2", "http/1.1"],
-    minVersion: "TLSv1.2",
     handshakeTimeout: limits.handshakeTimeoutMs,
     noDelay: true,
     keepAlive: true,
@@ -69,6 +79,22 @@ function createTlsServer(tls: ListenOptions["tls"], limits: HttpLimits): Server 
   });
   server.maxConnections = limits.connectionsMax;
   return server;
+}
+
+function secureContext({ cert, key, clientCa }: ListenTls): SecureContextOptions {
+  return {
+    cert,
+    key,
+    minVersion: "TLSv1.2",
+    // A resumed session remembers only the leaf of the client's chain, and remembers it as good.
+    ...(clientCa === undefined ? {} : { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
+  };
+}
+
+function setTls(server: Server, tls: ListenTls): void {
+  server.setSecureContext(secureContext(tls));
+  // Node reads this for every connection, but has no method that sets it.
+  Object.assign(server, { requestCert: tls.clientCa !== undefined });
 }
 
 function createListener(server: Server, options: ListenOptions & { readonly limits: HttpLimits }): Listener {
@@ -114,6 +140,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
       for (const socket of load.sockets) socket.destroy();
       await load.until(() => load.sockets.size === 0, LAST_BYTES_MS);
     },
+    setTls: (tls) => setTls(server, tls),
     openRequests: () => load.requests,
     openConnections: () => load.sockets.size,
   };
@@ -168,6 +195,21 @@ function connectionInfo(socket: TLSSocket): ConnectionInfo {
   return {
     protocol: socket.alpnProtocol === "h2" ? "h2" : "http/1.1",
     remoteAddress: socket.remoteAddress ?? "",
-    clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,
+    clientChain: socket.authorized ? presentedChain(socket) : [],
   };
+}
+
+/**
+ * By Node's older objects: in Node 24 the `issuerCertificate` of a client's X509Certificate is always undefined. Behind
+ * what the client presented, Node adds the CA that it trusts, when the client left that out.
+ */
+function presentedChain(socket: TLSSocket): readonly X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let presented: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
+  while (presented?.raw !== undefined) {
+    chain.push(new X509Certificate(presented.raw));
+    const issuer: DetailedPeerCertificate | undefined = presented.issuerCertificate;
+    presented = issuer === presented ? undefined : issuer;
+  }
+  return chain;
 }

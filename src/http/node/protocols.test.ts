@@ -1,4 +1,6 @@
 /** What both protocols must do alike. */
+import { once } from "node:events";
+import type { Writable } from "node:stream";
 import { gunzipSync } from "node:zlib";
 
 import { describe, expect, test } from "vitest";
@@ -6,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { type ApiRequest, BodyTooLargeError, bytesBody, NO_BODY } from "../message.ts";
 import {
   type Client,
+  collect,
   deferred,
   http1Client,
   http2Client,
@@ -21,6 +24,30 @@ const clients: [string, (server: TestServer) => Client][] = [
 ];
 
 const LARGE = Array.from({ length: 100 }, (_, index) => Buffer.alloc(2_000, `item ${index} `));
+
+const UPLOAD_BYTES = 60_000_000;
+
+/** Writes as fast as it is taken; `bytes` is how much has been. */
+function sendUpload(stream: Writable): { bytes: number; readonly done: Promise<void> } {
+  const piece = Buffer.alloc(100_000);
+  const progress = { bytes: 0, done: Promise.resolve() };
+  progress.done = (async () => {
+    while (progress.bytes < UPLOAD_BYTES) {
+      progress.bytes += piece.length;
+      if (!stream.write(piece)) await once(stream, "drain");
+    }
+    stream.end();
+  })();
+  return progress;
+}
+
+async function leaveAtFirst(pieces: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of pieces) return;
+}
+
+function pairsOf(rawHeaders: readonly string[]): [string, string][] {
+  return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1]!]] : []));
+}
 
 describe.each(clients)("%s", (name, connect) => {
   test("a request arrives with its target split, its headers in lower case and where it came from", async () => {
@@ -39,10 +66,128 @@ describe.each(clients)("%s", (name, connect) => {
     expect(seen?.connection).toEqual({
       protocol: name === "HTTP/2" ? "h2" : "http/1.1",
       remoteAddress: "127.0.0.1",
-      clientCertificate: undefined,
+      clientChain: [],
     });
     expect(await seen!.body.read(10)).toHaveLength(0);
     expect(seen!.signal.aborted).toBe(false);
+  });
+
+  test("the headers are also there as they were sent", async () => {
+    let seen: ApiRequest | undefined;
+    await using server = await startServer(async (request) => ((seen = request), ok()));
+    await using client = connect(server);
+    await client.ask({ path: "/", headers: { "X-Test": "Yes", "X-Many": ["1", "2"] } });
+    const pairs = pairsOf(seen!.rawHeaders!);
+    expect(pairs).toContainEqual(["x-test", "Yes"]);
+    expect(pairs.filter(([key]) => key === "x-many")).toEqual([
+      ["x-many", "1"],
+      ["x-many", "2"],
+    ]);
+    expect(pairs.filter(([key]) => key === "host")).toEqual([["host", `127.0.0.1:${server.listener.port}`]]);
+    expect(pairs.filter(([key]) => key!.startsWith(":"))).toEqual([]);
+  });
+
+  test("a body can be taken piece by piece, once", async () => {
+    const body = Buffer.alloc(3_000_000, "abc");
+    await using server = await startServer(async (request) => {
+      const pieces = request.body.stream();
+      expect(() => request.body.stream()).toThrow("only once");
+      await expect(request.body.read(10)).rejects.toThrow("only once");
+      const received = await collect(pieces);
+      return ok(Buffer.from(`${request.body.isEmpty} ${received.equals(body)}`));
+    });
+    await using client = connect(server);
+    expect((await client.ask({ method: "POST", path: "/", body })).body.toString()).toBe("false true");
+  });
+
+  test("a body that was not sent is empty, and has no pieces", async () => {
+    await using server = await startServer(async ({ body }) => {
+      const received = await collect(body.stream());
+      return ok(Buffer.from(`${body.isEmpty} ${received.length}`));
+    });
+    await using client = connect(server);
+    expect((await client.ask({ path: "/" })).body.toString()).toBe("true 0");
+  });
+
+  test("nothing is read ahead of who takes the pieces", async () => {
+    const [began, goOn] = [deferred(), deferred()];
+    let received = 0;
+    await using server = await startServer(async (request) => {
+      for await (const piece of request.body.stream()) {
+        received += piece.length;
+        began.resolve();
+        await goOn.promise;
+      }
+      return ok();
+    });
+    await using client = connect(server);
+    await using other = connect(server);
+    const { stream, answer } = client.upload("/");
+    const sending = sendUpload(stream);
+    await began.promise;
+    for (let before = -1; before !== sending.bytes;) {
+      before = sending.bytes;
+      for (let round = 0; round < 5; round++) await other.ask({ path: "/" });
+    }
+    expect(sending.bytes).toBeLessThan(UPLOAD_BYTES / 2);
+    expect(received).toBeLessThan(500_000);
+    goOn.resolve();
+    await sending.done;
+    expect((await answer).status).toBe(200);
+    expect(received).toBe(UPLOAD_BYTES);
+  });
+
+  test.each([
+    ["at the first piece", leaveAtFirst],
+    ["before any", async (pieces: AsyncIterable<Buffer>) => void (await pieces[Symbol.asyncIterator]().return?.())],
+    ["without saying so", async (pieces: AsyncIterable<Buffer>) => void (await pieces[Symbol.asyncIterator]().next())],
+    ["without having begun", async () => undefined],
+  ])("who leaves a body %s can answer, and the connection serves on", async (_, leave) => {
+    await using server = await startServer(async (request) => {
+      await leave(request.body.stream());
+      return ok(Buffer.from("left"));
+    });
+    await using client = connect(server);
+    const ports = new Set<number | undefined>();
+    for (const _again of [1, 2]) {
+      const answer = await client.ask({ method: "POST", path: "/", body: Buffer.alloc(2_000_000) });
+      expect([answer.status, answer.body.toString()]).toEqual([200, "left"]);
+      ports.add(answer.localPort);
+    }
+    expect(ports.size).toBe(1);
+  });
+
+  test("who waits for a piece that does not come can leave", async () => {
+    await using server = await startServer(
+      async (request) => {
+        const pieces = request.body.stream()[Symbol.asyncIterator]();
+        const waiting = pieces.next();
+        await pieces.return?.();
+        return ok(Buffer.from(JSON.stringify([await waiting, await pieces.next()])));
+      },
+      { limits: { unreadBodyMs: 20 } },
+    );
+    await using client = connect(server);
+    const { answer } = client.upload("/");
+    expect((await answer).body.toString()).toBe('[{"done":true},{"done":true}]');
+  });
+
+  test.each([
+    ["takes its pieces", async ({ body }: ApiRequest) => void (await collect(body.stream()))],
+    ["reads its body", async ({ body }: ApiRequest) => void (await body.read(100))],
+  ])("a client that leaves fails who %s", async (_, readAll) => {
+    const failed = deferred<string>();
+    await using server = await startServer(async (request) => {
+      failed.resolve(await readAll(request).then(String, (thrown: Error) => thrown.message));
+      return ok();
+    });
+    await using client = connect(server);
+    const { stream, answer } = client.upload("/");
+    answer.catch(() => undefined);
+    stream.write("abc");
+    while (server.listener.openRequests() === 0) await new Promise(setImmediate);
+    stream.destroy();
+    expect(await failed.promise).toBe("the client left before its request was complete");
   });
 
   test("bodies of every size arrive as they were given", async () => {

@@ -6,7 +6,8 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Writable } from "node:stream";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 
@@ -59,12 +60,19 @@ export interface Answer {
 export interface Ask {
   readonly method?: string;
   readonly path: string;
-  readonly headers?: Record<string, string>;
+  readonly headers?: Record<string, string | string[]>;
   readonly body?: Buffer;
+}
+
+/** A POST whose body is being written. */
+export interface Upload {
+  readonly stream: Writable;
+  readonly answer: Promise<Answer>;
 }
 
 export interface Client extends AsyncDisposable {
   ask(ask: Ask): Promise<Answer>;
+  upload(path: string): Upload;
 }
 
 /** One connection, kept alive. */
@@ -75,9 +83,12 @@ export function http1Client(server: TestServer): Client & { readonly agent: Agen
     async ask({ method = "GET", path, headers = {}, body }) {
       const request = httpsRequest({ agent, host: "127.0.0.1", port: server.listener.port, method, path, headers });
       request.end(body);
-      const [response] = (await once(request, "response")) as [IncomingMessage];
-      const localPort = response.socket.localPort;
-      return { status: response.statusCode!, headers: response.headers, body: await collect(response), localPort };
+      return http1Answer(request);
+    },
+    upload(path) {
+      const request = httpsRequest({ agent, host: "127.0.0.1", port: server.listener.port, method: "POST", path });
+      request.on("error", () => undefined).flushHeaders();
+      return { stream: request, answer: http1Answer(request) };
     },
     async [Symbol.asyncDispose]() {
       agent.destroy();
@@ -105,11 +116,26 @@ export function http2Client(server: TestServer): Client & { readonly session: Cl
         { endStream: body === undefined },
       );
       if (body !== undefined) stream.end(body);
-      const received = await http2Response(stream);
-      return { ...received, body: await collect(stream), localPort: undefined };
+      return http2Answer(stream);
+    },
+    upload(path) {
+      const stream = session.request({ ":method": "POST", ":path": path });
+      stream.on("error", () => undefined);
+      return { stream, answer: http2Answer(stream) };
     },
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
+}
+
+async function http1Answer(request: ClientRequest): Promise<Answer> {
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const localPort = response.socket.localPort;
+  return { status: response.statusCode!, headers: response.headers, body: await collect(response), localPort };
+}
+
+async function http2Answer(stream: ClientHttp2Stream): Promise<Answer> {
+  const received = await http2Response(stream);
+  return { ...received, body: await collect(stream), localPort: undefined };
 }
 
 export async function http2Response(

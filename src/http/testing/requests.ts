@@ -1,7 +1,9 @@
 /** Requests and answers for tests of filters and handlers. */
 import type { WithInfo } from "../filters/request-info.ts";
+import { NO_CLAIMS } from "../filters/strip-identity.ts";
 import type { ApiRequest, ApiResponse, RequestHeaders } from "../message.ts";
 import { Query } from "../query.ts";
+import { EMPTY_BODY } from "../request-body.ts";
 import { parseRequestInfo } from "../request-info.ts";
 
 export interface RequestOptions {
@@ -18,8 +20,8 @@ export function apiRequest({ method = "GET", url = "/", headers = {} }: RequestO
     path,
     rawQuery,
     headers,
-    body: { read: () => Promise.resolve(Buffer.alloc(0)) },
-    connection: { protocol: "in-process", remoteAddress: "", clientCertificate: undefined },
+    body: EMPTY_BODY,
+    connection: { protocol: "in-process", remoteAddress: "", clientChain: [] },
     signal: new AbortController().signal,
   };
 }
@@ -30,7 +32,7 @@ export function infoRequest(options: RequestOptions = {}): WithInfo {
   const query = new Query(request.rawQuery);
   const info = parseRequestInfo(request.method, request.path, query);
   if (info === undefined) throw new Error("the path cannot be decoded");
-  return { ...request, query, info };
+  return { ...request, claims: NO_CLAIMS, query, info };
 }
 
 export function bodyJson({ body }: ApiResponse): unknown {

@@ -1,0 +1,96 @@
+/**
+ * What Node does not tell exactly about a certificate, read from its DER. `X509Certificate.subject` is text for people:
+ * a value with a line break in it looks there like two attributes.
+ */
+import { DER_TAG, partsOf, readElements, type DerElement } from "./der-reader.ts";
+
+export interface CertificateSubject {
+  /** Empty when there is none; of several the last, as in Go. */
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+}
+
+/** Contents of object identifiers in hexadecimal. */
+const OID = { commonName: "550403", organization: "55040a", basicConstraints: "551d13" } as const;
+const EXTENSIONS_TAG = 0xa3;
+const VERSION_TAG = 0xa0;
+
+/** Undefined when the name cannot be read: who it names is then unknown. */
+export function readSubject(certificate: Buffer): CertificateSubject | undefined {
+  const names = partsOf(readFields(certificate)?.[SUBJECT_INDEX], DER_TAG.sequence);
+  if (names === undefined) return undefined;
+  let commonName = "";
+  const organizations: string[] = [];
+  for (const name of names) {
+    const attributes = partsOf(name, DER_TAG.set);
+    if (attributes === undefined) return undefined;
+    for (const attribute of attributes) {
+      const [type, value, ...more] = partsOf(attribute, DER_TAG.sequence) ?? [];
+      if (type?.tag !== DER_TAG.objectIdentifier || value === undefined || more.length > 0) return undefined;
+      const identifier = type.content.toString("hex");
+      if (identifier !== OID.commonName && identifier !== OID.organization) continue;
+      const text = readText(value);
+      if (text === undefined) return undefined;
+      if (identifier === OID.commonName) commonName = text;
+      else organizations.push(text);
+    }
+  }
+  return { commonName, organizations };
+}
+
+/** How many intermediate certificates may stand below this one; Infinity when nothing is said, -1 when it cannot be read. */
+export function readPathLengthMax(certificate: Buffer): number {
+  const fields = readFields(certificate);
+  if (fields === undefined) return -1;
+  const wrapped = fields.find(({ tag }) => tag === EXTENSIONS_TAG);
+  if (wrapped === undefined) return Infinity;
+  const extensions = partsOf(readElements(wrapped.content)?.[0], DER_TAG.sequence);
+  if (extensions === undefined) return -1;
+  for (const extension of extensions) {
+    const parts = partsOf(extension, DER_TAG.sequence) ?? [];
+    if (parts[0]?.content.toString("hex") !== OID.basicConstraints) continue;
+    const [value] = partsOf(parts.at(-1), DER_TAG.octetString) ?? [];
+    const constraints = partsOf(value, DER_TAG.sequence);
+    if (constraints === undefined) return -1;
+    const limit = constraints.find(({ tag }) => tag === DER_TAG.integer);
+    return limit === undefined ? Infinity : readSmallInteger(limit.content);
+  }
+  return Infinity;
+}
+
+/** Serial number, signature algorithm, issuer and validity stand before the subject. */
+const SUBJECT_INDEX = 4;
+
+/** The fields of the signed part from the serial number on. */
+function readFields(certificate: Buffer): DerElement[] | undefined {
+  const whole = partsOf(readElements(certificate)?.[0], DER_TAG.sequence);
+  const fields = partsOf(whole?.[0], DER_TAG.sequence);
+  return fields?.[0]?.tag === VERSION_TAG ? fields.slice(1) : fields;
+}
+
+function readSmallInteger(content: Buffer): number {
+  return content.length === 1 && content[0]! < 0x80 ? content[0]! : -1;
+}
+
+/** The kinds of string a name may be made of, as Go reads them. */
+function readText({ tag, content }: DerElement): string | undefined {
+  switch (tag) {
+    case 0x0c: {
+      const text = content.toString("utf8");
+      return Buffer.from(text, "utf8").equals(content) ? text : undefined;
+    }
+    case 0x12: // NumericString
+    case 0x13: // PrintableString
+    case 0x16: // IA5String
+      return content.every((byte) => byte < 0x80) ? content.toString("latin1") : undefined;
+    case 0x14: // TeletexString, in practice always ISO 8859-1
+      return content.toString("latin1");
+    case 0x1e: {
+      if (content.length % 2 !== 0) return undefined;
+      const text = Buffer.from(content).swap16().toString("utf16le");
+      return text.isWellFormed() ? text : undefined;
+    }
+    default:
+      return undefined;
+  }
+}

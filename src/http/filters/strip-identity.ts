@@ -1,0 +1,93 @@
+/**
+ * Headers by which a front proxy or a peer says who calls, and how. Anybody can send them, so they leave the request
+ * before anything looks at it; what they said is kept apart for authentication, which knows whom to believe.
+ */
+import type { Filter } from "../chain.ts";
+import type { ApiRequest } from "../message.ts";
+
+/** Lower-case header name → its values, one for each line that was sent. */
+export type IdentityClaims = ReadonlyMap<string, readonly string[]>;
+
+export interface WithClaims extends ApiRequest {
+  /** Not to be believed. */
+  readonly claims: IdentityClaims;
+}
+
+export interface StripIdentityOptions {
+  /** In addition to the conventional ones; in any casing. */
+  readonly headerNames: ReadonlySet<string>;
+  readonly headerPrefixes: readonly string[];
+}
+
+export const NO_CLAIMS: IdentityClaims = new Map();
+
+/** The released and the planned name by which a peer says that it has handed the request on. */
+export const LOOP_GUARDS: readonly string[] = ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"];
+
+const CONVENTIONAL_NAMES: readonly string[] = ["x-remote-user", "x-remote-uid", "x-remote-group"];
+const CONVENTIONAL_PREFIXES: readonly string[] = ["x-remote-extra-", "x-evenkeel-"];
+
+type Matcher = (name: string) => boolean;
+
+/** Shared by all requests that claim nothing, which is nearly all. */
+const UNCLAIMED: Pick<WithClaims, "claims"> = { claims: NO_CLAIMS };
+
+export function stripIdentity(options: StripIdentityOptions): Filter<ApiRequest, WithClaims> {
+  const isSpoofable = createMatcher(options);
+  return (next) => (request) =>
+    next(Object.assign(request, hasClaims(request, isSpoofable) ? setAside(request, isSpoofable) : UNCLAIMED));
+}
+
+function createMatcher({ headerNames, headerPrefixes }: StripIdentityOptions): Matcher {
+  const names = new Set([...CONVENTIONAL_NAMES, ...LOOP_GUARDS, ...headerNames].map((name) => name.toLowerCase()));
+  const prefixes = [...CONVENTIONAL_PREFIXES, ...headerPrefixes].map((prefix) => prefix.toLowerCase());
+  // Few headers of an ordinary request begin like one of these, so that most are told apart by one look.
+  const initials = new Uint8Array(128);
+  for (const start of [...names, ...prefixes]) {
+    initials[start.charCodeAt(0)] = 1;
+    initials[start.toUpperCase().charCodeAt(0)] = 1;
+  }
+  return (name) => {
+    if (initials[name.charCodeAt(0)] !== 1) return false;
+    const lowerCase = name.toLowerCase();
+    return names.has(lowerCase) || prefixes.some((prefix) => lowerCase.startsWith(prefix));
+  };
+}
+
+/** Both forms of the headers are searched: whichever is read later, nothing may be left in it. */
+function hasClaims({ headers, rawHeaders }: ApiRequest, isSpoofable: Matcher): boolean {
+  for (const name in headers) if (isSpoofable(name)) return true;
+  if (rawHeaders === undefined) return false;
+  for (let index = 0; index < rawHeaders.length; index += 2) if (isSpoofable(rawHeaders[index]!)) return true;
+  return false;
+}
+
+function setAside(request: ApiRequest, isSpoofable: Matcher): Partial<ApiRequest> & Pick<WithClaims, "claims"> {
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !isSpoofable(name)));
+  if (request.rawHeaders === undefined) return { headers, claims: claimsIn(request, isSpoofable) };
+  const rawHeaders: string[] = [];
+  const claims = new Map<string, string[]>();
+  for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
+    const name = request.rawHeaders[index]!;
+    const value = request.rawHeaders[index + 1]!;
+    if (isSpoofable(name)) addClaim(claims, name, value);
+    else rawHeaders.push(name, value);
+  }
+  return { headers, rawHeaders, claims };
+}
+
+function claimsIn({ headers }: ApiRequest, isSpoofable: Matcher): IdentityClaims {
+  const claims = new Map<string, string[]>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || !isSpoofable(name)) continue;
+    for (const line of [value].flat()) addClaim(claims, name, line);
+  }
+  return claims;
+}
+
+function addClaim(claims: Map<string, string[]>, name: string, value: string): void {
+  const lowerCase = name.toLowerCase();
+  const values = claims.get(lowerCase);
+  if (values === undefined) claims.set(lowerCase, [value]);
+  else values.push(value);
+}

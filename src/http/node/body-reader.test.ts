@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+
+import { describe, expect, test } from "vitest";
+
+import { BodyReader } from "./body-reader.ts";
+import { collect } from "./testing.ts";
+
+function open(timeoutMs = 60_000): { stream: PassThrough; body: BodyReader; begun: () => number } {
+  const stream = new PassThrough();
+  let begun = 0;
+  const isComplete = (): boolean => stream.writableEnded;
+  const body = new BodyReader({ stream, announced: undefined, timeoutMs, isComplete, onRead: () => void begun++ });
+  return { stream, body, begun: () => begun };
+}
+
+describe("a body that is streamed", () => {
+  test("begins with its first piece, not before", async () => {
+    const { stream, body, begun } = open();
+    const pieces = body.stream()[Symbol.asyncIterator]();
+    expect([body.untouched, begun(), stream.readableFlowing]).toEqual([true, 0, null]);
+    const first = pieces.next();
+    expect([body.untouched, begun()]).toEqual([false, 1]);
+    stream.write("abc");
+    expect(await first).toEqual({ done: false, value: Buffer.from("abc") });
+    stream.end();
+    expect(await pieces.next()).toEqual({ done: true, value: undefined });
+    expect([await pieces.next(), begun()]).toEqual([{ done: true, value: undefined }, 1]);
+  });
+
+  test("must have arrived in time, whole", async () => {
+    const { stream, body } = open(20);
+    stream.write("abc");
+    await expect(collect(body.stream())).rejects.toThrow("the request body did not arrive in time");
+    // What comes later is swallowed.
+    stream.end(Buffer.alloc(1_000_000));
+    await once(stream, "end");
+  });
+
+  test("has one reader, who waits for one piece at a time", async () => {
+    const { stream, body } = open();
+    const pieces = body.stream()[Symbol.asyncIterator]();
+    const first = pieces.next();
+    await expect(pieces.next()).rejects.toThrow("one piece at a time");
+    stream.end("abc");
+    expect((await first).value).toEqual(Buffer.from("abc"));
+  });
+
+  test("ends for its reader when the request has been answered, also when that has not begun", async () => {
+    for (const begin of [true, false]) {
+      const { stream, body } = open();
+      const pieces = body.stream()[Symbol.asyncIterator]();
+      const waiting = begin ? pieces.next() : undefined;
+      body.abandon();
+      await expect(waiting ?? pieces.next()).rejects.toThrow("answered before its body was read");
+      expect(await pieces.next()).toEqual({ done: true, value: undefined });
+      stream.destroy();
+    }
+  });
+
+  test("fails when it broke off before anybody looked", async () => {
+    const { stream, body } = open();
+    stream.destroy();
+    await expect(collect(body.stream())).rejects.toThrow("the client left before its request was complete");
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * Where streams write on HTTP/1.1. Frames go to the socket already in chunked encoding, which is done once per frame
+ * instead of once per reader. Node's own framing and ours never interleave within a frame, because both are single
+ * synchronous writes to the same socket.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { Frame, StreamSink } from "../message.ts";
+import type { Exchange } from "./exchange.ts";
+
+export class Http1Sink implements StreamSink {
+  readonly #exchange: Exchange;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #drainCallbacks: (() => void)[] = [];
+  #isFull = false;
+  #ended = false;
+
+  constructor(exchange: Exchange, request: IncomingMessage, response: ServerResponse) {
+    this.#exchange = exchange;
+    this.#request = request;
+    this.#response = response;
+    const { socket } = request;
+    const onDrain = (): void => this.#onDrain();
+    // The response itself tells only of what went through its own `write`.
+    socket.on("drain", onDrain);
+    response.on("drain", onDrain);
+    // The socket may live on for other requests.
+    exchange.onOver(() => socket.off("drain", onDrain));
+  }
+
+  write(frame: Frame): boolean {
+    if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
+    const response = this.#response;
+    const { socket } = response;
+    // Without a socket an earlier pipelined answer is still being sent; HTTP/1.0 knows no chunks.
+    const taken =
+      socket === null || !response.chunkedEncoding
+        ? response.write(frame.bytes)
+        : socket.write((frame.chunked ??= chunkOf(frame.bytes)));
+    if (!taken) this.#isFull = true;
+    return taken;
+  }
+
+  bufferedBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#drainCallbacks.push(callback);
+  }
+
+  onClose(callback: () => void): void {
+    this.#exchange.onOver(callback);
+  }
+
+  end(): void {
+    if (this.#ended || this.#exchange.over) return;
+    this.#ended = true;
+    this.#response.end();
+  }
+
+  abort(): void {
+    if (this.#exchange.over) return;
+    this.#ended = true;
+    this.#request.socket.destroy();
+  }
+
+  #onDrain(): void {
+    if (!this.#isFull || this.#ended) return;
+    this.#isFull = false;
+    for (const callback of this.#drainCallbacks) this.#exchange.call(callback);
+  }
+}
+
+const CRLF = "\r\n";
+
+function chunkOf(bytes: Buffer): Buffer {
+  const size = bytes.length.toString(16) + CRLF;
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + CRLF.length);
+  chunk.write(size, 0, "latin1");
+  bytes.copy(chunk, size.length);
+  chunk.write(CRLF, size.length + bytes.length, "latin1");
+  return chunk;
+}

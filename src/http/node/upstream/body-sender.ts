@@ -1,0 +1,108 @@
+import type { Writable } from "node:stream";
+
+export interface SendParts {
+  readonly socket: Writable;
+  /** The request's head as it goes on the wire. */
+  readonly head: string;
+  readonly body: AsyncIterable<Buffer>;
+  /** Undefined: it goes out in chunks. */
+  readonly contentLength: number | undefined;
+  /** Called at most once: the body broke off or was not as long as announced. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/**
+ * Sends a request's head and its body, a piece at a time as the server takes them. The head goes out together with a
+ * first piece that is at hand, and does not wait for one that is not.
+ */
+export class BodySender {
+  /** The whole body has been written. */
+  isDone = false;
+  readonly #parts: SendParts;
+  readonly #iterator: AsyncIterator<Buffer>;
+  #isStopped = false;
+  #isHeadHeld = true;
+  #sent = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(parts: SendParts) {
+    this.#parts = parts;
+    this.#iterator = parts.body[Symbol.asyncIterator]();
+  }
+
+  async run(): Promise<void> {
+    const { socket, head, contentLength, onFailed } = this.#parts;
+    socket.cork();
+    socket.write(head, "latin1");
+    setImmediate(() => this.#releaseHead());
+    try {
+      await this.#sendPieces();
+      if (this.#isStopped) return;
+      if (this.#sent !== (contentLength ?? this.#sent)) throw new Error("the body is shorter than announced");
+      if (contentLength === undefined) socket.write("0\r\n\r\n", "latin1");
+      this.isDone = true;
+      this.#releaseHead();
+    } catch (error) {
+      if (this.#isStopped) return;
+      this.stop();
+      onFailed(error);
+    }
+  }
+
+  /** Reads nothing more of the body and writes nothing more. */
+  stop(): void {
+    if (this.#isStopped || this.isDone) return;
+    this.#isStopped = true;
+    this.#releaseHead();
+    this.onDrain();
+    // Who makes the body may still be waiting for its next piece; nobody waits for it to notice.
+    void Promise.resolve(this.#iterator.return?.()).catch(() => undefined);
+  }
+
+  onDrain(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  async #sendPieces(): Promise<void> {
+    for (;;) {
+      const step = await this.#iterator.next();
+      if (this.#isStopped || step.done === true) return;
+      // An empty chunk would be the end of the body.
+      if (step.value.length === 0) continue;
+      const hasRoom = this.#write(step.value);
+      if (!hasRoom) await this.#drained();
+      if (this.#isStopped) return;
+    }
+  }
+
+  #write(piece: Buffer): boolean {
+    const { socket, contentLength } = this.#parts;
+    this.#sent += piece.length;
+    if (this.#sent > (contentLength ?? this.#sent)) throw new Error("the body is longer than announced");
+    if (contentLength !== undefined) {
+      const hasRoom = socket.write(piece);
+      this.#releaseHead();
+      return hasRoom;
+    }
+    socket.cork();
+    socket.write(`${piece.length.toString(16)}\r\n`, "latin1");
+    socket.write(piece);
+    const hasRoom = socket.write("\r\n", "latin1");
+    socket.uncork();
+    this.#releaseHead();
+    return hasRoom;
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #releaseHead(): void {
+    if (!this.#isHeadHeld) return;
+    this.#isHeadHeld = false;
+    this.#parts.socket.uncork();
+  }
+}

@@ -1,0 +1,119 @@
+/** How a connection comes about: bytes by a dialer, then TLS over them. Either of them fails with an `UpstreamError`. */
+import { connect as connectTcp, isIP, type NetConnectOpts, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
+
+import { type UpstreamAddress, UpstreamError, type UpstreamFailure } from "../../upstream.ts";
+
+/**
+ * A raw connection to the address. Rejects, and leaves nothing open, once the signal aborts; a dialer that cannot do that
+ * may be late, its connection is then destroyed.
+ */
+export type Dial = (address: UpstreamAddress, signal: AbortSignal) => Promise<Duplex>;
+
+export function directDial(tcpKeepAliveMs: number): Dial {
+  return ({ host, port }, signal) =>
+    openSocket({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepAliveMs }, signal);
+}
+
+export function openSocket(options: NetConnectOpts, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(reasonOf(signal));
+    const socket = connectTcp(options);
+    const onAbort = (): void => void socket.destroy(reasonOf(signal));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.once("connect", () => {
+      signal.removeEventListener("abort", onAbort);
+      socket.off("error", onError);
+      // Whoever gets the socket listens too, but perhaps only in a later turn.
+      socket.on("error", ignore);
+      resolve(socket);
+    });
+    const onError = (error: Error): void => {
+      signal.removeEventListener("abort", onAbort);
+      reject(error);
+    };
+    socket.once("error", onError);
+  });
+}
+
+export interface TlsParts {
+  readonly context: SecureContext;
+  /** Sent as SNI and looked for in the server's certificate. */
+  readonly serverName: string;
+}
+
+/** The handshake on a raw connection, which belongs to this function from now on. */
+export function secure(raw: Duplex, { context, serverName }: TlsParts, signal: AbortSignal): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      raw.destroy();
+      return reject(reasonOf(signal));
+    }
+    raw.on("error", ignore);
+    const socket = connectTls({
+      socket: raw,
+      secureContext: context,
+      // Addresses are not allowed as SNI, but can stand in a certificate.
+      ...(isIP(serverName) === 0 ? { servername: serverName } : { host: serverName }),
+      ALPNProtocols: ["http/1.1"],
+      rejectUnauthorized: true,
+    });
+    const settle = (act: () => void): void => {
+      signal.removeEventListener("abort", onAbort);
+      socket.off("error", fail);
+      socket.off("close", onClose);
+      socket.on("error", ignore);
+      act();
+    };
+    const fail = (error: Error): void =>
+      settle(() => {
+        socket.destroy();
+        raw.destroy();
+        reject(error);
+      });
+    const onAbort = (): void => fail(reasonOf(signal));
+    const onClose = (): void => fail(new UpstreamError("reset", "the connection ended in the handshake", UNSENT));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.once("secureConnect", () => settle(() => resolve(socket)));
+    socket.once("error", fail);
+    socket.once("close", onClose);
+  });
+}
+
+const UNSENT = { isSent: false } as const;
+
+/** What went wrong before a request could be sent. */
+export function connectFailure(error: unknown, authority: string): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+  return new UpstreamError(connectFailureKind(code), `no connection to ${authority}: ${message}`, {
+    isSent: false,
+    cause: error,
+  });
+}
+
+/** Certificate errors have OpenSSL's names, such as CERT_HAS_EXPIRED; those of the system begin with E. */
+function connectFailureKind(code: string | undefined): UpstreamFailure {
+  if (code === "ECONNRESET" || code === "EPIPE") return "reset";
+  if (code === undefined || (/^E[A-Z0-9]+$/.test(code) && code !== "EPROTO")) return "connect";
+  return "tls";
+}
+
+/** Those by which a server says that it does not accept our certificate; with TLS 1.3 that comes after the handshake. */
+const CERTIFICATE_ALERT = /^ERR_SSL_\w*ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
+
+export function isCertificateAlert(error: NodeJS.ErrnoException | undefined): boolean {
+  const code = error?.code;
+  return code !== undefined && CERTIFICATE_ALERT.test(code);
+}
+
+/** Why the signal aborted, as an error. */
+export function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error
+    ? reason
+    : new UpstreamError("aborted", "the connection is not wanted any more", UNSENT);
+}
+
+function ignore(): void {}

@@ -1,0 +1,157 @@
+/** Dialers that reach other servers through an egress proxy, which is asked by HTTP CONNECT. */
+import type { Socket, TcpNetConnectOpts } from "node:net";
+import type { Duplex } from "node:stream";
+import { createSecureContext, type SecureContext } from "node:tls";
+
+import { type UpstreamAddress, UpstreamError } from "../../upstream.ts";
+import { type Dial, openSocket, reasonOf, secure } from "./dial.ts";
+import { authorityOf } from "./request-head.ts";
+
+export interface TcpProxy {
+  readonly host: string;
+  readonly port: number;
+  /** PEM texts. Undefined: the proxy is spoken to in clear. */
+  readonly tls?: {
+    /** Undefined: the authorities Node trusts. */
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+  };
+  readonly timeoutMs?: number;
+}
+
+export interface UnixProxy {
+  readonly path: string;
+  readonly timeoutMs?: number;
+}
+
+/** Until the proxy has connected. A caller's own deadline comes first when it is shorter. */
+const PROXY_TIMEOUT_MS = 10_000;
+
+/** No proxy has more to say about a connection. */
+const PROXY_HEAD_BYTES_MAX = 16 * 1024;
+
+const STATUS = /^HTTP\/1\.[01] (\d{3})(?:[ \r]|$)/;
+
+/** Throws when the PEM texts cannot be used. */
+export function connectProxyOverTcp({ host, port, tls, timeoutMs = PROXY_TIMEOUT_MS }: TcpProxy): Dial {
+  const proxy = authorityOf({ host, port });
+  const options: TcpNetConnectOpts = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 };
+  const context: SecureContext | undefined =
+    tls === undefined ? undefined : createSecureContext({ ...tls, minVersion: "TLSv1.2" });
+  return throughProxy({ proxy, timeoutMs }, async (signal) => {
+    const socket = await openSocket(options, signal);
+    return context === undefined ? socket : secure(socket, { context, serverName: host }, signal);
+  });
+}
+
+export function connectProxyOverUnixSocket({ path, timeoutMs = PROXY_TIMEOUT_MS }: UnixProxy): Dial {
+  return throughProxy({ proxy: path, timeoutMs }, (signal) => openSocket({ path }, signal));
+}
+
+interface ProxyFacts {
+  /** For messages. */
+  readonly proxy: string;
+  readonly timeoutMs: number;
+}
+
+function throughProxy({ proxy, timeoutMs }: ProxyFacts, open: (signal: AbortSignal) => Promise<Socket>): Dial {
+  return async (address, callerSignal) => {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => {
+      deadline.abort(failure("timeout", `the egress proxy ${proxy} did not connect within ${timeoutMs} ms`));
+    }, timeoutMs);
+    const signal = AbortSignal.any([callerSignal, deadline.signal]);
+    try {
+      const socket = await opened(proxy, () => open(signal));
+      await askForTunnel(socket, { proxy, address, signal });
+      return socket;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function opened(proxy: string, open: () => Promise<Socket>): Promise<Socket> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof UpstreamError) throw error;
+    const problem = error instanceof Error ? error.message : String(error);
+    throw failure("connect", `the egress proxy ${proxy} cannot be reached: ${problem}`, error);
+  }
+}
+
+interface Tunnel {
+  readonly proxy: string;
+  readonly address: UpstreamAddress;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves once the bytes on the socket are those of the address; else destroys it. */
+function askForTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise<void> {
+  const authority = authorityOf(address);
+  return new Promise((resolve, reject) => {
+    let answer: Buffer = Buffer.alloc(0);
+    const stop = (): void => {
+      socket.off("data", onData).off("error", onError).off("end", onEnd).off("close", onEnd);
+      signal.removeEventListener("abort", onAbort);
+    };
+    const fail = (error: Error): void => {
+      stop();
+      socket.on("error", () => undefined);
+      socket.destroy();
+      reject(error);
+    };
+    const onData = (bytes: Buffer): void => {
+      answer = Buffer.concat([answer, bytes]);
+      const verdict = readVerdict(answer, { proxy, authority });
+      if (verdict === "incomplete") return;
+      if (verdict !== "open") return fail(verdict);
+      stop();
+      socket.pause();
+      resolve();
+    };
+    const onError = (error: Error): void => fail(broken(error));
+    const onEnd = (): void => fail(broken(undefined));
+    const onAbort = (): void => fail(reasonOf(signal));
+    const broken = (cause: Error | undefined): UpstreamError =>
+      failure(
+        "connect",
+        `the egress proxy ${proxy} closed the connection instead of connecting to ${authority}`,
+        cause,
+      );
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.on("data", onData).on("error", onError).on("end", onEnd).on("close", onEnd);
+    socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`, "latin1");
+  });
+}
+
+interface Parties {
+  readonly proxy: string;
+  readonly authority: string;
+}
+
+function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete" | "open" | UpstreamError {
+  const end = answer.indexOf("\r\n\r\n");
+  if (end < 0 && answer.length <= PROXY_HEAD_BYTES_MAX) return "incomplete";
+  if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
+    return failure("connect", `the answer of the egress proxy ${proxy} has no end`);
+  }
+  // Whatever length the headers speak of, only the bytes of the tunnel follow an answer that grants one.
+  const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
+  if (status === undefined) return failure("connect", `the egress proxy ${proxy} does not speak HTTP/1.1`);
+  if (!status.startsWith("2")) {
+    return failure("connect", `the egress proxy ${proxy} did not connect to ${authority}: it answered ${status}`);
+  }
+  // In TLS it is the client who speaks first.
+  if (answer.length > end + 4) {
+    return failure("connect", `the egress proxy ${proxy} sent bytes of its own before those of ${authority}`);
+  }
+  return "open";
+}
+
+function failure(kind: "connect" | "timeout", message: string, cause?: unknown): UpstreamError {
+  return new UpstreamError(kind, message, { isSent: false, cause });
+}

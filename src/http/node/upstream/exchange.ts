@@ -1,0 +1,197 @@
+/**
+ * One request and its answer. An exchange waits for a connection, has it for itself, and ends exactly once: the answer is
+ * complete and the connection is given back, or something broke and the connection is destroyed. Until the answer has
+ * been delivered a failure rejects the caller's promise; from then on it breaks the answer's stream.
+ */
+import type { ResponseBody } from "../../message.ts";
+import { UpstreamError, type UpstreamFailure, type UpstreamRequest, type UpstreamResponse } from "../../upstream.ts";
+import { AnswerStream } from "./answer-stream.ts";
+import { BodySender } from "./body-sender.ts";
+import type { Connection, ConnectionUser } from "./connection.ts";
+import { isCertificateAlert } from "./dial.ts";
+import { SMALL_ANSWER_BYTES } from "./limits.ts";
+import type { ResponseHead } from "./response-head.ts";
+import { ResponseReader } from "./response-reader.ts";
+import { join } from "./upgrade.ts";
+
+export interface ExchangeParts {
+  readonly request: UpstreamRequest;
+  readonly authority: string;
+  /** The request's head as it goes on the wire. */
+  readonly head: string;
+  readonly resolve: (response: UpstreamResponse) => void;
+  readonly reject: (error: UpstreamError) => void;
+  /** Takes a connection that can serve the next request. */
+  readonly release: (connection: Connection, head: ResponseHead) => void;
+}
+
+export class Exchange implements ConnectionUser {
+  readonly #parts: ExchangeParts;
+  readonly #reader: ResponseReader;
+  readonly #onAbort: () => void;
+  #connection: Connection | undefined;
+  #sender: BodySender | undefined;
+  #stream: AnswerStream | undefined;
+  #cancelConnecting: ((reason: UpstreamError) => void) | undefined;
+  #isSent = false;
+  #isDelivered = false;
+  #isOver = false;
+
+  constructor(parts: ExchangeParts) {
+    const { request } = parts;
+    this.#parts = parts;
+    this.#reader = new ResponseReader({ isHead: request.method === "HEAD", isUpgrade: request.isUpgrade });
+    this.#onAbort = () => this.#fail("aborted", "the request was given up", request.signal.reason);
+    if (request.signal.aborted) this.#onAbort();
+    else request.signal.addEventListener("abort", this.#onAbort);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A connection is being made for this exchange; if it ends before, the connection is not wanted. */
+  whileConnecting(cancel: (reason: UpstreamError) => void): void {
+    this.#cancelConnecting = cancel;
+  }
+
+  start(connection: Connection): void {
+    const { request, head } = this.#parts;
+    this.#cancelConnecting = undefined;
+    this.#connection = connection;
+    connection.use(this);
+    if (connection.socket.destroyed) return this.onGone(undefined);
+    this.#isSent = true;
+    if (request.body === undefined) {
+      connection.socket.write(head, "latin1");
+      return;
+    }
+    this.#sender = new BodySender({
+      socket: connection.socket,
+      head,
+      body: request.body,
+      contentLength: request.contentLength,
+      onFailed: (error) => this.#fail("aborted", "the request's body broke off", error),
+    });
+    void this.#sender.run();
+  }
+
+  /** Before there is a connection. */
+  refuse(error: UpstreamError): void {
+    this.#failWith(error);
+  }
+
+  onData(bytes: Buffer): void {
+    const reader = this.#reader;
+    try {
+      reader.push(bytes);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      this.#failWith(error);
+      return;
+    }
+    const { head } = reader;
+    if (head === undefined) return;
+    if (head.status === 101) this.#upgrade(head);
+    else if (reader.isComplete) this.#complete(head);
+    else if (this.#stream !== undefined) this.#stream.write(reader.takePieces());
+    else this.#onIncomplete(head);
+  }
+
+  onEnd(): void {
+    const reader = this.#reader;
+    reader.finish();
+    if (reader.isComplete && reader.head !== undefined) this.#complete(reader.head);
+    else this.onGone(undefined);
+  }
+
+  onDrain(): void {
+    this.#sender?.onDrain();
+  }
+
+  onGone(cause: Error | undefined): void {
+    const { authority } = this.#parts;
+    if (this.#connection?.isFresh === true && this.#reader.head === undefined && isCertificateAlert(cause)) {
+      // The handshake failed in the server's eyes, so it has not read the request behind it.
+      this.#isSent = false;
+      return this.#fail("tls", `${authority} does not accept our certificate: ${cause?.message}`, cause);
+    }
+    const reason = cause === undefined ? "" : `: ${cause.message}`;
+    this.#fail("reset", `the connection to ${authority} ended before the answer${reason}`, cause);
+  }
+
+  /** Small answers of known length are waited for; the others go to their reader as they come. */
+  #onIncomplete(head: ResponseHead): void {
+    // Who refuses a request, or will close, is not going to read the rest of its body.
+    if (head.status >= 400 || !head.isReusable) this.#sender?.stop();
+    if (head.framing === "length" && head.contentLength <= SMALL_ANSWER_BYTES) return;
+    const { socket } = this.#connection!;
+    this.#stream = new AnswerStream(
+      {
+        pause: () => void socket.pause(),
+        resume: () => void socket.resume(),
+        cancel: () => this.#fail("aborted", "the reader of the answer has gone", undefined),
+      },
+      this.#reader.takePieces(),
+    );
+    this.#deliver(head, this.#stream.body());
+  }
+
+  #complete(head: ResponseHead): void {
+    const connection = this.#connection!;
+    const stream = this.#stream;
+    const pieces = this.#reader.takePieces();
+    this.#leave();
+    const isClean = this.#reader.rest.length === 0 && connection.socket.writableLength === 0;
+    connection.giveBack();
+    if (isClean && head.isReusable && this.#sender?.isDone !== false) {
+      this.#parts.release(connection, head);
+    } else {
+      connection.destroy();
+    }
+    if (stream === undefined) {
+      this.#deliver(head, pieces.length === 0 ? { kind: "none" } : { kind: "bytes", chunks: pieces });
+    } else {
+      stream.write(pieces);
+      stream.end();
+    }
+  }
+
+  #upgrade(head: ResponseHead): void {
+    const connection = this.#connection!;
+    const socket = connection.surrender();
+    const firstBytes = this.#reader.rest;
+    this.#deliver(head, {
+      kind: "upgrade",
+      open: (client) => {
+        if (client === undefined) connection.destroy();
+        else join(socket, client, firstBytes);
+      },
+    });
+  }
+
+  #deliver(head: ResponseHead, body: ResponseBody): void {
+    this.#isDelivered = true;
+    this.#parts.resolve({ status: head.status, headers: head.headers, body });
+  }
+
+  #fail(failure: UpstreamFailure, message: string, cause: unknown): void {
+    if (this.#isOver) return;
+    this.#failWith(new UpstreamError(failure, message, { isSent: this.#isSent, cause }));
+  }
+
+  #failWith(error: UpstreamError): void {
+    if (this.#isOver) return;
+    this.#leave();
+    this.#cancelConnecting?.(error);
+    this.#connection?.destroy(error);
+    this.#stream?.break();
+    if (!this.#isDelivered) this.#parts.reject(error);
+  }
+
+  #leave(): void {
+    this.#isOver = true;
+    this.#parts.request.signal.removeEventListener("abort", this.#onAbort);
+    this.#sender?.stop();
+  }
+}

@@ -1,0 +1,29 @@
+/** Every bound of the way to other servers. */
+export interface UpstreamLimits {
+  /** From the decision to connect until the TLS handshake is complete. */
+  readonly connectTimeoutMs: number;
+  /** Shorter than the time after which our own listener closes, so that the server never closes first. */
+  readonly idleTimeoutMs: number;
+  /** One more is closed when it becomes idle. */
+  readonly idlePerAddressMax: number;
+  /** To all addresses together, those being made included. One more is refused unless an idle one can make place. */
+  readonly connectionsMax: number;
+  /** The first TCP keep-alive probe goes out after this much silence; it finds dead servers behind quiet watches. */
+  readonly tcpKeepAliveMs: number;
+}
+
+export const UPSTREAM_LIMITS: UpstreamLimits = {
+  connectTimeoutMs: 2_000,
+  idleTimeoutMs: 90_000,
+  idlePerAddressMax: 25,
+  connectionsMax: 8_192,
+  tcpKeepAliveMs: 15_000,
+};
+
+/** The head of an answer; our own listener accepts as much of a request. */
+export const HEAD_BYTES_MAX = 64 * 1024;
+
+export const HEADERS_MAX = 256;
+
+/** An answer up to this size is handed on as a whole, without the cost of a stream. */
+export const SMALL_ANSWER_BYTES = 64 * 1024;

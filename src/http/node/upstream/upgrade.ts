@@ -1,0 +1,31 @@
+import type { Duplex } from "node:stream";
+
+/**
+ * Joins both ends of an upgraded connection until both have ended. Each end may stop sending and go on reading, so what
+ * one end has sent before it left still arrives; when one breaks, the other is broken too.
+ */
+export function join(upstream: Duplex, client: Duplex, firstBytes: Buffer): void {
+  for (const end of [upstream, client]) {
+    end.allowHalfOpen = true;
+    end.on("error", ignore);
+  }
+  breakTogether(upstream, client);
+  breakTogether(client, upstream);
+  if (upstream.destroyed || client.destroyed) {
+    upstream.destroy();
+    client.destroy();
+    return;
+  }
+  if (firstBytes.length > 0) client.write(firstBytes);
+  upstream.pipe(client);
+  client.pipe(upstream);
+}
+
+/** An end that closed after it had sent and taken everything leaves the other time to take what it was sent. */
+function breakTogether(one: Duplex, other: Duplex): void {
+  one.once("close", () => {
+    if (!one.readableEnded || !one.writableFinished) other.destroy();
+  });
+}
+
+function ignore(): void {}
