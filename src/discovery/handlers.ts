@@ -1,47 +1,67 @@
-/** Discovery over HTTP: documents are encoded once, then only compared with what the client already has. */
-import { createHash } from "node:crypto";
-import type { Catalogue } from "../catalogue/catalogue.ts";
+/**
+ * Discovery over HTTP. Clients see what the whole cluster serves; other servers, and who asks for it, see what this one
+ * serves.
+ */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
-import { NAMED_TYPES, parseAccept, plainMedia, type MediaType } from "../http/negotiate.ts";
+import { NAMED_TYPES, plainMedia } from "../http/negotiate.ts";
 import { jsonBytes, pageNotFound } from "../http/respond.ts";
-import { notAcceptable, unknownResource } from "../meta/status-error.ts";
-import type { JsonObject } from "../meta/json.ts";
+import { formatGroupVersion } from "../meta/group-version.ts";
+import { notAcceptable, serviceUnavailable, unknownResource } from "../meta/status-error.ts";
 import { toYaml } from "../object/yaml.ts";
-import { aggregatedGroups, apiGroup, apiGroupList, apiResourceList, apiVersions } from "./document.ts";
+import { createDiscoveryCache, type CacheOptions, type Documents, type Encoded } from "./cache.ts";
+import { aggregatedGroups, apiGroup, apiGroupList, apiVersions, resourceList } from "./document.ts";
+import { createAggregatedChooser, isNoneMatch, type AggregatedChoice } from "./negotiate.ts";
 
-const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-
-interface Encoded {
-  readonly bytes: Buffer;
-  readonly etag: string;
-}
-
-export interface DiscoveryOptions {
-  readonly catalogue: Catalogue;
+export interface DiscoveryOptions extends CacheOptions {
+  /** local: never merged. */
+  readonly mode: "merged" | "local";
+  /** aggregated: only the aggregated form of /apis is merged, which is all that Kubernetes' own design merges. */
+  readonly mergeScope: "all" | "aggregated";
   /** host:port that clients reach this server at. */
   readonly serverAddress: () => string;
 }
 
+/** Another server that has proved to be one is told what this server serves, whatever it asks for. */
+export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
+
+const RETRY_AFTER_SECONDS = 1;
+
+// Said in full, because putting them together would be most of what a cached answer costs.
+const AGGREGATED_TYPES = {
+  v2: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+  v2beta1: "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+} as const;
+const AGGREGATED_KEYS = {
+  api: { v2: "api v2", v2beta1: "api v2beta1", peer: "api peer" },
+  apis: { v2: "apis v2", v2beta1: "apis v2beta1", peer: "apis peer" },
+} as const;
+
 /** Answers everything at and directly below /api and /apis; undefined for paths that are not discovery's. */
-export function discoveryHandler(options: DiscoveryOptions): (request: WithInfo) => ApiResponse | undefined {
-  const encoded = new Map<string, Encoded>();
-  const encode: Encode = (key, document) => {
-    let known = encoded.get(key);
-    if (known === undefined) encoded.set(key, (known = encodeDocument(document())));
-    return known;
-  };
+export function discoveryHandler(options: DiscoveryOptions): (request: DiscoveryRequest) => ApiResponse | undefined {
+  const { self, mode, mergeScope, metrics, serverAddress } = options;
+  const cache = createDiscoveryCache(options);
+  const chooseAggregated = createAggregatedChooser(self.release);
+  const noPeerRequests = metrics
+    .counter({
+      name: "aggregator_discovery_nopeer_requests_total",
+      help: "Requests for what this server alone serves.",
+    })
+    .with();
+  const documentsFor = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): Documents =>
+    mode === "merged" && isInScope && !isVerifiedPeer ? cache.merged() : cache.local();
+
   return (request) => {
     const { apiPrefix, segments } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
     const accept = headerValue(request.headers, "accept");
-    if (segments.length === 1 && prefersAggregated(accept)) {
-      return aggregated(
-        request,
-        encode(`aggregated ${apiPrefix}`, () => aggregatedGroups(options.catalogue, apiPrefix)),
-      );
+    const choice = segments.length === 1 ? chooseAggregated(accept) : undefined;
+    if (choice !== undefined) {
+      if (choice.isNoPeer) noPeerRequests.inc();
+      const isInScope = !choice.isNoPeer && (mergeScope === "all" || apiPrefix === "apis");
+      return aggregated(request, apiPrefix, choice, documentsFor(request, isInScope));
     }
-    const document = plainDocument(options, segments, encode);
+    const document = plainDocument(documentsFor(request, mergeScope === "all"), segments, serverAddress);
     if (document === undefined) return pageNotFound();
     const media = plainMedia(accept);
     if (media === undefined) throw notAcceptable(NAMED_TYPES);
@@ -49,65 +69,58 @@ export function discoveryHandler(options: DiscoveryOptions): (request: WithInfo)
   };
 }
 
-type Encode = (key: string, document: () => JsonObject) => Encoded;
+function aggregated(
+  request: DiscoveryRequest,
+  prefix: "api" | "apis",
+  { version }: AggregatedChoice,
+  documents: Documents,
+): ApiResponse {
+  const form = request.isVerifiedPeer && version === "v2" ? "peer" : version;
+  const { bytes, etag } = documents.encoded(AGGREGATED_KEYS[prefix][form], () =>
+    aggregatedGroups(documents.groups, prefix, form),
+  );
+  const headers = { etag, vary: "Accept", "cache-control": "public" };
+  if (!isNoneMatch(headerValue(request.headers, "if-none-match"), etag)) return { status: 304, headers, body: NO_BODY };
+  return jsonBytes(200, [bytes], {
+    "content-type": AGGREGATED_TYPES[version],
+    etag,
+    vary: "Accept",
+    "cache-control": "public",
+  });
+}
 
 /** Undefined for a group nobody serves, which kube-apiserver does not know as an API at all. */
 function plainDocument(
-  { catalogue, serverAddress }: DiscoveryOptions,
+  documents: Documents,
   segments: readonly string[],
-  encode: Encode,
+  serverAddress: () => string,
 ): Encoded | undefined {
   const [prefix, first, second] = segments;
+  const key = segments.join("/");
+  if (first === undefined) {
+    if (prefix === "apis") return documents.encoded(key, () => apiGroupList(documents.groups));
+    const address = serverAddress();
+    return documents.encoded(`${key} at ${address}`, () => apiVersions(documents.groups, address));
+  }
   const name = prefix === "api" ? "" : first;
   const version = prefix === "api" ? first : second;
-  if (first === undefined) {
-    return encode(segments.join("/"), () =>
-      prefix === "api" ? apiVersions(catalogue, serverAddress()) : apiGroupList(catalogue),
-    );
-  }
-  const group = catalogue.groups.find((candidate) => candidate.name === name && (name !== "" || prefix === "api"));
-  if (group === undefined) {
+  const group = documents.group(name);
+  if (group === undefined || (name === "" && prefix !== "api")) {
     if (prefix === "api") throw unknownResource();
     return undefined;
   }
-  if (version === undefined) return encode(segments.join("/"), () => apiGroup(group));
-  if (!group.versions.includes(version)) throw unknownResource();
-  return encode(segments.join("/"), () => apiResourceList(group, version));
-}
-
-/** The first clause that can be met decides; a profile says who is asking and does not change the form. */
-function prefersAggregated(accept: string | undefined): boolean {
-  if (accept === undefined || accept === "") return false;
-  for (const clause of parseAccept(accept)) {
-    if (isAggregated(clause)) return true;
-    if (
-      !clause.parameters.has("as") &&
-      ["application/json", "application/yaml", "application/*", "*/*"].includes(clause.type)
-    )
-      return false;
+  if (version === undefined) return documents.encoded(key, () => apiGroup(group));
+  const served = group.versions.find((candidate) => candidate.version === version);
+  if (served === undefined) throw unknownResource();
+  // Legacy lists cannot say that they are stale. Clients take a failure for what Stale means: not known now, not absent.
+  if (served.freshness === "Stale") {
+    const groupVersion = formatGroupVersion({ group: name, version });
+    throw serviceUnavailable(`no server that serves ${groupVersion} can be reached`, RETRY_AFTER_SECONDS);
   }
-  return false;
-}
-
-function isAggregated({ type, parameters }: MediaType): boolean {
-  const isOurs = parameters.get("g") === "apidiscovery.k8s.io" && parameters.get("v") === "v2";
-  return type === "application/json" && isOurs && parameters.get("as") === "APIGroupDiscoveryList";
-}
-
-function aggregated(request: WithInfo, document: Encoded): ApiResponse {
-  const headers = { "content-type": AGGREGATED_TYPE, etag: document.etag, vary: "Accept", "cache-control": "public" };
-  if (headerValue(request.headers, "if-none-match") === document.etag)
-    return { status: 304, headers: { etag: document.etag, vary: "Accept", "cache-control": "public" }, body: NO_BODY };
-  return jsonBytes(200, [document.bytes], headers);
+  return documents.encoded(key, () => resourceList(name, served));
 }
 
 function yamlDocument(document: Encoded): ApiResponse {
   const text = toYaml(JSON.parse(document.bytes.toString("utf8")));
   return { status: 200, headers: { "content-type": "application/yaml" }, body: bytesBody(Buffer.from(text)) };
-}
-
-function encodeDocument(document: JsonObject): Encoded {
-  const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
-  const digest = createHash("sha512").update(bytes).digest("hex").toUpperCase();
-  return { bytes, etag: `"${digest}"` };
 }

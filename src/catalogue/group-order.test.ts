@@ -1,0 +1,26 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue } from "./catalogue.ts";
+import { compareGroups } from "./group-order.ts";
+import { RELEASES } from "./release.ts";
+import { parseRuntimeConfig } from "./runtime-config.ts";
+
+describe("the order of groups", () => {
+  test.each(RELEASES)("is the order in which %s shows everything it can serve", (release) => {
+    const { groups } = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
+    const hasOldPlace = Number(release.slice("1.".length)) < 32;
+    const names = groups.map(({ name }) => name).filter((name) => !(hasOldPlace && name === "resource.k8s.io"));
+    expect(names.toSorted(compareGroups)).toEqual(names);
+  });
+
+  test("puts groups no release knows behind all others, by name", () => {
+    const names = ["lifecycle.k8s.io", "zoo.example.com", "apps", "", "example.com", "apiregistration.k8s.io"];
+    expect(names.toSorted(compareGroups)).toEqual([
+      "",
+      "apiregistration.k8s.io",
+      "apps",
+      "lifecycle.k8s.io",
+      "example.com",
+      "zoo.example.com",
+    ]);
+  });
+});

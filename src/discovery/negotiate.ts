@@ -1,0 +1,64 @@
+/** Which form of discovery a client asks for, and whether it has the answer already. */
+import { parseAccept, type MediaType } from "../http/negotiate.ts";
+import { ACCEPT_MEMO_LENGTH_MAX, ACCEPT_MEMO_MAX } from "./limits.ts";
+
+export interface AggregatedChoice {
+  readonly version: "v2" | "v2beta1";
+  /** The client wants to know what this one server serves. */
+  readonly isNoPeer: boolean;
+}
+
+/** Undefined: the client prefers a plain form, or takes none that exists. */
+export type ChooseAggregated = (accept: string | undefined) => AggregatedChoice | undefined;
+
+const V2BETA1_LAST_MINOR = 32;
+
+/**
+ * Clients send few different headers, so their meaning is remembered. v2beta1 is answered as the release does it: up to
+ * 1.32. DIFFERS: v2 is answered by every release, although 1.28 and 1.29 did not know it yet, so that the same question
+ * has the same answer whichever server of a cluster is asked.
+ */
+export function createAggregatedChooser(release: string): ChooseAggregated {
+  const versions = Number(release.split(".")[1]) <= V2BETA1_LAST_MINOR ? ["v2", "v2beta1"] : ["v2"];
+  const memo = new Map<string, AggregatedChoice | undefined>();
+  return (accept) => {
+    if (accept === undefined || accept === "") return undefined;
+    if (memo.has(accept)) return memo.get(accept);
+    const choice = choose(accept, versions);
+    if (memo.size < ACCEPT_MEMO_MAX && accept.length <= ACCEPT_MEMO_LENGTH_MAX) memo.set(accept, choice);
+    return choice;
+  };
+}
+
+/** The first clause that can be met decides. */
+function choose(accept: string, versions: readonly string[]): AggregatedChoice | undefined {
+  for (const clause of parseAccept(accept)) {
+    const choice = toChoice(clause, versions);
+    if (choice !== undefined) return choice;
+    if (
+      !clause.parameters.has("as") &&
+      ["application/json", "application/yaml", "application/*", "*/*"].includes(clause.type)
+    )
+      return undefined;
+  }
+  return undefined;
+}
+
+/** Profiles other than nopeer mean nothing. */
+function toChoice({ type, parameters }: MediaType, versions: readonly string[]): AggregatedChoice | undefined {
+  const version = parameters.get("v");
+  if (version === undefined || !versions.includes(version)) return undefined;
+  if (type !== "application/json" || parameters.get("g") !== "apidiscovery.k8s.io") return undefined;
+  if (parameters.get("as") !== "APIGroupDiscoveryList") return undefined;
+  return { version: version as AggregatedChoice["version"], isNoPeer: parameters.get("profile") === "nopeer" };
+}
+
+const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
+
+/** If-None-Match: one tag or a list of them, weak ones too, or `*`. */
+export function isNoneMatch(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return true;
+  if (header === etag || header.trim() === "*") return false;
+  for (const [, tag] of header.matchAll(ENTITY_TAG)) if (tag === etag) return false;
+  return true;
+}

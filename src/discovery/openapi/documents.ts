@@ -1,0 +1,48 @@
+/** What /openapi answers from: the documents of this server alone, or those of the whole cluster. */
+import { createHash } from "node:crypto";
+
+export const INDEX_TARGET = "/openapi/v3";
+export const V2_TARGET = "/openapi/v2";
+
+export interface Encoded {
+  readonly bytes: Buffer;
+  readonly hash: string;
+}
+
+export type Found =
+  | { readonly kind: "document"; readonly document: Encoded }
+  /** There is a document, but not under the hash asked for. */
+  | { readonly kind: "moved"; readonly hash: string }
+  /** Somebody has it, or may have it, who does not answer now. */
+  | { readonly kind: "unavailable"; readonly message: string }
+  | { readonly kind: "unknown" };
+
+export interface OpenApiDocuments {
+  /** Of all OpenAPI 3 documents. */
+  index(): Promise<Encoded>;
+  /**
+   * The OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION", if possible the one with this hash. One with another
+   * hash is given when that is all that can be had now.
+   */
+  find(path: string, hash: string | undefined): Promise<Found>;
+  v2(): Promise<Encoded>;
+  v2Protobuf(): Promise<Encoded>;
+}
+
+/** In the order given. */
+export function encodeIndex(hashes: Iterable<readonly [path: string, hash: string]>): Encoded {
+  const paths = Array.from(hashes, ([path, hash]) => [path, { serverRelativeURL: documentUrl(path, hash) }] as const);
+  return withHash(Buffer.from(JSON.stringify({ paths: Object.fromEntries(paths) })));
+}
+
+export function documentUrl(path: string, hash: string): string {
+  return `${INDEX_TARGET}/${path}?hash=${hash}`;
+}
+
+export function withHash(bytes: Buffer): Encoded {
+  return { bytes, hash: digest(bytes) };
+}
+
+export function digest(bytes: Buffer | string): string {
+  return createHash("sha512").update(bytes).digest("hex").toUpperCase();
+}

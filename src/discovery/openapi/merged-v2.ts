@@ -1,0 +1,61 @@
+/** The OpenAPI 2 document of the whole cluster: made once for each set of documents that it can be made of. */
+import { withHash, type Encoded } from "./documents.ts";
+import type { LocalDocuments } from "./local.ts";
+import { decodeV2Document } from "./peer-answers.ts";
+import type { PeerV2Documents } from "./peer-documents.ts";
+import type { PeerSource } from "./peer-indexes.ts";
+import { keyOf, type RankedSources, type Source } from "./sources.ts";
+import { mergeV2 } from "./v2-merge.ts";
+import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+
+export interface MergedV2 {
+  json(): Promise<Encoded>;
+  protobuf(): Promise<Encoded>;
+}
+
+interface Whole {
+  /** What it was made of. */
+  readonly key: string;
+  readonly json: Encoded;
+  protobuf: Encoded | undefined;
+}
+
+export function createMergedV2(options: {
+  readonly local: LocalDocuments;
+  readonly peerDocuments: PeerV2Documents;
+  readonly sources: RankedSources;
+}): MergedV2 {
+  const { local, peerDocuments } = options;
+  let last: Whole | undefined;
+
+  /** Undefined when the local document is the whole. A source that cannot be had now is left out until it can. */
+  const current = async (): Promise<Whole | undefined> => {
+    const sources = await options.sources();
+    if (sources.length === 1) return undefined;
+    if (last?.key === keyOf(sources)) return last;
+    const documents = new Map(await peerDocuments.load(sources.flatMap(toPeerSources)));
+    const own = await local.v2();
+    for (const { isLocal, index } of sources) if (isLocal) documents.set(index.digest, own);
+    const present = sources.filter(({ index }) => documents.has(index.digest));
+    if (present.length === 1) return undefined;
+    const key = keyOf(present);
+    if (last?.key === key) return last;
+    const decoded = present.map(({ index }) => decodeV2Document(documents.get(index.digest)?.bytes ?? own.bytes));
+    last = { key, json: withHash(Buffer.from(JSON.stringify(mergeV2(decoded)))), protobuf: undefined };
+    return last;
+  };
+
+  return {
+    json: async () => (await current())?.json ?? local.v2(),
+    async protobuf() {
+      const whole = await current();
+      if (whole === undefined) return local.v2Protobuf();
+      whole.protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(whole.json.bytes)));
+      return whole.protobuf;
+    },
+  };
+}
+
+function toPeerSources({ isLocal, index, peers }: Source): PeerSource[] {
+  return isLocal ? [] : peers.map((peer) => ({ peer, index }));
+}

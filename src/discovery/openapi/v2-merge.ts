@@ -1,0 +1,21 @@
+import { compareNames } from "../order.ts";
+import type { V2Document } from "./peer-answers.ts";
+
+/**
+ * One document of several: every path and every definition anybody has, as the first that has it says it. In the order
+ * of a single server's document, which is by name.
+ */
+export function mergeV2(documents: readonly V2Document[]): V2Document {
+  return {
+    ...documents[0],
+    paths: union(documents.map(({ paths }) => paths)),
+    definitions: union(documents.map(({ definitions }) => definitions)),
+  };
+}
+
+function union<Value>(parts: readonly { readonly [key: string]: Value }[]): { [key: string]: Value } {
+  const members = new Map<string, Value>();
+  for (const part of parts)
+    for (const [name, value] of Object.entries(part)) if (!members.has(name)) members.set(name, value);
+  return Object.fromEntries([...members].sort(([left], [right]) => compareNames(left, right)));
+}
