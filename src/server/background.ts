@@ -39,6 +39,19 @@ export async function waitUntil(clock: Clock, condition: () => boolean, signal: 
   while (!condition() && !signal.aborted) await sleep(clock, CONDITION_POLL_MS, signal);
 }
 
+/** Resolves to true when the moment comes, to false when the signal aborts first. */
+export function whenOrAborted(moment: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stop = (): void => resolve(false);
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop, { once: true });
+    void moment.then(() => {
+      signal.removeEventListener("abort", stop);
+      resolve(true);
+    });
+  });
+}
+
 /** Does the work now and then at every interval, until the signal aborts. */
 export async function repeat(clock: Clock, intervalMs: number, work: () => void, signal: AbortSignal): Promise<void> {
   do work();

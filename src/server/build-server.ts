@@ -1,9 +1,5 @@
 /** The composition root: reads top to bottom as the architecture. It only connects; the parts decide. */
-import { authenticate } from "../auth/authenticate.ts";
-import { loopbackAuthenticator } from "../auth/authenticators/loopback.ts";
-import { tokenFileAuthenticator } from "../auth/authenticators/token-file.ts";
-import { allowAuthenticated, authorize } from "../auth/authorize.ts";
-import { impersonate } from "../auth/impersonate.ts";
+import { createHash } from "node:crypto";
 import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
@@ -14,7 +10,10 @@ import {
   type InProcessRequest,
   type InProcessResponse,
 } from "../client/in-process.ts";
+import { createClient } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
+import type { DiscoveryGroup } from "../discovery/groups.ts";
+import { localGroups } from "../discovery/local.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
 import { healthHandler, measureHealth, type HealthCheck } from "../endpoints/health.ts";
@@ -22,13 +21,10 @@ import { resourceHandler } from "../endpoints/resources.ts";
 import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
-import { deadline } from "../http/filters/deadline.ts";
-import { ifReady } from "../http/filters/if-ready.ts";
-import { inFlight } from "../http/filters/in-flight.ts";
-import { measure } from "../http/filters/measure.ts";
-import { recover } from "../http/filters/recover.ts";
-import { requestInfo } from "../http/filters/request-info.ts";
 import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
+import type { UpstreamAddress } from "../http/upstream.ts";
+import { isReachableIp } from "../peers/endpoint-record.ts";
+import type { ClusterView } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { createAllocators } from "../registry/services/allocators.ts";
 import { createLeasePool } from "../storage/lease-pool.ts";
@@ -36,11 +32,14 @@ import type { Kv } from "../storage/kv.ts";
 import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks } from "./bootstrap/hooks.ts";
+import { fencedKv } from "./private-records.ts";
 import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
+import { createCluster, type Cluster } from "./cluster.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
-import { buildHandler, type Filters } from "./handler-chain.ts";
+import { createFilters } from "./filters.ts";
+import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
 import { Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
@@ -59,7 +58,9 @@ export interface Server {
   call(request: InProcessRequest): Promise<InProcessResponse>;
   /** For clients that act as the server itself, with full access. */
   readonly transport: Transport;
-  /** Where clients reach it, once that is known. */
+  /** What it believes about its cluster now. */
+  view(): ClusterView;
+  /** Where clients reach it (host:port), once that is known. */
   announce(address: string): void;
   /** /readyz fails from now on. Resolves after the configured delay. */
   beginShutdown(): Promise<void>;
@@ -70,6 +71,13 @@ export interface Server {
 }
 
 const HEALTH_MEASURE_MS = 5_000;
+
+/** What this server serves by itself. */
+interface LocalDocument {
+  readonly groups: readonly DiscoveryGroup[];
+  /** Tells peers whether what they know of it is still true. */
+  readonly etag: string;
+}
 
 /** What the request line needs and the background keeps going. */
 interface Parts {
@@ -86,6 +94,8 @@ interface Parts {
   readonly lifecycle: Lifecycle;
   readonly openWatches: OpenWatches;
   readonly checks: () => HealthCheck[];
+  readonly cluster: Cluster;
+  readonly local: LocalDocument;
   readonly address: () => string;
 }
 
@@ -96,22 +106,37 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
 
-  const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientCertificate: undefined };
+  const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
   const call = (request: InProcessRequest): Promise<InProcessResponse> =>
     callInProcess(handle, { ...request, connection: loopback });
   const transport = createInProcessTransport((request) => handle(request), loopback);
-  const context = createContext({ env, config, kv, cache, table, catalogue });
+  const client = createClient({
+    transport,
+    clock: env.clock,
+    random: env.random,
+    userAgent: "kube-apiserver",
+    defaults: { retriesMax: 0 },
+  });
+  const metrics = new MetricsRegistry();
+  const healthMetrics = new MetricsRegistry();
+  const ready = Promise.withResolvers<void>();
+  const local = localDocument(catalogue);
+  const cluster = createCluster({ env, config, kv, cache, catalogue, client, metrics, local, ready: ready.promise });
+  const written = fencedKv(kv, cluster.identity.fence, `${storageRoot}leases/`);
+  const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
   const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
   const announced = Promise.withResolvers<string>();
   const own = asServer(call);
-  const hooks = startupHooks({ env, config, cache, catalogue, call: own, repair, announced: announced.promise });
+  const hooks = [
+    ...startupHooks({ env, config, cache, catalogue, table, call: own, repair, announced: announced.promise }),
+    ...cluster.hooks,
+  ];
   const lifecycle = new Lifecycle(hooks);
-  const checks = (): HealthCheck[] => [...storageChecks(cache), ...lifecycle.checks()];
+  ready.resolve(lifecycle.ready);
+  const checks = (): HealthCheck[] => [...storageChecks(cache), ...cluster.identity.checks, ...lifecycle.checks()];
   const openWatches: OpenWatches = new Set();
   let address = "localhost";
-  const metrics = new MetricsRegistry();
-  const healthMetrics = new MetricsRegistry();
   const parts: Parts = {
     env,
     config,
@@ -126,10 +151,12 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     lifecycle,
     openWatches,
     checks,
+    cluster,
+    local,
     address: () => address,
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
-  const handle = buildHandler(createFilters(parts, loopback), createRoutes(parts));
+  const handle = buildHandler(createFilters({ ...parts, loopback }), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
   return {
     catalogue,
@@ -137,20 +164,38 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     ready: lifecycle.ready,
     call,
     transport,
+    view: cluster.view,
     announce: (reachable) => {
       address = reachable;
       announced.resolve(reachable);
+      const forPeers = peerAddress(config, reachable);
+      if (forPeers !== undefined) cluster.announce(forPeers);
     },
     async beginShutdown() {
       lifecycle.beginShutdown();
+      await cluster.drain();
       if (config.shutdownDelayMs > 0) await sleep(env.clock, config.shutdownDelayMs);
     },
     endWatches: () => [...openWatches].forEach((watch) => watch.end()),
     async close() {
+      await cluster.leave();
       await background.stop();
       await kv.close();
     },
   };
+}
+
+function localDocument(catalogue: Catalogue): LocalDocument {
+  const groups = localGroups(catalogue);
+  return { groups, etag: createHash("sha256").update(JSON.stringify(groups)).digest("base64url") };
+}
+
+/** As flags say it for peers, else for everybody, else where it listens; undefined when nobody could connect there. */
+function peerAddress({ peers, advertise }: ServerConfig, listening: string): UpstreamAddress | undefined {
+  if (peers.advertise !== undefined) return peers.advertise;
+  const colon = listening.lastIndexOf(":");
+  const host = advertise?.address ?? listening.slice(0, colon);
+  return isReachableIp(host) ? { host, port: Number(listening.slice(colon + 1)) } : undefined;
 }
 
 /** What the server makes by itself belongs to it by the name clients know. */
@@ -168,21 +213,23 @@ function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv)
   });
 }
 
-interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue" | "repair"> {
+interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue" | "table" | "repair"> {
   readonly call: Server["call"];
   /** Where the server listens, once it does. */
   readonly announced: Promise<string>;
 }
 
-function startupHooks({ env, config, cache, catalogue, call, repair, announced }: HookParts): StartupHook[] {
+function startupHooks(parts: HookParts): StartupHook[] {
+  const { env, config, cache, catalogue, table, call, repair, announced } = parts;
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
     advertise === undefined ? undefined : { clusterIp: range.nameAt(0), address: advertise.address, announced };
+  const making = { call, clock, log, context: repair.context, resolve: table.resolve };
   return [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
     serviceRepairHook(repair),
-    ...bootstrapHooks({ call, clock, log, catalogue, serviceCidr: range.text, published }),
+    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published }),
   ];
 }
 
@@ -203,36 +250,26 @@ function createContext(from: Pick<Parts, "env" | "config" | "kv" | "cache" | "ta
   };
 }
 
-function createFilters({ env, config, metrics, table, lifecycle }: Parts, loopback: ConnectionInfo): Filters {
-  const { clock, log } = env;
-  const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax } = config;
-  return {
-    recover: recover(log),
-    ifReady: ifReady({ isEnabled: config.sendRetryAfterIfNotInitialized, hasBeenReady: () => lifecycle.hasBeenReady }),
-    requestInfo: requestInfo(),
-    measure: measure({
-      metrics,
-      clock,
-      isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined,
-    }),
-    deadline: deadline({ clock, requestTimeoutMs }),
-    authenticate: authenticate([loopbackAuthenticator(loopback), tokenFileAuthenticator(config.users)]),
-    impersonate: impersonate(),
-    inFlight: inFlight({ metrics, readsMax, writesMax }),
-    authorize: authorize(allowAuthenticated),
-  };
-}
-
 function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
-  const { env, context, metrics, healthMetrics, catalogue, table, openWatches, checks } = parts;
+  const { env, config, context, metrics, healthMetrics, catalogue, table, openWatches, checks, cluster, local } = parts;
   const { clock, log } = env;
+  const { peers, release } = config;
   return createRouter({
     resources: resourceHandler(
       { context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
       table.resolve,
     ),
-    discovery: discoveryHandler({ catalogue, serverAddress: parts.address }),
-    openApi: openApiHandler({ catalogue, now: () => clock.now() }),
+    discovery: discoveryHandler({
+      self: { id: peers.serverId, release },
+      local: () => local.groups,
+      peers: peers.isEnabled && peers.credentials !== undefined ? cluster.sources : () => "off",
+      generation: cluster.generation,
+      mode: peers.discoveryMode,
+      mergeScope: peers.discoveryMergeScope,
+      serverAddress: parts.address,
+      metrics,
+    }),
+    openApi: openApiHandler({ catalogue, clock, log, serverId: "", peers: undefined }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),
     metrics,
@@ -258,6 +295,7 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
       name: "health-metrics",
       run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal),
     },
+    ...parts.cluster.tasks,
     compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
     serviceRepair(parts.repair),
   ];

@@ -10,6 +10,14 @@ import { parseIpRange, type IpRange } from "../registry/services/ip-range.ts";
 import type { NumberRange } from "../registry/services/number-range.ts";
 import { parsePortRange } from "../registry/services/port-range.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
+import {
+  requestHeaderOptions,
+  type RequestHeaderFlags,
+  type RequestHeaderOptions,
+} from "../auth/request-header-options.ts";
+import { parseCertificates } from "../auth/client-certificates.ts";
+import { asOption, OptionError } from "./option-error.ts";
+import { PEER_PROXY_GATE, resolvePeerOptions, type PeerConfig, type PeerOptions } from "./peer-config.ts";
 
 export interface EtcdTls {
   readonly ca?: Buffer;
@@ -43,6 +51,12 @@ export interface ServerOptions {
   readonly etcdPrefix?: string;
   /** The text of a token file; each of its users has full access. */
   readonly tokenFile?: string;
+  /** PEM of the CA whose client certificates name users. */
+  readonly clientCa?: string;
+  /** Who may speak for users, and in which headers. */
+  readonly requestHeader?: Omit<RequestHeaderFlags, "userCa">;
+  /** The part this server has in a cluster of several. */
+  readonly peers?: PeerOptions;
   /** How long Event objects live, in seconds. Default one hour. */
   readonly eventTtlSeconds?: number;
   /** Everything but watches is answered within this time. Default one minute. */
@@ -76,6 +90,9 @@ export interface ServerConfig {
   /** Ends with a slash. */
   readonly storageRoot: string;
   readonly users: ReadonlyMap<string, User>;
+  readonly clientCa: string | undefined;
+  readonly requestHeader: RequestHeaderOptions | undefined;
+  readonly peers: PeerConfig;
   readonly eventTtlSeconds: number;
   readonly requestTimeoutMs: number;
   readonly maxRequestsInflight: number;
@@ -88,11 +105,6 @@ export interface ServerConfig {
   readonly advertise: Advertise | undefined;
 }
 
-/** A value nobody can use; the message is one sentence for the operator. */
-export class OptionError extends Error {
-  override readonly name = "OptionError";
-}
-
 export function resolveOptions(options: ServerOptions): ServerConfig {
   const release = options.release ?? DEFAULT_RELEASE;
   if (!isReleaseName(release))
@@ -101,16 +113,19 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     options.runtimeConfig === undefined
       ? EMPTY_RUNTIME_CONFIG
       : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? []));
-  const gates = featureGates(options.featureGates ?? [], release);
+  const { gates, peerProxy } = featureGates(options.featureGates ?? [], release);
+  const strictRelease = options.strictRelease ?? false;
   asOption(() => openCatalogue({ release, runtimeConfig, featureGates: gates }));
   return {
     release,
-    strictRelease: options.strictRelease ?? false,
+    strictRelease,
     runtimeConfig,
     featureGates: gates,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
+    ...callers(options),
+    peers: resolvePeerOptions({ options: options.peers ?? {}, release, strictRelease, gate: peerProxy }),
     eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the lifetime of events"),
     requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout"),
     maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the number of requests in flight"),
@@ -125,6 +140,17 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     advertise: options.advertise,
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
+}
+
+function callers({ clientCa, requestHeader }: ServerOptions): Pick<ServerConfig, "clientCa" | "requestHeader"> {
+  return asOption(() => {
+    if (clientCa !== undefined) parseCertificates(clientCa);
+    if (requestHeader?.clientCa !== undefined) parseCertificates(requestHeader.clientCa);
+    return {
+      clientCa,
+      requestHeader: requestHeaderOptions({ clientCa: undefined, ...requestHeader, userCa: clientCa }),
+    };
+  });
 }
 
 function storage(config: StorageConfig): StorageConfig {
@@ -143,10 +169,17 @@ function positive(value: number, what: string): number {
   return value;
 }
 
+interface Gates {
+  /** Those that decide about resources. */
+  readonly gates: ReadonlyMap<string, boolean>;
+  readonly peerProxy: boolean | undefined;
+}
+
 /** Gates that decide nothing here are accepted, as in kube-apiserver's own long list, and have no effect. */
-function featureGates(entries: readonly string[], release: ReleaseName): ReadonlyMap<string, boolean> {
+function featureGates(entries: readonly string[], release: ReleaseName): Gates {
   const known = new Set(catalogueGateNames(release));
   const gates = new Map<string, boolean>();
+  let peerProxy: boolean | undefined;
   for (const entry of entries.flatMap((text) => text.split(","))) {
     if (entry === "") continue;
     const [name = "", value = "", ...rest] = entry.split("=");
@@ -154,14 +187,7 @@ function featureGates(entries: readonly string[], release: ReleaseName): Readonl
     if (name === "" || rest.length > 0 || isOn === undefined)
       throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
     if (known.has(name) || name === "AllAlpha" || name === "AllBeta") gates.set(name, isOn);
+    if (name === PEER_PROXY_GATE) peerProxy = isOn;
   }
-  return gates;
-}
-
-function asOption<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (thrown) {
-    throw new OptionError(thrown instanceof Error ? thrown.message : String(thrown));
-  }
+  return { gates, peerProxy };
 }

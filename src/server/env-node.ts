@@ -1,5 +1,6 @@
 /** The real world. Its twin is simulator/world.ts; there is no third. */
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import type { Log, LogFields } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -7,8 +8,14 @@ import { openEtcdKv } from "../storage/kv-etcd/kv.ts";
 import { createMemoryKv } from "../storage/kv-memory/kv.ts";
 import { openSqliteKv } from "../storage/kv-sqlite/kv.ts";
 import type { Kv } from "../storage/kv.ts";
+import type { Dial } from "../http/node/upstream/dial.ts";
+import { connectProxyOverTcp, connectProxyOverUnixSocket, type TcpProxy } from "../http/node/upstream/egress.ts";
+import type { EgressConnection, EgressTlsFiles } from "../http/node/upstream/egress-config.ts";
+import { createUpstream } from "../http/node/upstream/create-upstream.ts";
+import type { Upstream } from "../http/upstream.ts";
 import type { StorageConfig } from "./config.ts";
-import type { Env } from "./env.ts";
+import type { Env, UpstreamConfig } from "./env.ts";
+import { reloadingCredentials } from "./peer-credentials.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
@@ -24,6 +31,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     random: createRealRandom(),
     log,
     openKv: (config) => openKv(config, clock, log),
+    openUpstream: (config) => openUpstream(config, clock, log),
     processUsage: () => {
       const { user, system } = process.cpuUsage();
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
@@ -42,8 +50,21 @@ export function createRealClock(): Clock {
   };
 }
 
+/** Asking the system costs the same for few bytes as for many. */
+const RANDOM_BYTES_AT_ONCE = 4096;
+
 function createRealRandom(): Random {
-  return { float: () => Math.random(), bytes: (length) => randomBytes(length) };
+  let unused = Buffer.alloc(0);
+  return {
+    float: () => Math.random(),
+    bytes(length) {
+      if (length > RANDOM_BYTES_AT_ONCE) return randomBytes(length);
+      if (length > unused.length) unused = randomBytes(RANDOM_BYTES_AT_ONCE);
+      const bytes = unused.subarray(0, length);
+      unused = unused.subarray(length);
+      return bytes;
+    },
+  };
 }
 
 function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
@@ -62,6 +83,39 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
       });
     }
   }
+}
+
+/** Every server's certificate has this name, whatever its address. */
+const PEER_SERVER_NAME = "kubernetes.default.svc";
+
+function openUpstream({ credentials, egress }: UpstreamConfig, clock: Clock, log: Log): Upstream {
+  return createUpstream({
+    tls: reloadingCredentials({ files: credentials, clock, log }),
+    serverName: PEER_SERVER_NAME,
+    ...egressDial(egress),
+    log: (message, detail) => log.debug(message, { ...detail }),
+  });
+}
+
+function egressDial(connection: EgressConnection): { dial?: Dial } {
+  switch (connection.kind) {
+    case "direct":
+      return {};
+    case "connect-over-unix-socket":
+      return { dial: connectProxyOverUnixSocket({ path: connection.path }) };
+    case "connect-over-tcp": {
+      const { host, port, tls } = connection;
+      return { dial: connectProxyOverTcp({ host, port, ...(tls === undefined ? {} : { tls: readTls(tls) }) }) };
+    }
+  }
+}
+
+function readTls({ caFile, certFile, keyFile }: EgressTlsFiles): NonNullable<TcpProxy["tls"]> {
+  return {
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile, "utf8") }),
+    ...(certFile === undefined ? {} : { cert: readFileSync(certFile, "utf8") }),
+    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile, "utf8") }),
+  };
 }
 
 /** What goes on going wrong is said aloud once, until something else is said. */

@@ -2,14 +2,24 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import type { EgressConnection } from "../http/node/upstream/egress-config.ts";
+import type { Upstream } from "../http/upstream.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { StorageConfig } from "./config.ts";
+import type { PeerCredentials } from "./peer-config.ts";
+
+export interface UpstreamConfig {
+  readonly credentials: PeerCredentials;
+  readonly egress: EgressConnection;
+}
 
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly openKv: (config: StorageConfig) => Promise<Kv>;
+  /** The way to other servers of the cluster. */
+  readonly openUpstream: (config: UpstreamConfig) => Upstream;
   /** Resident memory in bytes, CPU seconds used: for /metrics. */
   readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };
 }

@@ -2,23 +2,28 @@
 import type { WithUser } from "../auth/user.ts";
 import { chain, type Filter, type Handler, type PassingFilter } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
+import type { WithClaims } from "../http/filters/strip-identity.ts";
 import type { ApiRequest } from "../http/message.ts";
 
 export interface Filters {
   readonly recover: PassingFilter<ApiRequest>;
+  readonly stripIdentity: Filter<ApiRequest, WithClaims>;
   readonly ifReady: PassingFilter<ApiRequest>;
-  readonly requestInfo: Filter<ApiRequest, WithInfo>;
+  readonly requestInfo: Filter<WithClaims, WithInfo>;
   readonly measure: PassingFilter<WithInfo>;
   readonly deadline: PassingFilter<WithInfo>;
   readonly authenticate: Filter<WithInfo, WithUser>;
   readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithInfo>;
   readonly authorize: PassingFilter<WithUser>;
+  readonly peerProxy: PassingFilter<WithUser>;
+  readonly fence: PassingFilter<WithInfo>;
 }
 
 export function buildHandler(filters: Filters, route: Handler<WithUser>): Handler<ApiRequest> {
   return chain<ApiRequest>()
     .through(filters.recover)
+    .through(filters.stripIdentity)
     .through(filters.ifReady)
     .through(filters.requestInfo)
     .through(filters.measure)
@@ -27,5 +32,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.impersonate)
     .through(filters.inFlight)
     .through(filters.authorize)
+    .through(filters.peerProxy)
+    .through(filters.fence)
     .to(route);
 }

@@ -11,8 +11,8 @@ import { methodNotAllowed } from "../meta/status-error.ts";
 export interface Routes {
   readonly resources: Handler<WithUser>;
   /** Undefined for paths that are not discovery's. */
-  readonly discovery: (request: WithInfo) => ApiResponse | undefined;
-  readonly openApi: (request: WithInfo) => ApiResponse;
+  readonly discovery: (request: WithUser) => ApiResponse | undefined;
+  readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
   readonly version: object;
   readonly metrics: MetricsRegistry;

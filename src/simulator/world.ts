@@ -40,6 +40,9 @@ export class World {
       random: this.randomFor("env"),
       log: SILENT_LOG,
       openKv: () => Promise.resolve(this.openKv()),
+      openUpstream: () => {
+        throw new Error("this world has no network");
+      },
       processUsage: () => ({ residentBytes: 0, cpuSeconds: 0 }),
     };
   }

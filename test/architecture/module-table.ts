@@ -25,7 +25,8 @@ const LAYERS = {
   discovery: { imports: ["base", "meta", "object", "catalogue", "http"] },
   // Runs in browsers, so it knows the message types of http/ and nothing that serves them.
   client: { imports: ["base", "meta", "http/message.ts"] },
-  peers: { imports: ["base", "meta", "http", "client", "discovery"] },
+  // Its filters stand behind authentication and know who asks.
+  peers: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
   storageversion: { imports: ["base", "meta", "http", "client"] },
   controllers: { imports: ["base", "meta", "client"] },
   crd: { imports: ["base", "meta", "object", "registry", "discovery", "client"] },

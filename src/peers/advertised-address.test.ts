@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { advertisedPeerAddress } from "./advertised-address.ts";
+
+const LISTENING = { bindAddress: "192.0.2.1", port: 6443 };
+
+describe("the advertised address", () => {
+  test.each([
+    [{ peerAdvertiseIp: "192.0.2.9", peerAdvertisePort: "7443", advertiseAddress: "192.0.2.5" }, "192.0.2.9", 7443],
+    [{ peerAdvertiseIp: "2001:db8::1", peerAdvertisePort: "7443" }, "2001:db8::1", 7443],
+    [{ advertiseAddress: "192.0.2.5" }, "192.0.2.5", 6443],
+    [{ peerAdvertiseIp: "", peerAdvertisePort: "", advertiseAddress: "" }, "192.0.2.1", 6443],
+    [{}, "192.0.2.1", 6443],
+  ])("of %o is %s, port %i", (flags, host, port) => {
+    expect(advertisedPeerAddress({ ...LISTENING, ...flags })).toEqual({ host, port });
+  });
+
+  test.each([
+    [
+      { peerAdvertiseIp: "192.0.2.9" },
+      "--peer-advertise-ip is of no use without --peer-advertise-port: give both or neither",
+    ],
+    [
+      { peerAdvertisePort: "1" },
+      "--peer-advertise-port is of no use without --peer-advertise-ip: give both or neither",
+    ],
+    [
+      { peerAdvertiseIp: "host", peerAdvertisePort: "1" },
+      '--peer-advertise-ip must be an IP address peers can reach, not "host"',
+    ],
+    [
+      { peerAdvertiseIp: "0.0.0.0", peerAdvertisePort: "1" },
+      '--peer-advertise-ip must be an IP address peers can reach, not "0.0.0.0"',
+    ],
+    ...["0", "65536", "https", "-1", "1.5", " 1"].map((port): [object, string] => [
+      { peerAdvertiseIp: "192.0.2.9", peerAdvertisePort: port },
+      `--peer-advertise-port must be a number from 1 to 65535, not "${port}"`,
+    ]),
+    [
+      { bindAddress: "::" },
+      'peers cannot reach --bind-address "::": give --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
+    ],
+    [
+      { advertiseAddress: "fe80::1%eth0" },
+      'peers cannot reach --advertise-address "fe80::1%eth0": give --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
+    ],
+  ])("is refused in a sentence for %o", (flags, sentence) => {
+    expect(() => advertisedPeerAddress({ ...LISTENING, ...flags })).toThrow(new Error(sentence));
+  });
+});

@@ -1,0 +1,341 @@
+import { describe, expect, test } from "vitest";
+import { createDepartedIndex, DepartedKeeper, type KeeperInput, type KeeperWrite } from "./departed.ts";
+import { decodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
+
+const ROOT = "/registry/";
+const MINUTE_MS = 60_000;
+const WIDGETS = { group: "example.com", version: "v1", resource: "widgets", subresource: "" };
+
+function recordOf(serverId: string, run: string, parts: Partial<ServedRecord> = {}): ServedRecord {
+  return {
+    serverId,
+    incarnation: run,
+    release: "1.36",
+    servedAt: "2026-01-01T00:00:00.000Z",
+    departedAt: undefined,
+    resources: new Map([["example.com/v1", ["widgets", "widgets/scale"]]]),
+    ...parts,
+  };
+}
+
+describe("what departed", () => {
+  const noticedAt = "2026-01-01T12:00:00.000Z";
+  const find = (records: readonly ServedRecord[], live: Record<string, string | undefined> = {}) =>
+    createDepartedIndex({ records, live: new Map(Object.entries(live)), noticedAt });
+
+  test("is found by resource and subresource, with who served it last and when", () => {
+    const departedAt = "2026-01-01T11:00:00.000Z";
+    const index = find([recordOf("b", "1", { departedAt })]);
+    expect(index.find(WIDGETS)).toEqual({ serverId: "b", release: "1.36", departedAt });
+    expect(index.find({ ...WIDGETS, subresource: "scale" })?.serverId).toBe("b");
+    expect(index.find({ ...WIDGETS, subresource: "status" })).toBeUndefined();
+    expect(index.find({ ...WIDGETS, version: "v2" })).toBeUndefined();
+    expect(index.find({ ...WIDGETS, group: "" })).toBeUndefined();
+  });
+
+  test("is the last one's among several", () => {
+    const earlier = recordOf("b", "1", { departedAt: "2026-01-01T10:00:00.000Z" });
+    const later = recordOf("c", "1", { departedAt: "2026-01-01T11:00:00.000Z" });
+    expect(find([earlier, later]).find(WIDGETS)?.serverId).toBe("c");
+    expect(find([later, earlier]).find(WIDGETS)?.serverId).toBe("c");
+  });
+
+  test.each([
+    { what: "whose run goes on", live: { b: "1" }, found: undefined },
+    { what: "whose run is not known yet", live: { b: undefined }, found: undefined },
+    { what: "that started anew", live: { b: "2" }, found: noticedAt },
+    { what: "that nobody has noted yet", live: {}, found: noticedAt },
+  ])("of a server $what", ({ live, found }) => {
+    expect(find([recordOf("b", "1")], live).find(WIDGETS)?.departedAt).toBe(found);
+  });
+
+  test("is not what a live server was wrongly said to have taken with it", () => {
+    const noted = recordOf("b", "1", { departedAt: noticedAt });
+    expect(find([noted], { b: "1" }).find(WIDGETS)).toBeUndefined();
+  });
+});
+
+/** A store with compare-and-swap, shared by keepers that each have a clock of their own. */
+class Store {
+  readonly entries = new Map<string, { readonly value: Buffer; readonly revision: number }>();
+  revision = 0;
+
+  write(write: KeeperWrite): boolean {
+    if ((this.entries.get(write.key)?.revision ?? 0) !== write.expectedRevision) return false;
+    this.revision++;
+    if (write.kind === "put") this.entries.set(write.key, { value: write.value, revision: this.revision });
+    else this.entries.delete(write.key);
+    return true;
+  }
+
+  records(): StoredServedRecord[] {
+    return [...this.entries].map(([key, { value, revision }]) => ({
+      key,
+      revision,
+      record: decodeServedRecord(ROOT, { key, value: JSON.parse(value.toString()) as unknown })!,
+    }));
+  }
+
+  departedAt(serverId: string, run: string): string | undefined {
+    return this.records().find(({ key }) => key === keyOf(serverId, run))?.record.departedAt;
+  }
+
+  has(serverId: string, run: string): boolean {
+    return this.entries.has(keyOf(serverId, run));
+  }
+}
+
+function keyOf(serverId: string, run: string): string {
+  return servedRecordKey(ROOT, { serverId, incarnation: run });
+}
+
+class Server {
+  readonly store: Store;
+  readonly own: ServedRecord;
+  readonly keeper: DepartedKeeper;
+  nowMs = 0;
+  live: Record<string, string | undefined>;
+  unrecorded: readonly ServedRecord[] = [];
+  isWatchAlive = true;
+
+  constructor(store: Store, own: ServedRecord, live: Record<string, string | undefined> = {}) {
+    this.store = store;
+    this.own = own;
+    this.live = { [own.serverId]: own.incarnation, ...live };
+    const monotonic = (): number => this.nowMs;
+    const now = (): number => Date.UTC(2026, 0, 1, 12) + this.nowMs;
+    this.keeper = new DepartedKeeper({ storageRoot: ROOT, now, monotonic });
+  }
+
+  plan(afterMs = 0, records = this.store.records()): readonly KeeperWrite[] {
+    this.nowMs += afterMs;
+    const { own, unrecorded, isWatchAlive } = this;
+    const input: KeeperInput = { records, own, unrecorded, isWatchAlive, live: new Map(Object.entries(this.live)) };
+    return this.keeper.step(input);
+  }
+
+  step(afterMs = 0): number {
+    return this.plan(afterMs).filter((write) => this.store.write(write)).length;
+  }
+}
+
+function pair(): { store: Store; a: Server; b: Server } {
+  const store = new Store();
+  const a = new Server(store, recordOf("a", "1"), { b: "1" });
+  const b = new Server(store, recordOf("b", "1"), { a: "1" });
+  a.step();
+  b.step();
+  a.step();
+  return { store, a, b };
+}
+
+describe("the keeper", () => {
+  test("writes the own record once, and writes nothing while nothing changes", () => {
+    const { store, a, b } = pair();
+    expect(store.entries.size).toBe(2);
+    expect([a.step(MINUTE_MS), b.step(MINUTE_MS), a.step(60 * MINUTE_MS)]).toEqual([0, 0, 0]);
+  });
+
+  test("notes when a server left, and deletes its record when the grace has passed", () => {
+    const { store, a } = pair();
+    delete a.live["b"];
+    expect(a.step(1_000)).toBe(1);
+    expect(store.departedAt("b", "1")).toBe("2026-01-01T12:00:01.000Z");
+    expect(a.step()).toBe(0);
+    expect(a.step(10 * MINUTE_MS - 1)).toBe(0);
+    expect(store.has("b", "1")).toBe(true);
+    expect(a.step(1)).toBe(1);
+    expect(store.has("b", "1")).toBe(false);
+    expect(store.has("a", "1")).toBe(true);
+  });
+
+  test("notes the run before when a server starts anew under the same ID", () => {
+    const { store, a } = pair();
+    a.live["b"] = "2";
+    store.write({ kind: "put", key: keyOf("b", "2"), value: bytes(recordOf("b", "2")), expectedRevision: 0 });
+    expect(a.step(1_000)).toBe(1);
+    expect(store.departedAt("b", "1")).toBeDefined();
+    expect(store.departedAt("b", "2")).toBeUndefined();
+  });
+
+  test("concludes nothing and lets no time pass while the store cannot be watched", () => {
+    const { store, a } = pair();
+    delete a.live["b"];
+    a.isWatchAlive = false;
+    expect(a.step(MINUTE_MS)).toBe(0);
+    a.isWatchAlive = true;
+    expect(a.step()).toBe(1);
+    a.step();
+    a.isWatchAlive = false;
+    a.step(60 * MINUTE_MS);
+    a.isWatchAlive = true;
+    expect(a.step(60 * MINUTE_MS)).toBe(0);
+    expect(a.step(10 * MINUTE_MS)).toBe(1);
+    expect(store.has("b", "1")).toBe(false);
+  });
+
+  test("gives a server whose record comes before its lease the time to appear", () => {
+    const { store, a } = pair();
+    store.write({ kind: "put", key: keyOf("c", "1"), value: bytes(recordOf("c", "1")), expectedRevision: 0 });
+    expect(a.step()).toBe(0);
+    expect(a.step(MINUTE_MS - 1)).toBe(0);
+    a.live["c"] = "1";
+    expect(a.step(10 * MINUTE_MS)).toBe(0);
+    expect(store.departedAt("c", "1")).toBeUndefined();
+  });
+
+  test("notes a server that never appeared", () => {
+    const { store, a } = pair();
+    store.write({ kind: "put", key: keyOf("c", "1"), value: bytes(recordOf("c", "1")), expectedRevision: 0 });
+    a.step();
+    expect(a.step(MINUTE_MS)).toBe(1);
+    expect(store.departedAt("c", "1")).toBeDefined();
+  });
+
+  test("of a server that starts later keeps what was noted, for a grace of its own", () => {
+    const { store, a } = pair();
+    delete a.live["b"];
+    a.step(1_000);
+    const noted = store.departedAt("b", "1");
+    const c = new Server(store, recordOf("c", "1"), { a: "1" });
+    c.step();
+    c.step(10 * MINUTE_MS - 1);
+    expect(store.departedAt("b", "1")).toBe(noted);
+    expect(c.step(1)).toBe(1);
+    expect(store.has("b", "1")).toBe(false);
+  });
+
+  test("takes no note of a departure for one while the server lives, and notes the real one anew", () => {
+    const { store, a, b } = pair();
+    delete a.live["b"];
+    a.step(1_000);
+    const falseNote = store.departedAt("b", "1");
+    a.live["b"] = "1";
+    expect([a.step(60 * MINUTE_MS), b.step(60 * MINUTE_MS), a.step()]).toEqual([0, 0, 0]);
+    delete a.live["b"];
+    expect(a.step(1_000)).toBe(1);
+    expect(store.departedAt("b", "1")! > falseNote!).toBe(true);
+    a.step();
+    expect(a.step(10 * MINUTE_MS - 1)).toBe(0);
+    expect(a.step(1)).toBe(1);
+  });
+
+  test("puts its own record back when others took it for departed", () => {
+    const { store, a, b } = pair();
+    delete a.live["b"];
+    a.step();
+    a.step();
+    a.step(10 * MINUTE_MS);
+    expect(store.has("b", "1")).toBe(false);
+    expect(b.step(10 * MINUTE_MS)).toBe(1);
+    expect(store.departedAt("b", "1")).toBeUndefined();
+  });
+
+  test("does not take itself for departed, whatever the leases say", () => {
+    const { store, a } = pair();
+    delete a.live["a"];
+    expect(a.step(60 * MINUTE_MS)).toBe(0);
+    expect(store.departedAt("a", "1")).toBeUndefined();
+  });
+});
+
+describe("servers that keep the records together", () => {
+  test("note a departure once and delete once, although all of them plan it", () => {
+    const { store, a } = pair();
+    const c = new Server(store, recordOf("c", "1"), { a: "1", b: "1" });
+    c.step();
+    c.step();
+    a.live["c"] = "1";
+    a.step();
+    const together = (afterMs: number): number => {
+      const [first, second] = [a.plan(afterMs), c.plan(afterMs)];
+      expect(first.length).toBe(second.length);
+      return [...first, ...second].filter((write) => store.write(write)).length;
+    };
+    delete a.live["b"];
+    delete c.live["b"];
+    expect(together(1_000)).toBe(1);
+    expect(together(0)).toBe(0);
+    expect(together(10 * MINUTE_MS)).toBe(1);
+    expect([...store.entries.keys()].toSorted()).toEqual([keyOf("a", "1"), keyOf("c", "1")]);
+    expect(together(MINUTE_MS)).toBe(0);
+  });
+
+  test("do not delete what changed since they saw it", () => {
+    const { store, a } = pair();
+    delete a.live["b"];
+    a.step();
+    a.step();
+    const late = a.plan(10 * MINUTE_MS);
+    expect(late).toHaveLength(1);
+    const { revision } = store.entries.get(keyOf("b", "1"))!;
+    store.write({ kind: "put", key: keyOf("b", "1"), value: bytes(recordOf("b", "1")), expectedRevision: revision });
+    expect(late.filter((write) => store.write(write))).toEqual([]);
+  });
+});
+
+describe("a peer that writes no record", () => {
+  const kube = recordOf("kube", "kube_1", { release: undefined });
+
+  test("is recorded by whoever sees it leave, once, as departed", () => {
+    const { store, a, b } = pair();
+    for (const server of [a, b]) {
+      server.live["kube"] = "kube_1";
+      server.unrecorded = [kube];
+      expect(server.step()).toBe(0);
+      delete server.live["kube"];
+      server.unrecorded = [];
+    }
+    const plans = [...a.plan(1_000), ...b.plan(1_000)];
+    expect(plans.filter((write) => store.write(write))).toHaveLength(1);
+    expect(store.departedAt("kube", "kube_1")).toBe("2026-01-01T12:00:01.000Z");
+    expect([a.step(), b.step()]).toEqual([0, 0]);
+    expect(a.step(10 * MINUTE_MS)).toBe(1);
+    expect([b.step(20 * MINUTE_MS), a.step(20 * MINUTE_MS), b.step()]).toEqual([0, 0, 0]);
+    expect(store.has("kube", "kube_1")).toBe(false);
+  });
+
+  test("is recorded as it served last, and again when it starts anew with less", () => {
+    const { store, a } = pair();
+    a.live["kube"] = "kube_1";
+    a.unrecorded = [recordOf("kube", "kube_1", { resources: new Map() })];
+    a.step();
+    a.unrecorded = [kube];
+    a.step();
+    a.live["kube"] = "kube_2";
+    a.unrecorded = [recordOf("kube", "kube_2", { resources: new Map() })];
+    expect(a.step()).toBe(1);
+    expect(store.records().find(({ key }) => key === keyOf("kube", "kube_1"))?.record.resources).toEqual(
+      kube.resources,
+    );
+    expect(store.has("kube", "kube_2")).toBe(false);
+  });
+
+  test("is tried again until the record is there", () => {
+    const { a } = pair();
+    a.live["kube"] = "kube_1";
+    a.unrecorded = [kube];
+    a.plan();
+    delete a.live["kube"];
+    a.unrecorded = [];
+    expect(a.plan()).toHaveLength(1);
+    expect(a.plan(1_000)).toHaveLength(1);
+    expect(a.step()).toBe(1);
+    expect(a.step()).toBe(0);
+  });
+
+  test("is forgotten when what it calls itself cannot be a key", () => {
+    const { a } = pair();
+    const odd = recordOf("kube", "../../pods");
+    a.live["kube"] = odd.incarnation;
+    a.unrecorded = [odd];
+    a.plan();
+    delete a.live["kube"];
+    a.unrecorded = [];
+    expect([a.plan(), a.plan(1_000)]).toEqual([[], []]);
+  });
+});
+
+function bytes(record: ServedRecord): Buffer {
+  return Buffer.from(JSON.stringify({ ...record, resources: Object.fromEntries(record.resources) }));
+}

@@ -1,0 +1,290 @@
+/**
+ * Which servers there are, by their identity leases, and the end of leases whose servers are gone.
+ *
+ * A lease has run out when no change of it was seen for its duration. Only time counts in which changes could be seen:
+ * while our own store watch is alive and our own renewals come back through it. So neither an outage of the store nor a
+ * pause of this process makes anybody look dead; the view freezes.
+ *
+ * Anybody who may write Leases can plant one with our label. It counts as a server only for a grace, after which it must
+ * have been confirmed by an endpoint record, which only servers can write. A server that takes longer to become ready
+ * than the grace counts again as soon as its record is there; until then nobody would be sent to it anyway.
+ */
+import { sleep, type Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import type { Client } from "../client/client.ts";
+import type { HandlerRegistration, Informer } from "../client/informer.ts";
+import type { ResourceClient } from "../client/resource-client.ts";
+import { isReason } from "../meta/status-error.ts";
+import {
+  IDENTITY_LABEL,
+  IDENTITY_LABEL_VALUE,
+  IDENTITY_LEASE_NAMESPACE,
+  IDENTITY_LEASE_TYPE,
+  preconditionsOf,
+  type LeaseObject,
+} from "./identity-lease.ts";
+import type { PeerTiming } from "./timing.ts";
+import { messageOf } from "./within.ts";
+
+export interface KnownLease {
+  readonly id: string;
+  readonly holderIdentity: string;
+  /** What stands behind the ID in the holderIdentity; empty when it does not begin with the ID. */
+  readonly incarnation: string;
+  /** By the monotonic clock. */
+  readonly lastChangeSeenMs: number;
+}
+
+export interface LeaseCollectorOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Our own lease is never collected, and tells whether the others can be seen. */
+  readonly selfId: string;
+  readonly timing: Pick<
+    PeerTiming,
+    "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs" | "leaseConfirmGraceMs"
+  >;
+  /** The store is being followed, and its endpoint records are loaded. */
+  readonly isStoreWatchAlive: () => boolean;
+  /** Whether the store holds an endpoint record of this server. */
+  readonly hasEndpointRecord: (id: string) => boolean;
+}
+
+/**
+ * A kube-apiserver asks for an hour but renews every 10 s. Three missed renewals and no endpoint record are proof enough,
+ * since should it live after all, it creates its lease again.
+ */
+const SILENT_WITHOUT_RECORD_MS = 30_000;
+/** Nobody says more than kube-apiserver does. */
+const DURATION_SECONDS_MAX = 3_600;
+/** More servers than any cluster has. Leases beyond that wait until others are collected, unless they have a record. */
+const LEASES_MAX = 1_000;
+const COLLECTED_AT_ONCE_MAX = 20;
+/** Before a lease that could not be deleted is tried again. */
+const COLLECT_RETRY_MS = 5_000;
+
+interface Entry {
+  readonly lease: LeaseObject;
+  readonly changedAtMs: number;
+  /** In time during which changes could be seen. */
+  readonly changedAtObservedMs: number;
+  readonly firstObservedMs: number;
+  /** It was there when this server came, and has not been changed since. */
+  readonly isFound: boolean;
+  isConfirmed: boolean;
+  hasRunOut: boolean;
+  retryAtMs: number;
+}
+
+export class LeaseCollector {
+  readonly #options: LeaseCollectorOptions;
+  readonly #leases: ResourceClient<LeaseObject>;
+  readonly #informer: Informer<LeaseObject>;
+  readonly #registration: HandlerRegistration;
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<() => void>();
+  #known: readonly KnownLease[] = [];
+  #observedMs = 0;
+  #tickedAtMs: number;
+  #couldSee = false;
+  #collecting: Promise<void> | undefined;
+
+  constructor(options: LeaseCollectorOptions) {
+    const { client, clock, log } = options;
+    this.#options = options;
+    this.#tickedAtMs = clock.monotonic();
+    this.#leases = client.resource<LeaseObject>(IDENTITY_LEASE_TYPE);
+    this.#informer = client.informer<LeaseObject>(IDENTITY_LEASE_TYPE, {
+      namespace: IDENTITY_LEASE_NAMESPACE,
+      labelSelector: `${IDENTITY_LABEL}=${IDENTITY_LABEL_VALUE}`,
+      onError: (thrown) => log.warn("identity leases could not be followed", { error: messageOf(thrown) }),
+    });
+    this.#registration = this.#informer.addHandler({
+      onAdd: (lease, { isInInitialList }) => this.#see(lease, isInInitialList ? "found" : "changed"),
+      onUpdate: (lease) => this.#see(lease, "changed"),
+      onDelete: (lease) => {
+        this.#entries.delete(idOf(lease));
+        this.reconsider();
+      },
+    });
+  }
+
+  /** All leases there were have been seen once. */
+  get hasSynced(): boolean {
+    return this.#registration.hasSynced;
+  }
+
+  /** The other servers, by ID. */
+  known(): readonly KnownLease[] {
+    return this.#known;
+  }
+
+  /** Called when `known` names other servers or other incarnations of them. The returned function ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** To be called when an endpoint record has come or gone. */
+  reconsider(): void {
+    for (const [id, entry] of this.#entries) {
+      entry.isConfirmed ||= this.#options.hasEndpointRecord(id);
+      entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
+    }
+    const before = this.#known;
+    this.#known = [...this.#entries]
+      .filter(([id, entry]) => id !== this.#options.selfId && this.#counts(entry))
+      .map(([id, entry]) => toKnown(id, entry))
+      .sort((left, right) => (left.id < right.id ? -1 : 1));
+    if (!isSameServers(before, this.#known)) this.#tell();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, timing } = this.#options;
+    const following = this.#informer.run(signal);
+    // Servers that started together must not all collect in the same moment.
+    while (await sleep(clock, timing.leaseCollectIntervalMs * (0.8 + 0.2 * random.float()), signal)) {
+      this.#tick();
+      if (this.#couldSee) this.#collecting ??= this.#collect(signal).finally(() => (this.#collecting = undefined));
+    }
+    await following;
+    await this.#collecting;
+  }
+
+  #see(lease: LeaseObject, how: "found" | "changed"): void {
+    const id = idOf(lease);
+    const before = this.#entries.get(id);
+    if (before === undefined && !this.#hasRoomFor(id)) return;
+    this.#entries.set(id, {
+      lease,
+      changedAtMs: this.#options.clock.monotonic(),
+      changedAtObservedMs: this.#observedMs,
+      firstObservedMs: before?.firstObservedMs ?? this.#observedMs,
+      isFound: how === "found",
+      isConfirmed: before?.isConfirmed ?? false,
+      hasRunOut: false,
+      retryAtMs: 0,
+    });
+    this.reconsider();
+  }
+
+  #hasRoomFor(id: string): boolean {
+    const { selfId, hasEndpointRecord } = this.#options;
+    return this.#entries.size < LEASES_MAX || id === selfId || hasEndpointRecord(id);
+  }
+
+  /** Takes up what there was no room for. */
+  #catchUp(): void {
+    const leases = this.#informer.list();
+    if (leases.length <= this.#entries.size) return;
+    for (const lease of leases) if (!this.#entries.has(idOf(lease))) this.#see(lease, "found");
+  }
+
+  #tick(): void {
+    const { clock, timing } = this.#options;
+    const now = clock.monotonic();
+    const couldSee = this.#couldSee;
+    this.#couldSee = this.#canSee(now);
+    // An interval that took much longer than it should is a pause, after which the news has yet to be read.
+    if (couldSee && this.#couldSee)
+      this.#observedMs += Math.min(now - this.#tickedAtMs, 2 * timing.leaseCollectIntervalMs);
+    this.#tickedAtMs = now;
+    if (this.hasSynced) this.#catchUp();
+    this.reconsider();
+  }
+
+  #canSee(now: number): boolean {
+    const { selfId, timing, isStoreWatchAlive } = this.#options;
+    const own = this.#entries.get(selfId);
+    if (!this.hasSynced || !isStoreWatchAlive() || own === undefined) return false;
+    return now - own.changedAtMs < 2 * timing.leaseRenewMs + timing.leaseMarginMs;
+  }
+
+  #counts(entry: Entry): boolean {
+    if (entry.hasRunOut) return false;
+    return entry.isConfirmed || this.#observedMs - entry.firstObservedMs < this.#options.timing.leaseConfirmGraceMs;
+  }
+
+  #isOver(id: string, entry: Entry): boolean {
+    const { clock, selfId, timing, hasEndpointRecord } = this.#options;
+    if (id === selfId) return false;
+    const hasRecord = hasEndpointRecord(id);
+    const renewedAt = renewTimeOf(entry.lease);
+    const durationMs = durationMsOf(entry.lease);
+    if (renewedAt === undefined || durationMs === undefined) return !hasRecord;
+    // Clocks are compared only for what was found at the start, and only where the store has already buried the server.
+    if (entry.isFound && !hasRecord && renewedAt + durationMs < clock.now()) return true;
+    const silentMs = Math.max(SILENT_WITHOUT_RECORD_MS, timing.leaseDurationSeconds * 1000);
+    const limitMs = hasRecord ? durationMs : Math.min(durationMs, silentMs);
+    return this.#observedMs - entry.changedAtObservedMs >= limitMs + timing.leaseMarginMs;
+  }
+
+  async #collect(signal: AbortSignal): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const due = [...this.#entries].filter(([, { hasRunOut, retryAtMs }]) => hasRunOut && retryAtMs <= now);
+    for (const [id, entry] of due.slice(0, COLLECTED_AT_ONCE_MAX)) {
+      if (signal.aborted || this.#entries.get(id) !== entry) continue;
+      entry.retryAtMs = now + COLLECT_RETRY_MS;
+      await this.#delete(id, entry, signal);
+    }
+  }
+
+  /** The preconditions see to it that a lease renewed meanwhile stays. */
+  async #delete(id: string, { lease }: Entry, signal: AbortSignal): Promise<void> {
+    const { log, timing } = this.#options;
+    try {
+      await this.#leases.delete(
+        { namespace: IDENTITY_LEASE_NAMESPACE, name: id },
+        { preconditions: preconditionsOf(lease), signal, timeoutMs: timing.leaseRenewMs },
+      );
+      log.info("the identity lease of a server that is gone was deleted", { server: id });
+    } catch (thrown) {
+      if (signal.aborted || isReason(thrown, "NotFound") || isReason(thrown, "Conflict")) return;
+      log.warn("the identity lease of a server that is gone could not be deleted", {
+        server: id,
+        error: messageOf(thrown),
+      });
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (thrown) {
+        this.#options.log.error("a listener for identity leases failed", { error: messageOf(thrown) });
+      }
+    }
+  }
+}
+
+function toKnown(id: string, { lease, changedAtMs }: Entry): KnownLease {
+  const holderIdentity = lease.spec?.holderIdentity ?? "";
+  const prefix = `${id}_`;
+  const incarnation = holderIdentity.startsWith(prefix) ? holderIdentity.slice(prefix.length) : "";
+  return { id, holderIdentity, incarnation, lastChangeSeenMs: changedAtMs };
+}
+
+function isSameServers(left: readonly KnownLease[], right: readonly KnownLease[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every(({ id, holderIdentity }, at) => right[at]!.id === id && right[at]!.holderIdentity === holderIdentity)
+  );
+}
+
+function idOf({ metadata }: LeaseObject): string {
+  return metadata?.name ?? "";
+}
+
+function renewTimeOf({ spec }: LeaseObject): number | undefined {
+  const at = Date.parse(spec?.renewTime ?? "");
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function durationMsOf({ spec }: LeaseObject): number | undefined {
+  const seconds = spec?.leaseDurationSeconds;
+  return typeof seconds === "number" && seconds > 0 ? Math.min(seconds, DURATION_SECONDS_MAX) * 1000 : undefined;
+}

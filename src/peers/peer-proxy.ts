@@ -1,0 +1,56 @@
+/**
+ * The filter: not served here? `route.ts` decides, `forward.ts` sends it on; the line ends there. It holds nothing but
+ * what is in flight.
+ */
+import type { WithUser } from "../auth/user.ts";
+import type { PassingFilter } from "../http/chain.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { errorResponse } from "../http/respond.ts";
+import type { Forward } from "./forward.ts";
+import { NOT_SERVED_HEADER } from "./hop.ts";
+import { serviceUnavailableBecause } from "./refusals.ts";
+import { decideRoute, type Route } from "./route.ts";
+import { StatusError } from "../meta/status-error.ts";
+import type { CapabilityNeed, ClusterView } from "./view.ts";
+
+export interface PeerProxyOptions {
+  readonly view: () => ClusterView;
+  readonly forward: Forward;
+  /** What the local server would refuse although a peer may be able to: an unknown field selector or patch type. */
+  readonly unmetNeed: (request: WithUser) => CapabilityNeed | undefined;
+}
+
+export function peerProxy({ view, forward, unmetNeed }: PeerProxyOptions): PassingFilter<WithUser> {
+  return (next) => (request) => {
+    if (!request.info.isResourceRequest) return next(request);
+    const current = view();
+    const route = routeOf(request, current, unmetNeed(request));
+    switch (route.kind) {
+      case "local":
+        return next(request);
+      case "peer":
+        return forward(request, route, current);
+      case "unavailable":
+        return refuse(serviceUnavailableBecause(route, request.info, current.self.id), request, current.self.id);
+      case "unknown":
+        return Promise.reject(notServedAnywhere(route.message));
+    }
+  };
+}
+
+/** The server that sent it here may try another, and must be able to tell this from an answer. */
+function refuse(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
+  if (!request.isProxied) return Promise.reject(refusal);
+  const response = errorResponse(refusal);
+  return Promise.resolve({ ...response, headers: { ...response.headers, [NOT_SERVED_HEADER]: selfId } });
+}
+
+export function routeOf(request: WithUser, view: ClusterView, needs: CapabilityNeed | undefined): Route {
+  const { isResourceRequest, group, version, resource, subresource, verb } = request.info;
+  const { isProxied } = request;
+  return decideRoute({ isResourceRequest, group, version, resource, subresource, verb, isProxied, needs }, view);
+}
+
+function notServedAnywhere(message: string): StatusError {
+  return new StatusError("NotFound", message, { details: {} });
+}

@@ -1,0 +1,26 @@
+import { describe, expect, test } from "vitest";
+import { serverId, serverIdErrors } from "./server-id.ts";
+
+describe("the server ID", () => {
+  test.each([
+    ["test-server-a", "apiserver-tcwjsvs6hjq4qbwzx5rvp5fsqe"],
+    ["test-server-b", "apiserver-scg43bmblmfhqplxpiyqlziyzi"],
+    ["test-server-c", "apiserver-7gxf3z6xqc55llon7evxtil7li"],
+    ["master-1", "apiserver-wj467rbl25eeviqacfhvg2yvnm"],
+  ])("of host %s is the one kube-apiserver has", (hostname, id) => {
+    expect(serverId(hostname)).toBe(id);
+  });
+
+  test("is a valid ID whatever the host is called", () => {
+    for (const hostname of ["", "ümläut", "a".repeat(300), "x\ny"]) {
+      expect(serverId(hostname)).toMatch(/^apiserver-[a-z2-7]{26}$/);
+      expect(serverIdErrors(serverId(hostname))).toEqual([]);
+    }
+  });
+
+  test("may be chosen if it can name an object and be a label", () => {
+    expect(serverIdErrors("second-on-this-host")).toEqual([]);
+    for (const id of ["", "Upper", "a/b", "a".repeat(64), "a".repeat(10_000)])
+      expect(serverIdErrors(id)).not.toEqual([]);
+  });
+});

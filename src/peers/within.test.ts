@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { World } from "../simulator/world.ts";
+import { within } from "./within.ts";
+
+describe("within", () => {
+  test("hands on what the work comes to", async () => {
+    const { clock } = new World({ seed: 1 });
+    await expect(within(clock, 10, () => Promise.resolve("done"))).resolves.toBe("done");
+    await expect(within(clock, 10, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+  });
+
+  test("waits no longer than it may, even for work that ignores its signal", async () => {
+    const world = new World({ seed: 1 });
+    let signal: AbortSignal | undefined;
+    const outcome = within(world.clock, 10, (given) => {
+      signal = given;
+      return new Promise(() => {});
+    });
+    await expect(world.run(outcome)).rejects.toThrow("it was not done within 10 ms");
+    expect(signal?.aborted).toBe(true);
+    expect(world.clock.monotonic()).toBe(10);
+  });
+
+  test("ends with its parent, also with one that has ended before", async () => {
+    const { clock } = new World({ seed: 1 });
+    const parent = new AbortController();
+    const outcome = within(clock, 10, () => new Promise(() => {}), parent.signal);
+    parent.abort();
+    await expect(outcome).rejects.toThrow("it was told to stop");
+    await expect(within(clock, 10, () => new Promise(() => {}), parent.signal)).rejects.toThrow("it was told to stop");
+  });
+});

@@ -1,0 +1,327 @@
+/**
+ * What a server has to do with others of its cluster, put together: who is there, what they serve, what has departed,
+ * and the view that routing decides from. Reads like build-server.ts: it only connects.
+ */
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Client } from "../client/client.ts";
+import type { DiscoveryGroup } from "../discovery/groups.ts";
+import type { DiscoverySource } from "../discovery/merge.ts";
+import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
+import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
+import { endpointPrefix } from "../peers/endpoint-record.ts";
+import { EndpointTable, EndpointWriter } from "../peers/endpoint-registry.ts";
+import { createForward, type Forward } from "../peers/forward.ts";
+import { PeerTracker } from "../peers/peer-tracker.ts";
+import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../peers/proxy-metrics.ts";
+import { createServedSet } from "../peers/served-set.ts";
+import type { KnownPeer } from "../peers/tracked-peer.ts";
+import type { ClusterView } from "../peers/view.ts";
+import type { Kv } from "../storage/kv.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
+import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
+import { createSupports } from "./capabilities.ts";
+import type { ServerConfig } from "./config.ts";
+import { createDeparted, type DepartedPart } from "./departed.ts";
+import type { Env } from "./env.ts";
+import { followPrefix } from "./follow-prefix.ts";
+import { createIdentity, type Identity } from "./identity.ts";
+import type { StartupHook } from "./lifecycle.ts";
+import { endpointStore } from "./private-records.ts";
+
+export interface ClusterParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly kv: Kv;
+  readonly cache: WatchCache;
+  readonly catalogue: Catalogue;
+  readonly client: Client;
+  readonly metrics: MetricsRegistry;
+  /** What this server serves, and a digest of it. */
+  readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
+  /** Resolves when this server may be sent requests. */
+  readonly ready: Promise<void>;
+}
+
+export interface Cluster {
+  readonly identity: Identity;
+  readonly view: () => ClusterView;
+  readonly forward: Forward;
+  /** Undefined when no peer can be called. */
+  readonly ask: AskPeer | undefined;
+  /** Documents of described peers; counts up whenever they or their reachability change. */
+  readonly sources: () => readonly DiscoverySource[];
+  readonly generation: () => number;
+  readonly hooks: readonly StartupHook[];
+  readonly tasks: readonly BackgroundTask[];
+  /** Where peers reach this server, once that is known. */
+  announce(address: UpstreamAddress): void;
+  /** From now on peers send requests here only if nobody else can answer them. */
+  drain(): Promise<void>;
+  /** Nobody is sent here any more; the identity goes last. */
+  leave(): Promise<void>;
+}
+
+/** A peer that does not answer must not keep this server from becoming ready for longer. */
+const FIRST_ROUND_MS = 5_000;
+
+export function createCluster(parts: ClusterParts): Cluster {
+  const { env, config, cache, metrics } = parts;
+  const { log } = env;
+  const { storageRoot } = config;
+  const table = new EndpointTable({ storageRoot, log });
+  const identity = createIdentity({
+    ...parts,
+    release: parts.catalogue.release,
+    isStoreWatchAlive: () => cache.state === "following",
+    hasEndpointRecord: (id) => table.has(id),
+    recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
+  });
+  const proxyMetrics = createProxyMetrics(metrics);
+  const { credentials, egress } = config.peers;
+  const upstream = credentials === undefined ? undefined : env.openUpstream({ credentials, egress });
+  const changes = new Changes();
+  const tracker =
+    upstream && createTracker(parts, { upstream, metrics: proxyMetrics, onChange: () => changes.count() });
+  const departed = createDeparted({ ...parts, identity, sources: () => tracker?.sources() ?? [], changes });
+  const followTable = followEndpoints(parts, table);
+  const view = createView(parts, { identity, tracker, departed, changes, table, isLoaded: followTable.isLoaded });
+  const update = (): void => tracker?.update(knownPeers(identity, table));
+  table.onChange(() => {
+    identity.leases.reconsider();
+    changes.count();
+    update();
+  });
+  identity.leases.onChange(() => {
+    changes.count();
+    update();
+  });
+  registerViewMetrics(metrics, view, () => env.clock.monotonic());
+  const own = createOwnRecord(parts, identity, table);
+  return {
+    identity,
+    view,
+    forward: createForwarding(parts, { upstream, tracker, metrics: proxyMetrics }),
+    ask: upstream && createAskPeer({ upstream, clock: env.clock }),
+    sources: () => tracker?.sources() ?? [],
+    generation: () => changes.generation,
+    hooks: clusterHooks(parts, { identity, departed, tracker, view }),
+    tasks: [...identity.tasks, followTable.task, ...departed.tasks, own.task],
+    announce(address) {
+      identity.announce(address);
+      own.announce(address);
+    },
+    drain: () => own.drain(),
+    async leave() {
+      await tracker?.stop();
+      await own.remove();
+      await identity.leave();
+      await upstream?.close();
+    },
+  };
+}
+
+/** Counts what has changed, so that what was built from it knows that it is old. */
+export class Changes {
+  generation = 0;
+
+  count(): void {
+    this.generation++;
+  }
+}
+
+function recordOwner(table: EndpointTable, id: string, incarnation: string): "this" | "other" | "nobody" {
+  const record = table.get(id);
+  if (record === undefined) return "nobody";
+  return record.incarnation === incarnation ? "this" : "other";
+}
+
+function createTracker(
+  { env, config }: ClusterParts,
+  using: { readonly upstream: Upstream; readonly metrics: ProxyMetrics; readonly onChange: () => void },
+): PeerTracker {
+  const { clock, random, log } = env;
+  const ask = createAskPeer({ upstream: using.upstream, clock });
+  return new PeerTracker({ ...using, clock, random, log, ask, timing: config.peers.timing });
+}
+
+function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
+  return leases.known().map(({ id, incarnation: leased }) => {
+    const record = table.get(id);
+    // The record of an earlier run leads nowhere, or to a server that is not ready.
+    const isCurrent = record?.incarnation === undefined || leased === "" || record.incarnation === leased;
+    return {
+      id,
+      incarnation: leased === "" ? record?.incarnation : leased,
+      release: isCurrent ? record?.release : undefined,
+      address: isCurrent ? record?.address : undefined,
+      isDraining: record?.state === "draining",
+      documentHash: isCurrent ? record?.document : undefined,
+    };
+  });
+}
+
+function followEndpoints(
+  { env, config, cache }: ClusterParts,
+  table: EndpointTable,
+): { readonly task: BackgroundTask; readonly isLoaded: () => boolean } {
+  let isLoaded = false;
+  const stored = (entry: Entry): unknown => (entry.corrupt === undefined ? parseEntry(entry) : undefined);
+  const task = followPrefix({
+    cache,
+    clock: env.clock,
+    prefix: endpointPrefix(config.storageRoot),
+    table: {
+      reset(entries) {
+        table.reset(entries.map((entry) => [entry.key, stored(entry)] as const));
+        isLoaded = true;
+      },
+      put: (entry) => table.upsert(entry.key, stored(entry)),
+      remove: (key) => table.remove(key),
+    },
+  });
+  return { task, isLoaded: () => isLoaded };
+}
+
+interface ViewParts {
+  readonly identity: Identity;
+  readonly tracker: PeerTracker | undefined;
+  readonly departed: DepartedPart;
+  readonly changes: Changes;
+  readonly table: EndpointTable;
+  readonly isLoaded: () => boolean;
+}
+
+/** Asked for by every request: the same value until something has changed. */
+function createView(parts: ClusterParts, from: ViewParts): () => ClusterView {
+  const { config, local } = parts;
+  const { serverId: id, missingFlag } = config.peers;
+  const { identity, tracker, departed, changes, table } = from;
+  const supports = createSupports();
+  const served = createServedSet(local.groups);
+  let view: ClusterView | undefined;
+  let builtFrom = -1;
+  const isSynced = (): boolean => identity.leases.hasSynced && from.isLoaded();
+  return () => {
+    if (view !== undefined && builtFrom === changes.generation && view.isSynced) return view;
+    builtFrom = changes.generation;
+    view = {
+      self: { id, release: config.release },
+      isSynced: isSynced(),
+      missingFlag,
+      local: served,
+      peers: tracker?.views() ?? unreachable(knownPeers(identity, table)),
+      departed: departed.index(),
+      // Custom and aggregated resources come with their own step; until then nobody serves any here.
+      isJudgedLocally: () => false,
+      supports,
+    };
+    return view;
+  };
+}
+
+/** Peers of a server that can call none. */
+function unreachable(known: readonly KnownPeer[]): ClusterView["peers"] {
+  return known.map(({ id, release, address, isDraining }) => ({
+    id,
+    release,
+    address,
+    isDraining,
+    isReachable: false,
+    isDescribed: false,
+    document: undefined,
+  }));
+}
+
+function createForwarding(
+  { env, config }: ClusterParts,
+  using: {
+    readonly upstream: Upstream | undefined;
+    readonly tracker: PeerTracker | undefined;
+    readonly metrics: ProxyMetrics;
+  },
+): Forward {
+  const { upstream, tracker, metrics } = using;
+  // Without a way to peers no route leads to one.
+  if (upstream === undefined) return () => Promise.reject(new Error("no peer can be called"));
+  const { clock, random, log } = env;
+  return createForward({
+    upstream,
+    clock,
+    random,
+    log,
+    metrics,
+    requestsInflightMax: config.peers.requestsInflightMax,
+    onAnswer: (id) => tracker?.reportAnswer(id),
+    onMiss: (id) => tracker?.reportMiss(id),
+  });
+}
+
+/** The record by which peers find this server: there from readiness on, and only if it listens at all. */
+function createOwnRecord(
+  parts: ClusterParts,
+  identity: Identity,
+  table: EndpointTable,
+): {
+  readonly task: BackgroundTask;
+  announce(address: UpstreamAddress): void;
+  drain(): Promise<void>;
+  remove(): Promise<void>;
+} {
+  const { env, config, kv, cache, local, ready } = parts;
+  const { clock, random, log } = env;
+  const { self } = identity;
+  const announced = Promise.withResolvers<void>();
+  let writer: EndpointWriter | undefined;
+  return {
+    announce(address) {
+      writer = new EndpointWriter({
+        store: endpointStore(kv, cache),
+        storageRoot: config.storageRoot,
+        clock,
+        random,
+        log,
+        timing: config.peers.timing,
+        content: { ...self, address, state: "serving", document: local.etag },
+        table,
+        isOwner: identity.isOwner,
+      });
+      announced.resolve();
+    },
+    task: {
+      name: "peer-endpoint-reconciler",
+      async run(signal) {
+        if (!config.peers.isEnabled) return;
+        const mayBeCalled = Promise.all([announced.promise, ready]);
+        if (await whenOrAborted(mayBeCalled, signal)) await writer?.run(signal);
+      },
+    },
+    async drain() {
+      await writer?.update({ state: "draining" });
+    },
+    async remove() {
+      await writer?.remove();
+    },
+  };
+}
+
+function clusterHooks(
+  { env }: ClusterParts,
+  from: Pick<ViewParts, "identity" | "tracker" | "departed"> & { readonly view: () => ClusterView },
+): StartupHook[] {
+  const { clock } = env;
+  const { identity, tracker, departed, view } = from;
+  const firstRound = async (signal: AbortSignal): Promise<void> => {
+    const until = clock.monotonic() + FIRST_ROUND_MS;
+    const isDone = (): boolean => tracker === undefined || tracker.haveBeenAttempted || clock.monotonic() >= until;
+    await waitUntil(clock, isDone, signal);
+  };
+  return [
+    ...identity.hooks,
+    { name: "local-discovery-cache-sync", run: (signal) => departed.publish(signal) },
+    { name: "mixed-version-proxy-handler", run: (signal) => waitUntil(clock, () => view().isSynced, signal) },
+    { name: "peer-discovery-workers", run: firstRound },
+    { name: "peer-endpoint-reconciler-controller", run: () => Promise.resolve() },
+  ];
+}

@@ -1,0 +1,203 @@
+/** The records of what servers served, followed and kept: from them every server knows what has departed. */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { sleep } from "../base/clock.ts";
+import type { DiscoveryGroup } from "../discovery/groups.ts";
+import type { DiscoverySource } from "../discovery/merge.ts";
+import { createDepartedIndex, DepartedKeeper, type DepartedIndex, type LiveIncarnations } from "../peers/departed.ts";
+import {
+  decodeServedRecord,
+  recordedResources,
+  servedRecordPrefix,
+  type ServedRecord,
+  type StoredServedRecord,
+} from "../peers/served-record.ts";
+import type { ClusterView } from "../peers/view.ts";
+import { StorageError, type Kv } from "../storage/kv.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
+import { waitUntil, type BackgroundTask } from "./background.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import { followPrefix } from "./follow-prefix.ts";
+import type { Identity } from "./identity.ts";
+
+export interface DepartedParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly kv: Kv;
+  readonly cache: WatchCache;
+  readonly identity: Identity;
+  readonly local: { readonly groups: readonly DiscoveryGroup[] };
+  readonly sources: () => readonly DiscoverySource[];
+  readonly changes: { readonly generation: number; count(): void };
+}
+
+export interface DepartedPart {
+  /** As of now. */
+  index(): ClusterView["departed"];
+  /** Resolves when what this server serves is on record. */
+  publish(signal: AbortSignal): Promise<void>;
+  readonly tasks: readonly BackgroundTask[];
+}
+
+const STEP_MS = 1_000;
+
+export function createDeparted(parts: DepartedParts): DepartedPart {
+  const { env, config, cache, identity, changes } = parts;
+  const { storageRoot, peers } = config;
+  const records = new Map<string, StoredServedRecord>();
+  const own = ownRecord(parts);
+  const keeper = new DepartedKeeper({
+    storageRoot,
+    now: () => env.clock.now(),
+    monotonic: () => env.clock.monotonic(),
+    graceMs: peers.timing.departedGraceMs,
+  });
+  const step = (): Promise<void> =>
+    commitAll(
+      parts,
+      keeper.step({
+        records: [...records.values()],
+        live: liveIncarnations(identity),
+        isWatchAlive: cache.state === "following",
+        own,
+        unrecorded: unrecorded(parts),
+      }),
+    );
+  const follow = followRecords(parts, records);
+  return {
+    index: indexOnce(parts, records),
+    async publish(signal) {
+      if (!peers.isEnabled) return;
+      await waitUntil(env.clock, () => cache.state === "following", signal);
+      const isPublished = (): boolean => [...records.values()].some(({ record }) => isSameRun(record, own));
+      while (!signal.aborted && !isPublished()) {
+        await step();
+        await waitUntilWithin(env.clock, isPublished, signal);
+      }
+    },
+    tasks: peers.isEnabled
+      ? [
+          follow,
+          {
+            name: "departed",
+            async run(signal) {
+              while (await sleep(env.clock, STEP_MS, signal)) {
+                if (identity.leases.hasSynced) await step();
+              }
+            },
+          },
+        ]
+      : [],
+  };
+
+  function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord>): BackgroundTask {
+    const put = (entry: Entry): void => {
+      const stored = storedRecord(from.config.storageRoot, entry);
+      if (stored === undefined) into.delete(entry.key);
+      else into.set(entry.key, stored);
+    };
+    return followPrefix({
+      cache: from.cache,
+      clock: from.env.clock,
+      prefix: servedRecordPrefix(from.config.storageRoot),
+      table: {
+        reset(entries) {
+          into.clear();
+          entries.forEach(put);
+          changes.count();
+        },
+        put(entry) {
+          put(entry);
+          changes.count();
+        },
+        remove(key) {
+          into.delete(key);
+          changes.count();
+        },
+      },
+    });
+  }
+}
+
+/** Built when it is first asked for after a change. */
+function indexOnce(
+  { env, identity, changes }: DepartedParts,
+  records: ReadonlyMap<string, StoredServedRecord>,
+): DepartedPart["index"] {
+  let built: { readonly generation: number; readonly index: DepartedIndex } | undefined;
+  return () => (question) => {
+    if (built?.generation !== changes.generation) {
+      const { generation } = changes;
+      const index = createDepartedIndex({
+        records: [...records.values()].map(({ record }) => record),
+        live: liveIncarnations(identity),
+        noticedAt: new Date(env.clock.now()).toISOString(),
+      });
+      built = { generation, index };
+    }
+    return built.index.find(question);
+  };
+}
+
+function storedRecord(storageRoot: string, entry: Entry): StoredServedRecord | undefined {
+  if (entry.corrupt !== undefined) return undefined;
+  const record = decodeServedRecord(storageRoot, { key: entry.key, value: parseEntry(entry) });
+  return record && { key: entry.key, revision: entry.modRevision, record };
+}
+
+function ownRecord({ env, config, identity, local }: DepartedParts): ServedRecord {
+  return {
+    serverId: identity.self.id,
+    incarnation: identity.self.incarnation,
+    release: config.release,
+    servedAt: new Date(env.clock.now()).toISOString(),
+    departedAt: undefined,
+    resources: recordedResources(local.groups),
+  };
+}
+
+function liveIncarnations({ self, leases }: Identity): LiveIncarnations {
+  const live = new Map<string, string | undefined>([[self.id, self.incarnation]]);
+  for (const { id, incarnation } of leases.known()) live.set(id, incarnation === "" ? undefined : incarnation);
+  return live;
+}
+
+/** Only a server that does not tell its release writes no record of its own. */
+function unrecorded({ env, identity, sources }: DepartedParts): ServedRecord[] {
+  const runs = liveIncarnations(identity);
+  return sources().flatMap(({ serverId, release, groups }) => {
+    const incarnation = runs.get(serverId);
+    if (release !== undefined || incarnation === undefined) return [];
+    const servedAt = new Date(env.clock.now()).toISOString();
+    return [{ serverId, incarnation, release, servedAt, departedAt: undefined, resources: recordedResources(groups) }];
+  });
+}
+
+function isSameRun(left: ServedRecord, right: ServedRecord): boolean {
+  return left.serverId === right.serverId && left.incarnation === right.incarnation;
+}
+
+/** A write that lost its race, or met a store out of reach, is planned again by the next step if it is still due. */
+async function commitAll(
+  { kv, env }: { readonly kv: Kv; readonly env: { readonly log: Log } },
+  writes: ReturnType<DepartedKeeper["step"]>,
+): Promise<void> {
+  for (const write of writes) {
+    try {
+      await kv.commit(write);
+    } catch (thrown) {
+      if (!(thrown instanceof StorageError)) throw thrown;
+      env.log.warn("a record of what was served could not be kept", { key: write.key, error: thrown.message });
+      return;
+    }
+  }
+}
+
+const PUBLISH_RETRY_MS = 1_000;
+
+async function waitUntilWithin(clock: Clock, condition: () => boolean, signal: AbortSignal): Promise<void> {
+  const until = clock.monotonic() + PUBLISH_RETRY_MS;
+  await waitUntil(clock, () => condition() || clock.monotonic() >= until, signal);
+}

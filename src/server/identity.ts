@@ -1,0 +1,117 @@
+/** That this server lives, as others know it, and which others do: leases, and the fence that hangs on the own one. */
+import { randomUuid } from "../base/random.ts";
+import type { Client } from "../client/client.ts";
+import type { HealthCheck } from "../endpoints/health.ts";
+import type { UpstreamAddress } from "../http/upstream.ts";
+import { formatAddress } from "../peers/endpoint-record.ts";
+import { Fence, fenceHealthCheck } from "../peers/fence.ts";
+import { IdentityLease, type ServerIdentity } from "../peers/identity-lease.ts";
+import { LeaseCollector } from "../peers/lease-collector.ts";
+import type { ReleaseInfo } from "../catalogue/release.ts";
+import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import type { StartupHook } from "./lifecycle.ts";
+
+export interface IdentityOptions {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly release: ReleaseInfo;
+  readonly client: Client;
+  readonly isStoreWatchAlive: () => boolean;
+  /** By the endpoint records: whether there is one of this server, and whose stands under our own ID. */
+  readonly hasEndpointRecord: (id: string) => boolean;
+  readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
+}
+
+export interface Identity {
+  readonly self: ServerIdentity;
+  readonly fence: Fence;
+  readonly leases: LeaseCollector;
+  readonly hooks: readonly StartupHook[];
+  readonly tasks: readonly BackgroundTask[];
+  readonly checks: readonly HealthCheck[];
+  /** False while another process goes by our ID. */
+  readonly isOwner: () => boolean;
+  /** Where peers reach this server. */
+  announce(address: UpstreamAddress): void;
+  /** The last thing others see of this server. */
+  leave(): Promise<void>;
+}
+
+export function createIdentity(options: IdentityOptions): Identity {
+  const { env, config, client, release } = options;
+  const { clock, random, log } = env;
+  const { timing, serverId: id, hostname } = config.peers;
+  let peerAddress: string | undefined;
+  const self: ServerIdentity = {
+    id,
+    incarnation: randomUuid(random),
+    hostname,
+    get peerAddress() {
+      return peerAddress;
+    },
+    release: release.name,
+    binaryVersion: release.gitVersion.replace(/^v/, ""),
+    compatibilityVersion: release.name,
+  };
+  const fence = new Fence({ clock, log, fenceAfterMs: timing.fenceAfterMs });
+  const lease = new IdentityLease({
+    client,
+    clock,
+    random,
+    log,
+    timing,
+    identity: self,
+    recordOwner: () => options.recordOwner(self.incarnation),
+    onRenewed: (startedAtMs) => fence.renewed(startedAtMs),
+    onLost: (because) => fence.lost(because),
+  });
+  const { isStoreWatchAlive, hasEndpointRecord } = options;
+  const leases = new LeaseCollector({
+    client,
+    clock,
+    random,
+    log,
+    timing,
+    selfId: id,
+    isStoreWatchAlive,
+    hasEndpointRecord,
+  });
+  // The namespace of the lease must be there first, which is the business of an earlier hook.
+  const turn = Promise.withResolvers<void>();
+  const inTurn = (name: string, run: (signal: AbortSignal) => Promise<void>): BackgroundTask => ({
+    name,
+    async run(signal) {
+      if (await whenOrAborted(turn.promise, signal)) await run(signal);
+    },
+  });
+  return {
+    self,
+    fence,
+    leases,
+    hooks: [
+      {
+        name: "start-kube-apiserver-identity-lease-controller",
+        run(signal) {
+          turn.resolve();
+          return waitUntil(clock, () => !fence.isFenced, signal);
+        },
+      },
+      {
+        name: "start-kube-apiserver-identity-lease-garbage-collector",
+        run: (signal) => waitUntil(clock, () => leases.hasSynced, signal),
+      },
+    ],
+    tasks: [
+      inTurn("identity-lease", (signal) => lease.run(signal)),
+      inTurn("identity-lease-collector", (signal) => leases.run(signal)),
+    ],
+    checks: [fenceHealthCheck(fence)],
+    isOwner: () => lease.conflict === undefined,
+    announce: (address) => {
+      peerAddress = formatAddress(address);
+    },
+    leave: () => lease.remove(),
+  };
+}

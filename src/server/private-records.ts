@@ -1,0 +1,59 @@
+/** Records that only servers write, straight in the store: out of reach of every user of the API. */
+import type { Fence } from "../peers/fence.ts";
+import type { EndpointStore } from "../peers/endpoint-registry.ts";
+import { StorageError, type Kv } from "../storage/kv.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+
+/** Each attempt loses only to a write that has just happened. */
+const PUT_ATTEMPTS_MAX = 5;
+
+export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
+  return {
+    grantLease: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
+    async keepAlive(lease) {
+      try {
+        await kv.leaseKeepAlive(lease);
+        return "alive";
+      } catch (thrown) {
+        if (thrown instanceof StorageError && thrown.code === "lease-not-found") return "gone";
+        throw thrown;
+      }
+    },
+    async put({ key, value, lease }, signal) {
+      const bytes = Buffer.from(JSON.stringify(value));
+      let expectedRevision = cache.get(key)?.modRevision ?? 0;
+      for (let attempt = 0; attempt < PUT_ATTEMPTS_MAX; attempt++) {
+        signal.throwIfAborted();
+        const result = await kv.commit({ kind: "put", key, value: bytes, expectedRevision, lease });
+        if (result.committed) return;
+        expectedRevision = result.current?.modRevision ?? 0;
+      }
+      throw new Error(`the record ${key} changes faster than it can be written`);
+    },
+    revoke: (lease) => kv.leaseRevoke(lease),
+  };
+}
+
+/**
+ * A write that was let in before this process stood still must not be done after it: the last look at the fence is
+ * where the write leaves. Leases are how it opens again.
+ */
+export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, leasePrefix: string): Kv {
+  return {
+    range: (request) => kv.range(request),
+    commit(change) {
+      if (fence.hasLapsed && !change.key.startsWith(leasePrefix))
+        return Promise.reject(
+          new StorageError("unavailable", "this server must not write before its lease is renewed"),
+        );
+      return kv.commit(change);
+    },
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => kv.currentRevision(),
+    compact: (revision) => kv.compact(revision),
+    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
+    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => kv.leaseRevoke(lease),
+    close: () => kv.close(),
+  };
+}
