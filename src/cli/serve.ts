@@ -1,9 +1,8 @@
 /** `evenkeel serve`: one API server. */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { DEFAULT_RELEASE, RELEASES } from "../catalogue/release.ts";
-import { resolveOptions, type ServerConfig, type StorageConfig } from "../server/config.ts";
+import { resolveOptions, type ServerConfig, type ServerOptions, type StorageConfig } from "../server/config.ts";
 import { OptionError } from "../server/option-error.ts";
 import { createNodeEnv, type LogLevel } from "../server/env-node.ts";
 import { startListening, type ListeningServer } from "../server/listening-server.ts";
@@ -17,6 +16,8 @@ import {
   type Credentials,
 } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
+import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
+import { readFile, asUsable } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
 import { address, count, duration, list, port } from "./flags.ts";
 
@@ -40,6 +41,13 @@ interface ServeFlags {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly tokenAuthFile?: string;
+  readonly clientCaFile?: string;
+  readonly requestheaderClientCaFile?: string;
+  readonly requestheaderAllowedNames?: readonly string[];
+  readonly requestheaderUsernameHeaders?: readonly string[];
+  readonly requestheaderUidHeaders?: readonly string[];
+  readonly requestheaderGroupHeaders?: readonly string[];
+  readonly requestheaderExtraHeadersPrefix?: readonly string[];
   readonly eventTtl: number;
   readonly requestTimeout: number;
   readonly maxRequestsInflight: number;
@@ -49,7 +57,13 @@ interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
+type AllFlags = ServeFlags & PeerFlags;
+
 export function serveCommand(): Command {
+  return withPeerFlags(serveFlags()).action((flags: AllFlags) => serve(flags));
+}
+
+function serveFlags(): Command {
   return new Command("serve")
     .description("Run one API server. Flags are named as kube-apiserver names them where it has them.")
     .option("--secure-port <port>", "HTTPS port; 0 takes a free one", port, 6443)
@@ -86,6 +100,17 @@ export function serveCommand(): Command {
       "--token-auth-file <file>",
       'CSV of token,user,uid,"groups"; without it an administrator\'s token is made and kept',
     )
+    .option("--client-ca-file <file>", "CA whose client certificates name users: CN the user, O the groups")
+    .option("--requestheader-client-ca-file <file>", "CA of front proxies and peers, which may speak for users")
+    .option("--requestheader-allowed-names <names>", "common names of front proxies; without it all of that CA", list)
+    .option("--requestheader-username-headers <names>", "headers with the user's name (default X-Remote-User)", list)
+    .option("--requestheader-uid-headers <names>", "headers with the user's uid (default X-Remote-Uid)", list)
+    .option("--requestheader-group-headers <names>", "headers with the user's groups (default X-Remote-Group)", list)
+    .option(
+      "--requestheader-extra-headers-prefix <prefixes>",
+      "how headers about the user begin (default X-Remote-Extra-)",
+      list,
+    )
     .addOption(
       new Option("--event-ttl <duration>", "how long events are kept").argParser(duration).default(3_600_000, "1h"),
     )
@@ -109,11 +134,10 @@ export function serveCommand(): Command {
       new Option("--log-level <level>", "what to log on standard error")
         .choices(["debug", "info", "warn", "error"])
         .default("warn"),
-    )
-    .action((flags: ServeFlags) => serve(flags));
+    );
 }
 
-async function serve(flags: ServeFlags): Promise<void> {
+async function serve(flags: AllFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
   // A command line that is wrong leaves no trace on the disk.
   configOf(flags, { directory, tokenFile: "" });
@@ -154,7 +178,7 @@ function hostInUrl(bindAddress: string): string {
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-function configOf(flags: ServeFlags, made: { directory: string; tokenFile: string }): ServerConfig {
+function configOf(flags: AllFlags, made: { directory: string; tokenFile: string }): ServerConfig {
   try {
     return resolveOptions({
       release: flags.release,
@@ -174,11 +198,36 @@ function configOf(flags: ServeFlags, made: { directory: string; tokenFile: strin
       serviceClusterIpRange: flags.serviceClusterIpRange,
       serviceNodePortRange: flags.serviceNodePortRange,
       advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
+      ...callersOf(flags),
+      peers: { ...peerOptionsOf(flags), ...peerAddressOf(flags) },
     });
   } catch (thrown) {
     if (thrown instanceof OptionError) throw new CommandFailure(thrown.message, 2);
     throw thrown;
   }
+}
+
+function callersOf(flags: ServeFlags): Pick<ServerOptions, "clientCa" | "requestHeader"> {
+  const { clientCaFile, requestheaderClientCaFile } = flags;
+  return {
+    ...(clientCaFile === undefined ? {} : { clientCa: readFile(clientCaFile, "client CA") }),
+    requestHeader: {
+      clientCa:
+        requestheaderClientCaFile === undefined ? undefined : readFile(requestheaderClientCaFile, "request header CA"),
+      allowedNames: flags.requestheaderAllowedNames,
+      usernameHeaders: flags.requestheaderUsernameHeaders,
+      uidHeaders: flags.requestheaderUidHeaders,
+      groupHeaders: flags.requestheaderGroupHeaders,
+      extraHeadersPrefix: flags.requestheaderExtraHeadersPrefix,
+    },
+  };
+}
+
+/** The documented order: what was said for everybody, else where the server listens, else the host's own address. */
+function peerAddressOf({ advertiseAddress, bindAddress }: ServeFlags): { address?: string } {
+  if (advertiseAddress !== undefined) return { address: advertiseAddress };
+  const address = bindAddress === "0.0.0.0" || bindAddress === "::" ? reachableAddress(bindAddress) : bindAddress;
+  return address === undefined ? {} : { address };
 }
 
 function storageOf(flags: ServeFlags, directory: string): StorageConfig {
@@ -270,16 +319,4 @@ function announce(what: { url: string; kubeconfig: string; config: ServerConfig;
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-function readFile(file: string, what: string): string {
-  return asUsable(() => readFileSync(file, "utf8"), `the ${what} ${file} cannot be read`);
-}
-
-function asUsable<T>(work: () => T, sentence: string): T {
-  try {
-    return work();
-  } catch (thrown) {
-    throw new CommandFailure(`${sentence}: ${thrown instanceof Error ? thrown.message : String(thrown)}`, 1);
-  }
 }

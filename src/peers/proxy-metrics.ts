@@ -27,7 +27,7 @@ export interface ProxyMetrics {
   probeFailed(peerId: string): Counter;
 }
 
-const LATENCY_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const LATENCY_BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const GVR_LABELS = ["group", "version", "resource"] as const;
 
 export function createProxyMetrics(metrics: MetricsRegistry): ProxyMetrics {

@@ -42,6 +42,7 @@ import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
 import { Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
+import { openApiPeers } from "./openapi-peers.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
@@ -191,10 +192,10 @@ function localDocument(catalogue: Catalogue): LocalDocument {
 }
 
 /** As flags say it for peers, else for everybody, else where it listens; undefined when nobody could connect there. */
-function peerAddress({ peers, advertise }: ServerConfig, listening: string): UpstreamAddress | undefined {
+function peerAddress({ peers }: ServerConfig, listening: string): UpstreamAddress | undefined {
   if (peers.advertise !== undefined) return peers.advertise;
   const colon = listening.lastIndexOf(":");
-  const host = advertise?.address ?? listening.slice(0, colon);
+  const host = peers.address ?? listening.slice(0, colon);
   return isReachableIp(host) ? { host, port: Number(listening.slice(colon + 1)) } : undefined;
 }
 
@@ -269,7 +270,13 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       serverAddress: parts.address,
       metrics,
     }),
-    openApi: openApiHandler({ catalogue, clock, log, serverId: "", peers: undefined }),
+    openApi: openApiHandler({
+      catalogue,
+      clock,
+      log,
+      serverId: peers.serverId,
+      peers: peers.isEnabled && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
+    }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),
     metrics,

@@ -19,6 +19,12 @@ export interface ListeningServer {
   stop(): Promise<void>;
 }
 
+/** Whoever presents a certificate is looked at; which authority it leads to is for authentication to find out. */
+function clientAuthorities({ clientCa, requestHeader }: ServerConfig): { clientCa?: string } {
+  const authorities = [clientCa, requestHeader?.clientCa].filter((pem) => pem !== undefined);
+  return authorities.length === 0 ? {} : { clientCa: authorities.join("\n") };
+}
+
 /** Requests still open when the server must go have this long. */
 const DRAIN_MS = 60_000;
 
@@ -29,7 +35,7 @@ export async function startListening(env: Env, config: ServerConfig, at: ListenC
     listener = await listen({
       host: at.host,
       port: at.port,
-      tls: { cert: at.cert, key: at.key },
+      tls: { cert: at.cert, key: at.key, ...clientAuthorities(config) },
       handle: server.handle,
       log: (message, detail) => env.log.debug(message, { ...detail }),
     });

@@ -28,6 +28,8 @@ export interface PeerOptions {
   /** `--peer-advertise-ip`, `--peer-advertise-port`: both or none. */
   readonly advertiseIp?: string;
   readonly advertisePort?: string;
+  /** Where everybody reaches this server. Default: where it listens. */
+  readonly address?: string;
   /** Requests on their way to peers at the same time, watches not counted. Default 400. */
   readonly requestsInflightMax?: number;
   /** "extended" (default) also routes what the local server would refuse and a peer would not; "documents" does not. */
@@ -52,6 +54,7 @@ export interface PeerConfig {
   readonly missingFlag: string | undefined;
   /** Where peers reach this server, if that differs from where everybody does. */
   readonly advertise: UpstreamAddress | undefined;
+  readonly address: string | undefined;
   readonly requestsInflightMax: number;
   readonly routing: "documents" | "extended";
   readonly discoveryMode: "merged" | "local";
@@ -82,6 +85,7 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
     isEnabled,
     ...callable(options),
     advertise: advertised(options),
+    address: options.address,
     requestsInflightMax: positiveInteger(options.requestsInflightMax ?? 400),
     routing: oneOf("peer-routing", options.routing ?? "extended", ["documents", "extended"]),
     discoveryMode: oneOf("discovery-mode", options.discoveryMode ?? "merged", ["merged", "local"]),

@@ -165,6 +165,21 @@ describe("forms of discovery", () => {
     expect((await api.get("/apis/apps", { accept: AGGREGATED })).status).toBe(406);
   });
 
+  test.each([
+    ["1.28", "APIGroupDiscoveryList"],
+    ["1.32", "APIGroupDiscoveryList"],
+    ["1.33", "APIGroupList"],
+  ])("asked for v2beta1 first, %s answers with %s", async (release, kind) => {
+    await using api = await startServer({ release });
+    const v2beta1 = AGGREGATED.replace("v=v2", "v=v2beta1");
+    const { headers, body } = await api.get("/apis", { accept: `${v2beta1},application/json` });
+    expect(body.kind).toBe(kind);
+    if (kind === "APIGroupList") return;
+    expect(headers["content-type"]).toBe(v2beta1);
+    const current = (await api.get("/apis", { accept: AGGREGATED })).body;
+    expect(body).toEqual({ ...current, apiVersion: "apidiscovery.k8s.io/v2beta1" });
+  });
+
   test("a subresource of another group names it", async () => {
     await using api = await startServer();
     const { body } = await api.get("/apis/apps/v1");

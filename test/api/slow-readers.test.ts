@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Frame, StreamSink } from "../../src/http/message.ts";
+import { EMPTY_BODY } from "../../src/http/request-body.ts";
 import { CONFIG_MAPS, configMap, startServer, type Json, type TestServer } from "./start.ts";
 
 /** A client that takes one frame and then nothing until it is told to read on. */
@@ -47,8 +48,8 @@ async function watchSlowly(api: TestServer, rawQuery: string): Promise<SlowReade
       path: CONFIG_MAPS,
       rawQuery,
       headers: { authorization: "Bearer t" },
-      body: { read: () => Promise.resolve(Buffer.alloc(0)) },
-      connection: { protocol: "in-process", remoteAddress: "test", clientCertificate: undefined },
+      body: EMPTY_BODY,
+      connection: { protocol: "in-process", remoteAddress: "test", clientChain: [] },
       signal: new AbortController().signal,
     }),
   );

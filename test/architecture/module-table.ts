@@ -41,7 +41,7 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   simulator: { imports: [...BELOW_SERVER, "server"] },
   testkit: { imports: ["base", "meta", "server", "client", "simulator"] },
   // The command names releases, explains what the store refused, and makes the certificate of the first start.
-  cli: { imports: ["base", "meta", "server", "client", "simulator", "catalogue", "storage", "http"] },
+  cli: { imports: ["base", "meta", "server", "client", "simulator", "catalogue", "storage", "http", "peers"] },
 };
 
 /** The public entries, which are also the only files that may do nothing but re-export. */

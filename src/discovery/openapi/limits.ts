@@ -14,7 +14,7 @@ export const V2_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** How long one question to another server may take. */
 export const PEER_ANSWER_MS = 5_000;
-/** A server that had no good answer is not asked the same again sooner. */
+/** After an answer, or none in time, the same is not asked again sooner: a server that hangs must not slow every request. */
 export const PEER_ASK_AGAIN_MS = 5_000;
 /** Servers with the same document that are tried, one after the other, for one request. */
 export const PEERS_TRIED_MAX = 3;

@@ -35,8 +35,8 @@ export function createMergedDocuments(options: MergedOptions): OpenApiDocuments 
       return last.encoded;
     },
     find: createFinder({ peers, local, sources, peerDocuments: createPeerV3Documents({ indexes, clock, ask }) }),
-    v2: v2.json,
-    v2Protobuf: v2.protobuf,
+    v2: () => v2.json(),
+    v2Protobuf: () => v2.protobuf(),
   };
 }
 

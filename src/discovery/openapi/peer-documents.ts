@@ -77,10 +77,9 @@ export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptio
 
   const fetchOnce = async (digest: string, holders: readonly PeerSource[]): Promise<void> => {
     if (cache.get(digest) !== undefined || askedLately.has(digest)) return;
-    const peers = toTry(holders.map(({ peer }) => peer));
-    if (peers.length > 0) askedLately.add(digest);
-    for (const peer of peers) {
+    for (const peer of toTry(holders.map((holder) => holder.peer))) {
       await fetchFrom(peer, digest);
+      askedLately.add(digest);
       if (cache.get(digest) !== undefined) return;
     }
   };

@@ -41,8 +41,8 @@ export function createPeerIndexes(options: {
 
   const refresh = async (peer: OpenApiPeer): Promise<void> => {
     const { serverId, documentKey } = peer;
-    askedLately.add(`${serverId} ${documentKey}`);
     const index = await ask(peer, INDEX_TARGET, ({ body }) => decodeIndex(body));
+    askedLately.add(`${serverId} ${documentKey}`);
     if (index !== undefined) indexes.set(serverId, { index, documentKey });
   };
 

@@ -40,7 +40,7 @@ export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
         if (isLate) discardAnswer(response);
         else resolve(releasing(response, release));
       };
-      const onFailure = (reason: unknown): void => {
+      const onFailure = (reason: Error): void => {
         cancel();
         release();
         reject(reason);
@@ -61,7 +61,8 @@ function releasing(response: ApiResponse, release: () => void): ApiResponse {
   const { body } = response;
   if (body.kind === "stream") {
     const open = (sink: StreamSink): void => {
-      sink.onClose(release);
+      // A transport may close the stream just before it says that the client has left.
+      sink.onClose(() => queueMicrotask(release));
       body.open(sink);
     };
     return { ...response, body: { kind: "stream", open } };

@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
 
-import type { RequestBody } from "../message.ts";
-import { bodyTaken, bodyTooLarge } from "../request-body.ts";
+import { BodyTooLargeError, type RequestBody } from "../message.ts";
 import { joined } from "./chunks.ts";
 
 const EMPTY = Buffer.alloc(0);
@@ -35,15 +34,15 @@ export class BodyReader implements RequestBody {
   }
 
   read(limitBytes: number): Promise<Buffer> {
-    if (this.#isTaken) return Promise.reject(bodyTaken());
-    if (Number(this.#source.announced ?? 0) > limitBytes) return Promise.reject(bodyTooLarge(limitBytes));
+    if (this.#isTaken) return Promise.reject(taken());
+    if (Number(this.#source.announced ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes));
     this.#isTaken = true;
     this.#begin();
     return this.#collect(limitBytes);
   }
 
   stream(): AsyncIterable<Buffer> {
-    if (this.#isTaken) throw bodyTaken();
+    if (this.#isTaken) throw taken();
     this.#isTaken = true;
     this.#pieces = new BodyPieces(this.#source, () => this.#begin());
     return this.#pieces;
@@ -79,7 +78,7 @@ export class BodyReader implements RequestBody {
       };
       const onData = (chunk: Buffer): void => {
         bytes += chunk.length;
-        if (bytes > limitBytes) giveUp(bodyTooLarge(limitBytes));
+        if (bytes > limitBytes) giveUp(tooLarge(limitBytes));
         else chunks.push(chunk);
       };
       const onEnd = (): void => {
@@ -187,4 +186,12 @@ function clientLeft(): Error {
 
 function tooSlow(): Error {
   return new Error("the request body did not arrive in time");
+}
+
+function taken(): Error {
+  return new Error("the request body can be read only once");
+}
+
+function tooLarge(limitBytes: number): BodyTooLargeError {
+  return new BodyTooLargeError(`the request body is larger than ${limitBytes} bytes`);
 }

@@ -196,9 +196,9 @@ describe("an upgraded connection", () => {
   });
 
   test("does not outlive its client's end", async () => {
-    const received = deferred<string>();
+    const received = deferred<string | Promise<string>>();
     await using server = await startServer(async () =>
-      switching(async (socket) => received.resolve((await collect(socket!)).toString())),
+      switching((socket) => received.resolve(collect(socket!).then(String))),
     );
     const socket = await rawConnection(server, "http/1.1");
     socket.write(REQUEST);

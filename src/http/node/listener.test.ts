@@ -95,6 +95,7 @@ describe("listening", () => {
       tls: { cert: serving.certPem, key: serving.keyPem, clientCa: trusted.caPem },
     });
     let session: Buffer | undefined;
+    const resumed: boolean[] = [];
     for (const _ of [1, 2]) {
       const socket = connectTls({
         host: "127.0.0.1",
@@ -105,9 +106,12 @@ describe("listening", () => {
         session,
       });
       socket.on("session", (given: Buffer) => (session = given));
+      // A resumed session would know no more than the leaf, and nothing of authorities replaced since.
+      socket.on("secureConnect", () => resumed.push(socket.isSessionReused()));
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
       expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 /);
     }
+    expect([resumed, session]).toEqual([[false, false], expect.any(Buffer)]);
     expect(seen.map(presented)).toEqual([chainOf(trusted), chainOf(trusted)]);
   });
 
@@ -118,12 +122,12 @@ describe("listening", () => {
     await before.ask({ path: "/" });
     const [next, alice] = [testCertificate(), clientCertificate()];
     server.listener.setTls({ cert: next.certPem, key: next.keyPem, clientCa: alice.caPem });
-    const ask = async (ca: string): Promise<string> => {
+    const ask = (ca: string): Promise<string> => {
       const identity = { cert: alice.certPem, key: alice.keyPem };
       const socket = connectTls({ host: "127.0.0.1", port: server.listener.port, ca, ...identity });
       socket.on("error", () => undefined);
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-      return await untilClosed(socket);
+      return untilClosed(socket);
     };
     expect(await ask(next.caPem)).toMatch(/^HTTP\/1.1 200 /);
     await expect(ask(server.certificate.caPem)).rejects.toThrow("self-signed");

@@ -32,18 +32,16 @@ export class Connection {
   idleUntilMs = 0;
   readonly #parts: ConnectionParts;
   #user: ConnectionUser | undefined;
-  #error: Error | undefined;
 
   constructor(parts: ConnectionParts) {
     const { socket } = parts;
     this.socket = socket;
     this.credentials = parts.credentials;
     this.#parts = parts;
-    socket.on("error", (error: Error) => {
-      this.#error = error;
-    });
+    // An alert after the handshake is an error that Node does not close the socket for.
+    socket.on("error", (error: Error) => this.destroy(error));
     socket.on("close", () => {
-      this.#leave(this.#error);
+      this.#leave(undefined);
       parts.onClose(this);
     });
     socket.on("data", this.#onData);

@@ -1,3 +1,4 @@
+import { duplexPair } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
 import { describe, expect, test } from "vitest";
@@ -293,6 +294,21 @@ describe("connections", () => {
 });
 
 describe("answers", () => {
+  test("come over any stream of bytes that a dialer gives", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(ok("y".repeat(100_000))));
+    const direct = directDial(1_000);
+    await using upstream = testUpstream(TLS, {
+      async dial(...arguments_) {
+        const [near, far] = duplexPair();
+        const socket = await direct(...arguments_);
+        socket.pipe(far).pipe(socket);
+        return near;
+      },
+    });
+    const response = await upstream.send(getRequest(server.address));
+    expect(await outcomeOf(response)).toMatchObject({ kind: "complete", body: "y".repeat(100_000) });
+  });
+
   test("that are small or have arrived whole are bytes", async () => {
     const body = "x".repeat(60_000);
     const answers: [string, ResponseBody["kind"]][] = [

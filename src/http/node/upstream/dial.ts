@@ -87,7 +87,7 @@ const UNSENT = { isSent: false } as const;
 export function connectFailure(error: unknown, authority: string): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-  return new UpstreamError(connectFailureKind(code), `no connection to ${authority}: ${message}`, {
+  return new UpstreamError(connectFailureKind(code), `no connection to ${authority}: ${message.trim()}`, {
     isSent: false,
     cause: error,
   });
@@ -101,7 +101,7 @@ function connectFailureKind(code: string | undefined): UpstreamFailure {
 }
 
 /** Those by which a server says that it does not accept our certificate; with TLS 1.3 that comes after the handshake. */
-const CERTIFICATE_ALERT = /^ERR_SSL_\w*ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE_FAILURE)$/;
+const CERTIFICATE_ALERT = /^ERR_SSL_.*ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED)$/;
 
 export function isCertificateAlert(error: NodeJS.ErrnoException | undefined): boolean {
   const code = error?.code;

@@ -114,9 +114,9 @@ export class Exchange implements ConnectionUser {
     if (this.#connection?.isFresh === true && this.#reader.head === undefined && isCertificateAlert(cause)) {
       // The handshake failed in the server's eyes, so it has not read the request behind it.
       this.#isSent = false;
-      return this.#fail("tls", `${authority} does not accept our certificate: ${cause?.message}`, cause);
+      return this.#fail("tls", `${authority} does not accept our certificate: ${cause?.message.trim()}`, cause);
     }
-    const reason = cause === undefined ? "" : `: ${cause.message}`;
+    const reason = cause === undefined ? "" : `: ${cause.message.trim()}`;
     this.#fail("reset", `the connection to ${authority} ended before the answer${reason}`, cause);
   }
 

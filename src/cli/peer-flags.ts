@@ -1,0 +1,120 @@
+/** The flags by which servers of one cluster find and call each other. */
+import { hostname } from "node:os";
+import { Option, type Command } from "commander";
+import { load } from "js-yaml";
+import { DEFAULT_PEER_TIMING, type PeerTiming } from "../peers/timing.ts";
+import type { PeerOptions } from "../server/peer-config.ts";
+import { count, duration } from "./flags.ts";
+import { asUsable, readFile } from "./read-file.ts";
+
+export interface PeerFlags {
+  readonly serverId?: string;
+  readonly peerCaFile?: string;
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
+  readonly peerAdvertiseIp?: string;
+  readonly peerAdvertisePort?: string;
+  readonly peerMaxRequestsInflight: number;
+  readonly peerRouting: string;
+  readonly discoveryMode: string;
+  readonly discoveryMergeScope: string;
+  readonly egressSelectorConfigFile?: string;
+  readonly peerProbeInterval: number;
+  readonly peerProbeMisses: number;
+  readonly peerEndpointTtl: number;
+  readonly peerEndpointRefresh: number;
+  readonly identityLeaseDuration: number;
+  readonly identityLeaseRenewInterval: number;
+  readonly fenceAfter: number;
+  readonly departedGrace: number;
+}
+
+export function withPeerFlags(command: Command): Command {
+  const { probeIntervalMs, probeMissesMax, endpointTtlSeconds, endpointRefreshMs } = DEFAULT_PEER_TIMING;
+  const { leaseDurationSeconds, leaseRenewMs, fenceAfterMs, departedGraceMs } = DEFAULT_PEER_TIMING;
+  return command
+    .option("--server-id <id>", "this server's identity; without it one is made of the host's name")
+    .option("--peer-ca-file <file>", "CA that signed the serving certificates of the other servers")
+    .option("--proxy-client-cert-file <file>", "client certificate with which this server speaks for users")
+    .option("--proxy-client-key-file <file>", "key of that certificate")
+    .option("--peer-advertise-ip <ip>", "address at which the other servers reach this one")
+    .option("--peer-advertise-port <port>", "port at which the other servers reach this one")
+    .option("--peer-max-requests-inflight <n>", "requests to other servers at the same time", count, 400)
+    .addOption(
+      new Option("--peer-routing <rules>", "extended also routes what only another release understands")
+        .choices(["documents", "extended"])
+        .default("extended"),
+    )
+    .addOption(
+      new Option("--discovery-mode <mode>", "what discovery shows: the whole cluster, or this server")
+        .choices(["merged", "local"])
+        .default("merged"),
+    )
+    .addOption(
+      new Option("--discovery-merge-scope <scope>", "which forms of discovery are merged")
+        .choices(["all", "aggregated"])
+        .default("all"),
+    )
+    .option("--egress-selector-config-file <file>", "how other servers are connected to (context peer or controlplane)")
+    .addOption(time("--peer-probe-interval", "how often each other server is probed", probeIntervalMs))
+    .option("--peer-probe-misses <n>", "probes that may fail before a server is out of routing", count, probeMissesMax)
+    .addOption(time("--peer-endpoint-ttl", "life of this server's endpoint record", endpointTtlSeconds * 1000))
+    .addOption(time("--peer-endpoint-refresh", "how often it is refreshed", endpointRefreshMs))
+    .addOption(time("--identity-lease-duration", "life of this server's identity lease", leaseDurationSeconds * 1000))
+    .addOption(time("--identity-lease-renew-interval", "how often it is renewed", leaseRenewMs))
+    .addOption(time("--fence-after", "without a renewal for this long, writes are refused", fenceAfterMs))
+    .addOption(
+      time("--departed-grace", "how long what a departed server served is 503 before it is 404", departedGraceMs),
+    );
+}
+
+export function peerOptionsOf(flags: PeerFlags): PeerOptions {
+  return {
+    hostname: hostname(),
+    ...given("serverId", flags.serverId),
+    ...given("caFile", flags.peerCaFile),
+    ...given("certFile", flags.proxyClientCertFile),
+    ...given("keyFile", flags.proxyClientKeyFile),
+    ...given("advertiseIp", flags.peerAdvertiseIp),
+    ...given("advertisePort", flags.peerAdvertisePort),
+    requestsInflightMax: flags.peerMaxRequestsInflight,
+    routing: flags.peerRouting,
+    discoveryMode: flags.discoveryMode,
+    discoveryMergeScope: flags.discoveryMergeScope,
+    ...given("egress", egressOf(flags.egressSelectorConfigFile)),
+    timing: timingOf(flags),
+  };
+}
+
+function timingOf(flags: PeerFlags): Partial<PeerTiming> {
+  return {
+    probeIntervalMs: flags.peerProbeInterval,
+    probeMissesMax: flags.peerProbeMisses,
+    endpointTtlSeconds: Math.ceil(flags.peerEndpointTtl / 1000),
+    endpointRefreshMs: flags.peerEndpointRefresh,
+    leaseDurationSeconds: Math.ceil(flags.identityLeaseDuration / 1000),
+    leaseRenewMs: flags.identityLeaseRenewInterval,
+    fenceAfterMs: flags.fenceAfter,
+    departedGraceMs: flags.departedGrace,
+  };
+}
+
+function egressOf(file: string | undefined): unknown {
+  if (file === undefined) return undefined;
+  const text = readFile(file, "egress selector configuration");
+  return asUsable(() => load(text), `the egress selector configuration ${file} is not YAML`);
+}
+
+function given<Name extends string, Value>(name: Name, value: Value | undefined): { [_ in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { [_ in Name]: Value });
+}
+
+function time(flag: string, description: string, defaultMs: number): Option {
+  const text =
+    defaultMs % 60_000 === 0
+      ? `${defaultMs / 60_000}m`
+      : defaultMs % 1000 === 0
+        ? `${defaultMs / 1000}s`
+        : `${defaultMs}ms`;
+  return new Option(`${flag} <duration>`, description).argParser(duration).default(defaultMs, text);
+}

@@ -1,0 +1,177 @@
+/**
+ * One TCP address before all servers that are ready. It passes bytes on and knows nothing of them: TLS ends at the
+ * servers. A connection stays with its server until either end closes it, also when that server is no longer ready.
+ */
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+
+export interface Backend {
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface LoadBalancerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Asked of each backend at every interval. */
+  readonly isReady: (backend: Backend) => Promise<boolean>;
+  readonly onChange: () => void;
+}
+
+export interface LoadBalancerCounts {
+  readonly open: number;
+  readonly accepted: number;
+  /** Closed at once: no server is ready, or too many connections are open. */
+  readonly refused: number;
+}
+
+const CHECK_MS = 500;
+const CONNECT_MS = 2_000;
+const CONNECTIONS_MAX = 10_000;
+
+interface Entry {
+  readonly backend: Backend;
+  isReady: boolean;
+  isChecking: boolean;
+}
+
+/** Rejects with Node's error when the port cannot be had. */
+export function openLoadBalancer(options: LoadBalancerOptions): Promise<LoadBalancer> {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: options.host, port: options.port }, () => {
+      server.off("error", reject);
+      server.on("error", () => {});
+      resolve(new LoadBalancer(server, options));
+    });
+  });
+}
+
+export class LoadBalancer {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #options: LoadBalancerOptions;
+  readonly #sockets = new Set<Socket>();
+  readonly #timer: NodeJS.Timeout;
+  #entries: readonly Entry[] = [];
+  #turn = 0;
+  #open = 0;
+  #accepted = 0;
+  #refused = 0;
+
+  constructor(server: Server, options: LoadBalancerOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.port = (server.address() as AddressInfo).port;
+    server.on("connection", (socket) => this.#accept(socket));
+    this.#timer = setInterval(() => this.checkAll(), CHECK_MS);
+  }
+
+  get counts(): LoadBalancerCounts {
+    return { open: this.#open, accepted: this.#accepted, refused: this.#refused };
+  }
+
+  /** One that stays keeps its readiness. */
+  setBackends(backends: readonly Backend[]): void {
+    this.#entries = backends.map((backend) => {
+      const known = this.#entries.find(({ backend: { id, port } }) => id === backend.id && port === backend.port);
+      return known ?? { backend, isReady: false, isChecking: false };
+    });
+    this.checkAll();
+  }
+
+  isReady(id: string): boolean {
+    return this.#entries.some(({ backend, isReady }) => backend.id === id && isReady);
+  }
+
+  /** Does not wait for the next interval. */
+  checkAll(): void {
+    for (const entry of this.#entries) void this.#check(entry);
+  }
+
+  /** No new connections, and no others either. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    const closed = new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async #check(entry: Entry): Promise<void> {
+    if (entry.isChecking) return;
+    entry.isChecking = true;
+    const isReady = await this.#options.isReady(entry.backend).catch(() => false);
+    entry.isChecking = false;
+    this.#setReady(entry, isReady);
+  }
+
+  #setReady(entry: Entry, isReady: boolean): void {
+    if (entry.isReady === isReady) return;
+    entry.isReady = isReady;
+    this.#options.onChange();
+  }
+
+  #accept(client: Socket): void {
+    client.on("error", () => {});
+    if (this.#open >= CONNECTIONS_MAX) return this.#refuse(client);
+    this.#open++;
+    this.#accepted++;
+    this.#keep(client);
+    client.once("close", () => this.#open--);
+    const ready = this.#entries.filter((entry) => entry.isReady);
+    const first = this.#turn++ % Math.max(1, ready.length);
+    this.#connect(client, [...ready.slice(first), ...ready.slice(0, first)]);
+  }
+
+  #refuse(client: Socket): void {
+    this.#refused++;
+    client.resetAndDestroy();
+  }
+
+  /** The first that takes the connection has it. */
+  #connect(client: Socket, [entry, ...others]: readonly Entry[]): void {
+    if (client.destroyed) return;
+    if (entry === undefined) return this.#refuse(client);
+    const { host, port } = entry.backend;
+    const server = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    this.#keep(server);
+    const giveUp = (): void => {
+      clearTimeout(timer);
+      server.off("error", giveUp);
+      server.destroy();
+      this.#setReady(entry, false);
+      this.#connect(client, others);
+    };
+    const timer = setTimeout(giveUp, CONNECT_MS);
+    server.on("error", () => {});
+    server.once("error", giveUp);
+    server.once("connect", () => {
+      clearTimeout(timer);
+      server.off("error", giveUp);
+      join(client, server);
+    });
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+}
+
+/** `pipe` holds the one back while the other does not take, and ends the other when the one has ended. */
+function join(client: Socket, server: Socket): void {
+  if (client.destroyed) return void server.destroy();
+  client.pipe(server);
+  server.pipe(client);
+  client.once("close", () => closeAfter(server, client));
+  server.once("close", () => closeAfter(client, server));
+}
+
+/** A connection that broke breaks the other; one that ended in order lets the other write its last bytes. */
+function closeAfter(other: Socket, closed: Socket): void {
+  if (closed.errored !== null || !closed.readableEnded) other.resetAndDestroy();
+  else other.destroySoon();
+}

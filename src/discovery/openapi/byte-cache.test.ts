@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { createByteCache } from "./byte-cache.ts";
+import type { Encoded } from "./documents.ts";
+
+const KB = 1_024;
+const documentOf = (bytes: number): Encoded => ({ bytes: Buffer.alloc(bytes), hash: "" });
+
+describe("a cache of documents", () => {
+  test("never holds more than its bytes, and lets go first of what was not used for longest", () => {
+    const cache = createByteCache(10 * KB);
+    cache.set("a", documentOf(3 * KB));
+    cache.set("b", documentOf(3 * KB));
+    cache.get("a");
+    cache.set("c", documentOf(3 * KB));
+    expect(["a", "b", "c"].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true]);
+    expect(cache.bytes).toBeLessThanOrEqual(10 * KB);
+  });
+
+  test("does not empty itself for what would not fit alone", () => {
+    const cache = createByteCache(10 * KB);
+    cache.set("a", documentOf(KB));
+    cache.set("b", documentOf(10 * KB));
+    expect(cache.get("a")).toBeDefined();
+    expect(cache.get("b")).toBeUndefined();
+  });
+
+  test("bounds many small documents too", () => {
+    const cache = createByteCache(10 * KB);
+    for (let number = 0; number < 100; number++) cache.set(String(number), documentOf(0));
+    expect(Array.from({ length: 100 }, (_, number) => cache.get(String(number))).filter(Boolean)).toHaveLength(10);
+  });
+
+  test("counts a document set twice once, and what is no longer wanted not at all", () => {
+    const cache = createByteCache(10 * KB);
+    cache.set("a", documentOf(KB));
+    cache.set("a", documentOf(2 * KB));
+    expect(cache.bytes).toBe(3 * KB);
+    cache.retain((key) => key !== "a");
+    expect(cache.bytes).toBe(0);
+  });
+});

@@ -1,0 +1,30 @@
+import type { OpenApiPeers } from "../discovery/openapi/peers.ts";
+import type { Cluster } from "./cluster.ts";
+
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+/** Whoever asks has a deadline of its own, which is shorter. */
+const ANSWER_MS = 10_000;
+
+/** Undefined when no peer can be called: then there is only what this server has. */
+export function openApiPeers({ ask, sources, view }: Cluster): OpenApiPeers | undefined {
+  if (ask === undefined) return undefined;
+  return {
+    list() {
+      const { peers } = view();
+      return sources().map(({ serverId, release, isReachable, documentKey = "" }) => ({
+        serverId,
+        release,
+        isReachable,
+        documentKey,
+        hasGroupVersion: (group, version) =>
+          peers.find(({ id }) => id === serverId)?.document?.served.hasGroupVersion(group, version) === true,
+      }));
+    },
+    hasUndescribed: () => view().peers.some(({ isDescribed }) => !isDescribed),
+    fetch(serverId, target, headers, signal) {
+      const address = view().peers.find(({ id }) => id === serverId)?.address;
+      if (address === undefined) return Promise.reject(new Error(`${serverId} has not said where it can be reached`));
+      return ask({ address, target, headers, timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX, signal });
+    },
+  };
+}
