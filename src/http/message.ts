@@ -46,7 +46,7 @@ export class BodyTooLargeError extends Error {
 export interface ConnectionInfo {
   readonly protocol: "http/1.1" | "h2" | "in-process";
   readonly remoteAddress: string;
-  /** The certificates the client presented, leaf first, up to that CA, if they lead to one this server asks for; else empty. */
+  /** The certificates the client presented, leaf first. Nobody has vouched for them yet: that is for authentication. */
   readonly clientChain: readonly X509Certificate[];
 }
 

@@ -195,9 +195,12 @@ function connectionInfo(socket: TLSSocket): ConnectionInfo {
   return {
     protocol: socket.alpnProtocol === "h2" ? "h2" : "http/1.1",
     remoteAddress: socket.remoteAddress ?? "",
-    clientChain: socket.authorized ? presentedChain(socket) : [],
+    clientChain: presentedChain(socket),
   };
 }
+
+/** Longer than any honest one. */
+const CHAIN_LENGTH_MAX = 8;
 
 /**
  * By Node's older objects: in Node 24 the `issuerCertificate` of a client's X509Certificate is always undefined. Behind
@@ -206,7 +209,7 @@ function connectionInfo(socket: TLSSocket): ConnectionInfo {
 function presentedChain(socket: TLSSocket): readonly X509Certificate[] {
   const chain: X509Certificate[] = [];
   let presented: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  while (presented?.raw !== undefined) {
+  while (presented?.raw !== undefined && chain.length < CHAIN_LENGTH_MAX) {
     chain.push(new X509Certificate(presented.raw));
     const issuer: DetailedPeerCertificate | undefined = presented.issuerCertificate;
     presented = issuer === presented ? undefined : issuer;
