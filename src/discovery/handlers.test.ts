@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { MetricsRegistry } from "../base/metrics.ts";
 import type { ApiResponse, RequestHeaders } from "../http/message.ts";
 import { bodyJson, infoRequest } from "../http/testing/requests.ts";
-import { isReason } from "../meta/status-error.ts";
+import { isReason, StatusError } from "../meta/status-error.ts";
 import type { DiscoveryGroup } from "./groups.ts";
 import { discoveryHandler, type DiscoveryOptions, type DiscoveryRequest } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
@@ -47,6 +47,7 @@ function world(options: Partial<DiscoveryOptions> = {}): World {
     generation: () => state.generation,
     mode: "merged",
     mergeScope: "all",
+    hasUndescribed: () => false,
     serverAddress: () => "192.0.2.1:6443",
     metrics,
     ...options,
@@ -354,4 +355,20 @@ describe("the merged document is kept until something changes", () => {
     address = "192.0.2.7:6443";
     expect(body(state.ask("/api")).serverAddressByClientCIDRs[0].serverAddress).toBe(address);
   });
+});
+
+test("a group nobody is known to serve is 503 while a live server has not said what it serves", () => {
+  const ask = (hasUndescribed: boolean, target: string): number => {
+    try {
+      return world({ hasUndescribed: () => hasUndescribed }).ask(target).status;
+    } catch (thrown) {
+      return StatusError.from(thrown).code;
+    }
+  };
+  expect(["/apis/nope.io", "/apis/nope.io/v1", "/apis/apps/v9"].map((path) => ask(true, path))).toEqual([
+    503, 503, 503,
+  ]);
+  expect(["/apis/nope.io", "/apis/nope.io/v1", "/apis/apps/v9"].map((path) => ask(false, path))).toEqual([
+    404, 404, 404,
+  ]);
 });

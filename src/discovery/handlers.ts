@@ -18,6 +18,8 @@ export interface DiscoveryOptions extends CacheOptions {
   readonly mode: "merged" | "local";
   /** aggregated: only the aggregated form of /apis is merged, which is all that Kubernetes' own design merges. */
   readonly mergeScope: "all" | "aggregated";
+  /** There is a live server of which nothing is known yet, so that nobody can say what does not exist. */
+  readonly hasUndescribed: () => boolean;
   /** host:port that clients reach this server at. */
   readonly serverAddress: () => string;
 }
@@ -48,8 +50,10 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
       help: "Requests for what this server alone serves.",
     })
     .with();
-  const documentsFor = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): Documents =>
-    mode === "merged" && isInScope && !isVerifiedPeer ? cache.merged() : cache.local();
+  const isMerged = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): boolean =>
+    mode === "merged" && isInScope && !isVerifiedPeer;
+  const documentsFor = (request: DiscoveryRequest, isInScope: boolean): Documents =>
+    isMerged(request, isInScope) ? cache.merged() : cache.local();
 
   return (request) => {
     const { apiPrefix, segments } = request.info;
@@ -61,8 +65,15 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
       const isInScope = !choice.isNoPeer && (mergeScope === "all" || apiPrefix === "apis");
       return aggregated(request, apiPrefix, choice, documentsFor(request, isInScope));
     }
-    const document = plainDocument(documentsFor(request, mergeScope === "all"), segments, serverAddress);
-    if (document === undefined) return pageNotFound();
+    const isInScope = mergeScope === "all";
+    const document = plainDocument(documentsFor(request, isInScope), segments, serverAddress);
+    if (typeof document === "string") {
+      if (isMerged(request, isInScope) && options.hasUndescribed())
+        throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
+      // As kubernetes: a group nobody serves is not known as an API at all.
+      if (document === "unknown-group") return pageNotFound();
+      throw unknownResource();
+    }
     const media = plainMedia(accept);
     if (media === undefined) throw notAcceptable(NAMED_TYPES);
     return media === "json" ? jsonBytes(200, [document.bytes]) : yamlDocument(document);
@@ -89,12 +100,11 @@ function aggregated(
   });
 }
 
-/** Undefined for a group nobody serves, which kube-apiserver does not know as an API at all. */
 function plainDocument(
   documents: Documents,
   segments: readonly string[],
   serverAddress: () => string,
-): Encoded | undefined {
+): Encoded | "unknown-group" | "unknown-version" {
   const [prefix, first, second] = segments;
   const key = segments.join("/");
   if (first === undefined) {
@@ -105,13 +115,11 @@ function plainDocument(
   const name = prefix === "api" ? "" : first;
   const version = prefix === "api" ? first : second;
   const group = documents.group(name);
-  if (group === undefined || (name === "" && prefix !== "api")) {
-    if (prefix === "api") throw unknownResource();
-    return undefined;
-  }
+  if (group === undefined || (name === "" && prefix !== "api"))
+    return prefix === "api" ? "unknown-version" : "unknown-group";
   if (version === undefined) return documents.encoded(key, () => apiGroup(group));
   const served = group.versions.find((candidate) => candidate.version === version);
-  if (served === undefined) throw unknownResource();
+  if (served === undefined) return "unknown-version";
   // Legacy lists cannot say that they are stale. Clients take a failure for what Stale means: not known now, not absent.
   if (served.freshness === "Stale") {
     const groupVersion = formatGroupVersion({ group: name, version });

@@ -86,7 +86,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
       return toResponse(attempt.response, peer, route);
     }
     metrics.failed(attempt.type, request.info);
-    options.log.warn("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
+    options.log.debug("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
     refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds: RETRY_AFTER_SECONDS, reason: attempt.why };
     if (!attempt.mayRetry || request.signal.aborted) break;
   }
@@ -161,21 +161,32 @@ interface Judging {
 /** An answer that is none for the client: the peer does not have it after all, is somebody else, or sends us away. */
 function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
   const notServedBy = answerHeader(response, NOT_SERVED_HEADER);
-  if (notServedBy !== undefined || isNotServedAnswer(response)) {
+  // Behind `proxy` others answer: a page that a pod does not have is not a resource that the peer does not have.
+  const isPeersOwn = request.info.subresource !== "proxy";
+  if (notServedBy !== undefined || (isPeersOwn && isNotServedAnswer(response))) {
     discardAnswer(response);
     const why =
       notServedBy === selfId ? "its address leads to this server itself" : "it does not serve the resource either";
     return { kind: "failed", type: "not_served", why, mayRetry: isRepeatable };
   }
+  // The user is known here, so it is this server that the peer does not know.
+  if (response.status === 401) {
+    discardAnswer(response);
+    const why = "it does not accept this server's word for who asks: see --requestheader-client-ca-file there";
+    return { kind: "failed", type: "proxy_transport", why, mayRetry: isRepeatable };
+  }
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
     discardAnswer(response);
-    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry: isRepeatable };
+    // It did not say that it did nothing: 303 is what follows a POST that was done.
+    const mayRetry = isRepeatable && changesNothing(request);
+    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry };
   }
   return { kind: "answer", response, isBusy: response.status === 503 && changesNothing(request) };
 }
 
-function changesNothing({ method }: WithUser): boolean {
-  return method === "GET" || method === "HEAD";
+/** An upgrade is a GET as well, but what is said on the connection may do anything, as `exec` does. */
+function changesNothing(request: WithUser): boolean {
+  return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
 }
 
 function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute): ApiResponse {

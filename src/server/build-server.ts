@@ -35,6 +35,7 @@ import { bootstrapHooks } from "./bootstrap/hooks.ts";
 import { fencedKv } from "./private-records.ts";
 import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import { createCluster, type Cluster } from "./cluster.ts";
+import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
@@ -255,6 +256,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   const { env, config, context, metrics, healthMetrics, catalogue, table, openWatches, checks, cluster, local } = parts;
   const { clock, log } = env;
   const { peers, release } = config;
+  const canMerge = peers.isEnabled && peers.credentials !== undefined;
   return createRouter({
     resources: resourceHandler(
       { context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
@@ -263,10 +265,11 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     discovery: discoveryHandler({
       self: { id: peers.serverId, release },
       local: () => local.groups,
-      peers: peers.isEnabled && peers.credentials !== undefined ? cluster.sources : () => "off",
+      peers: canMerge ? cluster.sources : () => "off",
       generation: cluster.generation,
       mode: peers.discoveryMode,
       mergeScope: peers.discoveryMergeScope,
+      hasUndescribed: () => canMerge && cluster.view().peers.some(({ isDescribed }) => !isDescribed),
       serverAddress: parts.address,
       metrics,
     }),
@@ -275,8 +278,9 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       clock,
       log,
       serverId: peers.serverId,
-      peers: peers.isEnabled && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
+      peers: canMerge && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
     }),
+    cluster: clusterEndpoints({ env, config, catalogue, cluster, local }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),
     metrics,
