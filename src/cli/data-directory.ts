@@ -13,7 +13,8 @@ export interface Credentials {
 
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-const CLUSTER_NAMES: readonly string[] = [
+/** By these every cluster knows its servers; they call each other by the third. */
+export const CLUSTER_NAMES: readonly string[] = [
   "kubernetes",
   "kubernetes.default",
   "kubernetes.default.svc",

@@ -1,7 +1,13 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
+import { controlCommands } from "./control-commands.ts";
+import { certsCommand } from "./certs.ts";
+import { explainRouteCommand } from "./explain-route.ts";
 import { CommandFailure } from "./failure.ts";
 import { serveCommand } from "./serve.ts";
+import { statusCommand } from "./status.ts";
+import { childServerCommand } from "./up/child-server.ts";
+import { upCommand } from "./up.ts";
 
 const USAGE_ERROR = 2;
 
@@ -14,7 +20,13 @@ async function main(argv: readonly string[]): Promise<void> {
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "evenkeel: ")) })
     .exitOverride()
-    .addCommand(exitOverridden(serveCommand()));
+    .addCommand(exitOverridden(upCommand()))
+    .addCommand(exitOverridden(serveCommand()))
+    .addCommand(exitOverridden(certsCommand()))
+    .addCommand(exitOverridden(statusCommand()))
+    .addCommand(exitOverridden(explainRouteCommand()))
+    .addCommand(exitOverridden(childServerCommand()), { hidden: true });
+  for (const command of controlCommands()) program.addCommand(exitOverridden(command));
   // Whoever reads the output may leave early (`| head`); the server goes on.
   process.stdout.on("error", () => {});
   try {

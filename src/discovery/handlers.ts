@@ -29,6 +29,9 @@ export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;
 
+/** In answers to peers: who says this. */
+export const SERVER_ID_HEADER = "x-evenkeel-server-id";
+
 // Said in full, because putting them together would be most of what a cached answer costs.
 const AGGREGATED_TYPES = {
   v2: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
@@ -63,7 +66,8 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     if (choice !== undefined) {
       if (choice.isNoPeer) noPeerRequests.inc();
       const isInScope = !choice.isNoPeer && (mergeScope === "all" || apiPrefix === "apis");
-      return aggregated(request, apiPrefix, choice, documentsFor(request, isInScope));
+      const answer = aggregated(request, apiPrefix, choice, documentsFor(request, isInScope));
+      return request.isVerifiedPeer ? signed(answer, self.id) : answer;
     }
     const isInScope = mergeScope === "all";
     const document = plainDocument(documentsFor(request, isInScope), segments, serverAddress);
@@ -78,6 +82,11 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     if (media === undefined) throw notAcceptable(NAMED_TYPES);
     return media === "json" ? jsonBytes(200, [document.bytes]) : yamlDocument(document);
   };
+}
+
+/** Whoever was led to the wrong server must not take its document for another's. */
+function signed(answer: ApiResponse, serverId: string): ApiResponse {
+  return { ...answer, headers: { ...answer.headers, [SERVER_ID_HEADER]: serverId } };
 }
 
 function aggregated(

@@ -86,7 +86,10 @@ function collectingSink(bytesMax: number, done: (body: Buffer) => void, failed: 
     },
     bufferedBytes: () => 0,
     onDrain: () => {},
-    onClose: (callback) => void onClose.push(callback),
+    onClose: (callback) => {
+      if (isOver) callback();
+      else onClose.push(callback);
+    },
     end: () => finish(() => done(Buffer.concat(chunks))),
     abort: () => finish(() => failed(new UpstreamError("reset", "the peer broke off its answer", { isSent: true }))),
   };

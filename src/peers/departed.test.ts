@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createDepartedIndex, DepartedKeeper, type KeeperInput, type KeeperWrite } from "./departed.ts";
-import { decodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
+import {
+  decodeServedRecord,
+  encodeServedRecord,
+  servedRecordKey,
+  type ServedRecord,
+  type StoredServedRecord,
+} from "./served-record.ts";
 
 const ROOT = "/registry/";
 const MINUTE_MS = 60_000;
@@ -337,5 +343,5 @@ describe("a peer that writes no record", () => {
 });
 
 function bytes(record: ServedRecord): Buffer {
-  return Buffer.from(JSON.stringify({ ...record, resources: Object.fromEntries(record.resources) }));
+  return encodeServedRecord(record)!;
 }

@@ -170,7 +170,7 @@ export class DepartedKeeper {
   }
 }
 
-function isLive(live: LiveIncarnations, { serverId, incarnation }: ServedRecord): boolean {
+export function isLive(live: LiveIncarnations, { serverId, incarnation }: ServedRecord): boolean {
   if (!live.has(serverId)) return false;
   const current = live.get(serverId);
   return current === undefined || current === incarnation;

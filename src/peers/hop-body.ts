@@ -14,7 +14,7 @@ const NO_BODY: HopBody = { isRepeatable: true, length: undefined, open: () => un
 
 export async function openHopBody(body: RequestBody, contentLength: string | undefined): Promise<HopBody> {
   if (body.isEmpty) return NO_BODY;
-  const length = contentLength === undefined ? undefined : Number(contentLength);
+  const length = contentLength !== undefined && /^\d{1,15}$/.test(contentLength) ? Number(contentLength) : undefined;
   if (length !== undefined && length <= REPEATABLE_BYTES_MAX) {
     const bytes = await body.read(REPEATABLE_BYTES_MAX);
     return { isRepeatable: true, length: bytes.length, open: () => once(bytes) };

@@ -138,15 +138,16 @@ const ANSWER_DROPPED: ReadonlySet<string> = new Set([
 ]);
 
 export function answerHeaders({ status, headers }: UpstreamResponse): ResponseHeaders {
-  const kept: ResponseHeaders = {};
+  // A name such as `constructor` must find nothing that the object inherits.
+  const kept = new Map<string, string | string[]>();
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
     if (ANSWER_DROPPED.has(name) && !(status === 101 && name === "connection")) continue;
-    const before = kept[name];
+    const before = kept.get(name);
     const value = headers[index + 1]!;
-    kept[name] = before === undefined ? value : [before, value].flat();
+    kept.set(name, before === undefined ? value : [before, value].flat());
   }
-  return kept;
+  return Object.fromEntries(kept);
 }
 
 export function answerHeader({ headers }: UpstreamResponse, wanted: string): string | undefined {

@@ -1,6 +1,7 @@
 /** Asking a peer what it serves: in the form every release answers, conditionally, within bounds. */
 import { decodeGroups, decodeResourceList } from "../discovery/decode.ts";
 import type { DiscoveryGroup, DiscoveryVersion } from "../discovery/groups.ts";
+import { SERVER_ID_HEADER } from "../discovery/handlers.ts";
 import type { UpstreamAddress } from "../http/upstream.ts";
 import { isJsonObject } from "../meta/json.ts";
 import type { AskPeer, PeerAnswer } from "./ask-peer.ts";
@@ -15,6 +16,8 @@ export interface PeerDocument {
 export interface FetchOptions {
   readonly ask: AskPeer;
   readonly address: UpstreamAddress;
+  /** Who should be found there. */
+  readonly peerId: string;
   readonly known: PeerDocument | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -41,7 +44,7 @@ export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocu
     answers.map(async (answer, index) => {
       const path = PATHS[index]!;
       const whole = answer.status === 304 ? await askPath(options, path, undefined) : answer;
-      return { path, etag: whole.header("etag"), groups: await groupsOf(options, path, whole) };
+      return { path, ...(await describedBy(options, path, whole)) };
     }),
   );
   const etags = Object.fromEntries(parts.map(({ path, etag }) => [path, etag]));
@@ -52,33 +55,45 @@ export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocu
 }
 
 async function askPath(options: FetchOptions, target: string, etag: string | undefined): Promise<PeerAnswer> {
-  const { ask, address, timeoutMs, signal } = options;
+  const { ask, address, peerId, timeoutMs, signal } = options;
   const condition = etag === undefined ? [] : ["If-None-Match", etag];
   const headers = ["Accept", ACCEPT, ...condition];
   const answer = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
   // As the reference: a server without the core group has no /api.
   const isFine = answer.status === 200 || answer.status === 304 || (answer.status === 404 && target === "/api");
   if (!isFine) throw new Error(`discovery request failed with status: ${answer.status}`);
+  const answeredBy = answer.header(SERVER_ID_HEADER) ?? peerId;
+  if (answeredBy !== peerId) throw new Error(`its address leads to ${answeredBy}`);
   return answer;
 }
 
-async function groupsOf(options: FetchOptions, path: string, answer: PeerAnswer): Promise<DiscoveryGroup[]> {
-  if (answer.status === 404) return [];
+interface Described {
+  readonly groups: DiscoveryGroup[];
+  /** Of an answer that says it all: the legacy list of groups stays the same when a resource comes or goes. */
+  readonly etag: string | undefined;
+}
+
+async function describedBy(options: FetchOptions, path: string, answer: PeerAnswer): Promise<Described> {
+  if (answer.status === 404) return { groups: [], etag: undefined };
   const document: unknown = JSON.parse(answer.body.toString("utf8"));
   if (!isJsonObject(document)) throw new Error("the peer's discovery document is not an object");
-  if (document["kind"] === "APIGroupDiscoveryList") return decodeGroups(document);
-  return legacyGroups(options, path, document);
+  if (document["kind"] === "APIGroupDiscoveryList")
+    return { groups: decodeGroups(document), etag: answer.header("etag") };
+  return { groups: await legacyGroups(options, path, document), etag: undefined };
 }
 
 /** A server too old for aggregated discovery is asked about each group version. */
 async function legacyGroups(options: FetchOptions, path: string, document: object): Promise<DiscoveryGroup[]> {
   const groups = path === "/api" ? [{ name: "", versions: coreVersions(document) }] : namedGroups(document);
   const described: DiscoveryGroup[] = [];
+  let bytesLeft = DOCUMENT_BYTES_MAX;
   for (const { name, versions } of groups) {
     const lists: DiscoveryVersion[] = [];
     for (const version of versions) {
       const target = name === "" ? `/api/${version}` : `/apis/${name}/${version}`;
       const answer = await askPath(options, target, undefined);
+      bytesLeft -= answer.body.length;
+      if (bytesLeft < 0) throw new Error(`the peer's discovery documents are longer than ${DOCUMENT_BYTES_MAX} bytes`);
       lists.push(decodeResourceList(JSON.parse(answer.body.toString("utf8")), { group: name, version }));
     }
     described.push({ name, versions: lists });

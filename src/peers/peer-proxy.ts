@@ -4,7 +4,7 @@
  */
 import type { WithUser } from "../auth/user.ts";
 import type { PassingFilter } from "../http/chain.ts";
-import type { ApiResponse } from "../http/message.ts";
+import { headerValue, type ApiResponse } from "../http/message.ts";
 import { errorResponse } from "../http/respond.ts";
 import type { Forward } from "./forward.ts";
 import { NOT_SERVED_HEADER } from "./hop.ts";
@@ -12,6 +12,9 @@ import { serviceUnavailableBecause } from "./refusals.ts";
 import { decideRoute, type Route } from "./route.ts";
 import { StatusError } from "../meta/status-error.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
+
+/** By which a client says for which release it was made: peers of that release are asked first. */
+const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
 
 export interface PeerProxyOptions {
   readonly view: () => ClusterView;
@@ -45,10 +48,18 @@ function refuse(refusal: StatusError, request: WithUser, selfId: string): Promis
   return Promise.resolve({ ...response, headers: { ...response.headers, [NOT_SERVED_HEADER]: selfId } });
 }
 
-export function routeOf(request: WithUser, view: ClusterView, needs: CapabilityNeed | undefined): Route {
+export function routeOf(
+  request: Pick<WithUser, "info" | "isProxied"> & Partial<Pick<WithUser, "headers">>,
+  view: ClusterView,
+  needs: CapabilityNeed | undefined,
+): Route {
   const { isResourceRequest, group, version, resource, subresource, verb } = request.info;
-  const { isProxied } = request;
-  return decideRoute({ isResourceRequest, group, version, resource, subresource, verb, isProxied, needs }, view);
+  const { isProxied, headers = {} } = request;
+  const compatibilityVersion = headerValue(headers, COMPATIBILITY_HEADER);
+  return decideRoute(
+    { isResourceRequest, group, version, resource, subresource, verb, isProxied, needs, compatibilityVersion },
+    view,
+  );
 }
 
 function notServedAnywhere(message: string): StatusError {

@@ -126,10 +126,7 @@ export class TrackedPeer {
 
   /** Any answer at all. */
   reportAnswer(): void {
-    this.#misses = 0;
-    if (this.#isReachable) return;
-    this.#isReachable = true;
-    this.#context.log.info("a peer is reachable", { peer: this.#known.id });
+    if (!this.#answered()) return;
     this.#documentDue.wake();
     this.#changed();
   }
@@ -144,6 +141,15 @@ export class TrackedPeer {
     // What waits for its answer is tried elsewhere, or fails now instead of at its deadline.
     if (address !== undefined) this.#context.upstream.disconnect(address);
     this.#changed();
+  }
+
+  /** Whether that is news. */
+  #answered(): boolean {
+    this.#misses = 0;
+    if (this.#isReachable) return false;
+    this.#isReachable = true;
+    this.#context.log.info("a peer is reachable", { peer: this.#known.id });
+    return true;
   }
 
   #changed(): void {
@@ -204,17 +210,19 @@ export class TrackedPeer {
       const document = await fetchPeerDocument({
         ask,
         address,
+        peerId: asked.id,
         known: this.#document,
         timeoutMs: timing.documentTimeoutMs,
         signal,
       });
-      // Meanwhile it may have started anew, as something else: that is asked about by the wake that told us.
-      if (signal.aborted || !isSameServing(asked, this.#known)) return true;
+      // Meanwhile it may have started anew, as something else or elsewhere: the wake that came with it asks again.
+      if (signal.aborted || !isSameServing(asked, this.#known) || !isSameAddress(address, this.#known.address))
+        return true;
       this.#describedAs = asked;
       this.#confirmedAtMs = clock.monotonic();
       if (this.#document?.etag !== document.etag) this.#document = document;
       this.#hasBeenAttempted = true;
-      this.reportAnswer();
+      this.#answered();
       this.#changed();
       return true;
     } catch (thrown) {

@@ -18,8 +18,17 @@ const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([
   "application/apply-patch+yaml",
 ]);
 
+type Needing = Pick<WithInfo, "info" | "query" | "headers">;
+
+export type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
+
+/** By `--peer-routing`: only extended routing looks beyond what documents say. */
+export function createUnmetNeed(catalogue: Catalogue, routing: "documents" | "extended"): UnmetNeed {
+  return routing === "extended" ? (request) => unmetNeed(catalogue, request) : () => undefined;
+}
+
 /** Undefined when the local server would not refuse the request for such a reason. */
-export function unmetNeed(catalogue: Catalogue, request: WithInfo): CapabilityNeed | undefined {
+function unmetNeed(catalogue: Catalogue, request: Needing): CapabilityNeed | undefined {
   const { verb } = request.info;
   if (verb === "patch") return unmetPatchType(request);
   if (!SELECTING_VERBS.has(verb)) return undefined;
@@ -30,7 +39,7 @@ export function unmetNeed(catalogue: Catalogue, request: WithInfo): CapabilityNe
   return labels.length === 0 ? undefined : { kind: "field-selector", labels };
 }
 
-function unmetPatchType(request: WithInfo): CapabilityNeed | undefined {
+function unmetPatchType(request: Needing): CapabilityNeed | undefined {
   const [patchType = ""] = (headerValue(request.headers, "content-type") ?? "").split(";");
   return PATCH_TYPES.has(patchType.trim()) ? undefined : { kind: "patch-type", patchType: patchType.trim() };
 }

@@ -9,11 +9,12 @@ import type { DiscoveryGroup } from "../discovery/groups.ts";
 import type { DiscoverySource } from "../discovery/merge.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
 import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
-import { endpointPrefix } from "../peers/endpoint-record.ts";
+import { endpointPrefix, type EndpointRecord } from "../peers/endpoint-record.ts";
 import { EndpointTable, EndpointWriter } from "../peers/endpoint-registry.ts";
 import { createForward, type Forward } from "../peers/forward.ts";
 import { PeerTracker } from "../peers/peer-tracker.ts";
 import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../peers/proxy-metrics.ts";
+import type { ServedRecord } from "../peers/served-record.ts";
 import { createServedSet } from "../peers/served-set.ts";
 import type { KnownPeer } from "../peers/tracked-peer.ts";
 import type { ClusterView } from "../peers/view.ts";
@@ -53,6 +54,9 @@ export interface Cluster {
   /** Documents of described peers; counts up whenever they or their reachability change. */
   readonly sources: () => readonly DiscoverySource[];
   readonly generation: () => number;
+  /** For people: the endpoint record of a server, and what runs that are over served. */
+  readonly record: (id: string) => EndpointRecord | undefined;
+  readonly departed: () => readonly ServedRecord[];
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
   /** Where peers reach this server, once that is known. */
@@ -106,6 +110,8 @@ export function createCluster(parts: ClusterParts): Cluster {
     ask: upstream && createAskPeer({ upstream, clock: env.clock }),
     sources: () => tracker?.sources() ?? [],
     generation: () => changes.generation,
+    record: (id) => table.get(id),
+    departed: () => departed.departed(),
     hooks: clusterHooks(parts, { identity, departed, tracker, view }),
     tasks: [...identity.tasks, followTable.task, ...departed.tasks, own.task],
     announce(address) {
@@ -274,9 +280,10 @@ function createOwnRecord(
   const { self } = identity;
   const announced = Promise.withResolvers<void>();
   let writer: EndpointWriter | undefined;
+  let isKept = false;
   return {
     announce(address) {
-      writer = new EndpointWriter({
+      writer ??= new EndpointWriter({
         store: endpointStore(kv, cache),
         storageRoot: config.storageRoot,
         clock,
@@ -294,11 +301,14 @@ function createOwnRecord(
       async run(signal) {
         if (!config.peers.isEnabled) return;
         const mayBeCalled = Promise.all([announced.promise, ready]);
-        if (await whenOrAborted(mayBeCalled, signal)) await writer?.run(signal);
+        if (!(await whenOrAborted(mayBeCalled, signal))) return;
+        isKept = true;
+        await writer?.run(signal);
       },
     },
     async drain() {
-      await writer?.update({ state: "draining" });
+      // Without a record there is nobody to tell, and nothing to wait for.
+      if (isKept) await writer?.update({ state: "draining" });
     },
     async remove() {
       await writer?.remove();

@@ -4,7 +4,7 @@ import type { Log } from "../base/log.ts";
 import { sleep } from "../base/clock.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import type { DiscoverySource } from "../discovery/merge.ts";
-import { createDepartedIndex, DepartedKeeper, type DepartedIndex, type LiveIncarnations } from "../peers/departed.ts";
+import { createDepartedIndex, DepartedKeeper, isLive, type DepartedIndex, type LiveIncarnations } from "../peers/departed.ts";
 import {
   decodeServedRecord,
   recordedResources,
@@ -36,6 +36,8 @@ export interface DepartedParts {
 export interface DepartedPart {
   /** As of now. */
   index(): ClusterView["departed"];
+  /** The records of runs that are over. */
+  departed(): readonly ServedRecord[];
   /** Resolves when what this server serves is on record. */
   publish(signal: AbortSignal): Promise<void>;
   readonly tasks: readonly BackgroundTask[];
@@ -44,7 +46,7 @@ export interface DepartedPart {
 const STEP_MS = 1_000;
 
 export function createDeparted(parts: DepartedParts): DepartedPart {
-  const { env, config, cache, identity, changes } = parts;
+  const { env, config, cache, identity } = parts;
   const { storageRoot, peers } = config;
   const records = new Map<string, StoredServedRecord>();
   const own = ownRecord(parts);
@@ -68,6 +70,10 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
   const follow = followRecords(parts, records);
   return {
     index: indexOnce(parts, records),
+    departed: () => {
+      const live = liveIncarnations(identity);
+      return [...records.values()].map(({ record }) => record).filter((record) => !isLive(live, record));
+    },
     async publish(signal) {
       if (!peers.isEnabled) return;
       await waitUntil(env.clock, () => cache.state === "following", signal);
@@ -91,34 +97,34 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
         ]
       : [],
   };
+}
 
-  function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord>): BackgroundTask {
-    const put = (entry: Entry): void => {
-      const stored = storedRecord(from.config.storageRoot, entry);
-      if (stored === undefined) into.delete(entry.key);
-      else into.set(entry.key, stored);
-    };
-    return followPrefix({
-      cache: from.cache,
-      clock: from.env.clock,
-      prefix: servedRecordPrefix(from.config.storageRoot),
-      table: {
-        reset(entries) {
-          into.clear();
-          entries.forEach(put);
-          changes.count();
-        },
-        put(entry) {
-          put(entry);
-          changes.count();
-        },
-        remove(key) {
-          into.delete(key);
-          changes.count();
-        },
+function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord>): BackgroundTask {
+  const put = (entry: Entry): void => {
+    const stored = storedRecord(from.config.storageRoot, entry);
+    if (stored === undefined) into.delete(entry.key);
+    else into.set(entry.key, stored);
+  };
+  return followPrefix({
+    cache: from.cache,
+    clock: from.env.clock,
+    prefix: servedRecordPrefix(from.config.storageRoot),
+    table: {
+      reset(entries) {
+        into.clear();
+        entries.forEach(put);
+        from.changes.count();
       },
-    });
-  }
+      put(entry) {
+        put(entry);
+        from.changes.count();
+      },
+      remove(key) {
+        into.delete(key);
+        from.changes.count();
+      },
+    },
+  });
 }
 
 /** Built when it is first asked for after a change. */

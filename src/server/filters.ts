@@ -21,7 +21,7 @@ import type { ConnectionInfo } from "../http/message.ts";
 import { fence } from "../peers/fence.ts";
 import { peerProxy } from "../peers/peer-proxy.ts";
 import type { ResourceQuestion } from "../peers/view.ts";
-import { unmetNeed } from "./capabilities.ts";
+import { createUnmetNeed } from "./capabilities.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
@@ -66,7 +66,7 @@ export function createFilters(parts: FilterParts): Filters {
       ? peerProxy({
           view: cluster.view,
           forward: cluster.forward,
-          unmetNeed: peers.routing === "extended" ? (request) => unmetNeed(catalogue, request) : () => undefined,
+          unmetNeed: createUnmetNeed(catalogue, peers.routing),
         })
       : (next) => next,
     fence: fence({ fence: cluster.identity.fence, isExempt: (request) => request.connection === loopback }),

@@ -40,21 +40,11 @@ export interface Identity {
 }
 
 export function createIdentity(options: IdentityOptions): Identity {
-  const { env, config, client, release } = options;
+  const { env, config, client } = options;
   const { clock, random, log } = env;
-  const { timing, serverId: id, hostname } = config.peers;
+  const { timing, serverId: id } = config.peers;
   let peerAddress: string | undefined;
-  const self: ServerIdentity = {
-    id,
-    incarnation: randomUuid(random),
-    hostname,
-    get peerAddress() {
-      return peerAddress;
-    },
-    release: release.name,
-    binaryVersion: release.gitVersion.replace(/^v/, ""),
-    compatibilityVersion: release.name,
-  };
+  const self = selfOf(options, () => peerAddress);
   const fence = new Fence({ clock, log, fenceAfterMs: timing.fenceAfterMs });
   const lease = new IdentityLease({
     client,
@@ -86,23 +76,22 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (await whenOrAborted(turn.promise, signal)) await run(signal);
     },
   });
+  const held: StartupHook = {
+    name: "start-kube-apiserver-identity-lease-controller",
+    run(signal) {
+      turn.resolve();
+      return waitUntil(clock, () => !fence.isFenced, signal);
+    },
+  };
+  const collected: StartupHook = {
+    name: "start-kube-apiserver-identity-lease-garbage-collector",
+    run: (signal) => waitUntil(clock, () => leases.hasSynced, signal),
+  };
   return {
     self,
     fence,
     leases,
-    hooks: [
-      {
-        name: "start-kube-apiserver-identity-lease-controller",
-        run(signal) {
-          turn.resolve();
-          return waitUntil(clock, () => !fence.isFenced, signal);
-        },
-      },
-      {
-        name: "start-kube-apiserver-identity-lease-garbage-collector",
-        run: (signal) => waitUntil(clock, () => leases.hasSynced, signal),
-      },
-    ],
+    hooks: [held, collected],
     tasks: [
       inTurn("identity-lease", (signal) => lease.run(signal)),
       inTurn("identity-lease-collector", (signal) => leases.run(signal)),
@@ -113,5 +102,21 @@ export function createIdentity(options: IdentityOptions): Identity {
       peerAddress = formatAddress(address);
     },
     leave: () => lease.remove(),
+  };
+}
+
+function selfOf({ env, config, release }: IdentityOptions, peerAddress: () => string | undefined): ServerIdentity {
+  const { serverId: id, hostname } = config.peers;
+  return {
+    id,
+    incarnation: randomUuid(env.random),
+    hostname,
+    /** Not known before the server listens. */
+    get peerAddress() {
+      return peerAddress();
+    },
+    release: release.name,
+    binaryVersion: release.gitVersion.replace(/^v/, ""),
+    compatibilityVersion: release.name,
   };
 }

@@ -1,5 +1,6 @@
 /** Certificates that are renewed while the server runs: looked at now and then, read again when they have changed. */
 import { readFileSync, statSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { UpstreamTls } from "../http/node/upstream/credentials.ts";
@@ -36,12 +37,15 @@ export function reloadingCredentials({ files, clock, log }: ReloadingOptions): (
   };
 }
 
+/** Files are replaced one by one: a certificate that does not go with the key yet is not taken. */
 function read({ caFile, certFile, keyFile }: PeerCredentials): UpstreamTls {
-  return {
+  const tls = {
     ca: readFileSync(caFile, "utf8"),
     cert: readFileSync(certFile, "utf8"),
     key: readFileSync(keyFile, "utf8"),
   };
+  createSecureContext(tls);
+  return tls;
 }
 
 function stampOf({ caFile, certFile, keyFile }: PeerCredentials): string {

@@ -7,6 +7,7 @@ import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse, pageNotFound, textResponse } from "../http/respond.ts";
 import { isHealthPath } from "../endpoints/health.ts";
 import { methodNotAllowed } from "../meta/status-error.ts";
+import { CLUSTER_PATHS, isClusterPath } from "./cluster-endpoints.ts";
 
 export interface Routes {
   readonly resources: Handler<WithUser>;
@@ -14,6 +15,7 @@ export interface Routes {
   readonly discovery: (request: WithUser) => ApiResponse | undefined;
   readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
+  readonly cluster: (request: WithInfo) => ApiResponse;
   readonly version: object;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
@@ -25,6 +27,7 @@ const PATHS: readonly string[] = [
   "/api",
   "/api/v1",
   "/apis",
+  ...CLUSTER_PATHS,
   "/healthz",
   "/livez",
   "/metrics",
@@ -43,6 +46,7 @@ export function createRouter(routes: Routes): Handler<WithUser> {
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;
     if (isHealthPath(first)) return routes.health(request);
+    if (isClusterPath(first)) return routes.cluster(request);
     if (first === "openapi") return routes.openApi(request);
     if (first === undefined) return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Frame, StreamSink } from "../../src/http/message.ts";
 import { EMPTY_BODY } from "../../src/http/request-body.ts";
+import { openWatches } from "./own-records.ts";
 import { CONFIG_MAPS, configMap, startServer, type Json, type TestServer } from "./start.ts";
 
 /** A client that takes one frame and then nothing until it is told to read on. */
@@ -92,9 +93,9 @@ test("a reader that the history has left behind is told 410 and holds up nobody 
 test("a client that has gone costs nothing any more", async () => {
   await using api = await startServer(TOKEN);
   const reader = await watchSlowly(api, "watch=true");
-  expect(await api.metric("evenkeel_open_watches")).toBe(1);
+  expect(await openWatches(api)).toBe(1);
   reader.abort();
-  expect(await api.metric("evenkeel_open_watches")).toBe(0);
+  expect(await openWatches(api)).toBe(0);
   await api.create(CONFIG_MAPS, configMap("a"));
   expect(reader.events).toEqual([]);
 });

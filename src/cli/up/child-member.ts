@@ -89,7 +89,6 @@ function memberOf({ child, exited, port, ready }: Child): Member {
     kill: () => end(() => child.kill("SIGKILL")),
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
-    setUnreachable: (authorities) =>
-      sendAbout(child, "server", { kind: "unreachable", authorities } satisfies ToChild),
+    setUnreachable: (authorities) => sendAbout(child, "server", { kind: "unreachable", authorities } satisfies ToChild),
   };
 }

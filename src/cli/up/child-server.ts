@@ -55,11 +55,8 @@ async function host(parent: IpcEnd, { launch, logLevel, store }: Start, faults: 
 
 function fail(parent: IpcEnd, thrown: unknown): void {
   const error: NodeJS.ErrnoException = thrown instanceof Error ? thrown : new Error(String(thrown));
-  sendAbout(
-    parent,
-    "server",
-    { kind: "failed", message: error.message, code: error.code } satisfies FromChild,
-    () => process.exit(1),
+  sendAbout(parent, "server", { kind: "failed", message: error.message, code: error.code } satisfies FromChild, () =>
+    process.exit(1),
   );
 }
 

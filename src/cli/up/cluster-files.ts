@@ -159,7 +159,7 @@ export function readState(directory: string): ClusterState | undefined {
     const servers = (state.servers as readonly (Partial<KeptServer> | null)[]).filter(
       (server) => /^[a-z0-9-]{1,63}$/.test(server?.id ?? "") && typeof server?.spec === "string" && isPort(server.port),
     );
-    return { port: state.port!, nextNumber: state.nextNumber!, servers: servers as readonly KeptServer[] };
+    return { port: state.port, nextNumber: state.nextNumber!, servers: servers as readonly KeptServer[] };
   } catch {
     // A cluster that is not remembered is a new one.
     return undefined;

@@ -31,7 +31,7 @@ export class FaultSwitch {
       this.run(() => {
         ask().then(
           (value) => this.run(() => resolve(value)),
-          (thrown: unknown) => this.run(() => reject(thrown as Error)),
+          (thrown: Error) => this.run(() => reject(thrown)),
         );
       });
     });

@@ -5,7 +5,14 @@ import type { ApiRequest } from "../../http/message.ts";
 import { UPSTREAM_LIMITS } from "../../http/node/upstream/limits.ts";
 import { type Upstream, UpstreamError } from "../../http/upstream.ts";
 import type { Env } from "../../server/env.ts";
-import { StorageError, type Kv, type KvEvent, type WatchRequest, type WatchSink, type Watching } from "../../storage/kv.ts";
+import {
+  StorageError,
+  type Kv,
+  type KvEvent,
+  type WatchRequest,
+  type WatchSink,
+  type Watching,
+} from "../../storage/kv.ts";
 import type { FaultSwitch } from "./fault-switch.ts";
 
 export function faultyEnv(env: Env, faults: FaultSwitch): Env {

@@ -48,9 +48,11 @@ export function inProcess(env: Env, shared: SharedKv | undefined): StartMember {
 
 /** Several servers speak on one standard error. */
 export function logOf(server: string, log: Log): Log {
-  const named =
-    (say: Log["info"]) =>
-    (message: string, fields?: LogFields): void =>
-      say(message, { server, ...fields });
-  return { debug: named(log.debug), info: named(log.info), warn: named(log.warn), error: named(log.error) };
+  const named = (fields: LogFields | undefined): LogFields => ({ server, ...fields });
+  return {
+    debug: (message, fields) => log.debug(message, named(fields)),
+    info: (message, fields) => log.info(message, named(fields)),
+    warn: (message, fields) => log.warn(message, named(fields)),
+    error: (message, fields) => log.error(message, named(fields)),
+  };
 }

@@ -1,0 +1,121 @@
+/** One question to a running server: which one, as whom, and what went wrong in one sentence. */
+import { delimiter, join } from "node:path";
+import { Option, type Command } from "commander";
+import { createNodeTransport } from "../client/node-transport.ts";
+import { readBody, TransportError } from "../client/transport.ts";
+import { isJsonObject, stringAt, type JsonObject } from "../meta/json.ts";
+import { CommandFailure } from "./failure.ts";
+import { readKubeconfigs, type Connection } from "./kubeconfig.ts";
+import { readFile } from "./read-file.ts";
+
+export interface ServerFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly server?: string;
+  readonly token?: string;
+  readonly caFile?: string;
+  readonly dataDir: string;
+  readonly output: "table" | "json";
+}
+
+const TIMEOUT_MS = 10_000;
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
+export function withServerFlags(command: Command): Command {
+  return command
+    .option("--kubeconfig <file>", "how to reach the server (default $KUBECONFIG, or the data directory's kubeconfig)")
+    .option("--context <name>", "which context of the kubeconfig; ask each server of a cluster by its own")
+    .option("--server <url>", "ask the server at this address instead, such as https://127.0.0.1:6443")
+    .option("--token <token>", "who is asking, with --server or instead of the kubeconfig's user")
+    .option("--ca-file <file>", "CA that signed the server's certificate, instead of the kubeconfig's")
+    .option("--data-dir <directory>", "where `evenkeel serve` keeps its kubeconfig", ".evenkeel")
+    .addOption(new Option("-o, --output <format>", "how to say it").choices(["table", "json"]).default("table"));
+}
+
+export async function askServer(flags: ServerFlags, target: string): Promise<JsonObject> {
+  const connection = connectionOf(flags, process.env["KUBECONFIG"]);
+  const { status, text } = await send(connection, target);
+  if (status !== 200) throw new CommandFailure(refusal(connection.url, status, text), 1);
+  const value = parsed(text);
+  if (!isJsonObject(value)) throw new CommandFailure(notEvenkeel(connection.url), 1);
+  return value;
+}
+
+function connectionOf(flags: ServerFlags, environment: string | undefined): Connection {
+  const { kubeconfig, context, server, token, caFile, dataDir } = flags;
+  const given = {
+    ...(token === undefined ? {} : { token }),
+    ...(caFile === undefined ? {} : { ca: readFile(caFile, "CA") }),
+  };
+  if (server !== undefined && kubeconfig === undefined && context === undefined) return { url: server, ...given };
+  const listed = (environment ?? "").split(delimiter).filter((file) => file !== "");
+  const files = kubeconfig !== undefined ? [kubeconfig] : listed.length > 0 ? listed : [join(dataDir, "kubeconfig")];
+  const read = readKubeconfigs(files, context);
+  return { ...read, ...(server === undefined ? {} : { url: server }), ...given };
+}
+
+async function send(
+  connection: Connection,
+  target: string,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { url } = connection;
+  if (!URL.canParse(url) || !/^https?:/.test(url))
+    throw new CommandFailure(
+      `${JSON.stringify(url)} is not the address of a server, such as https://127.0.0.1:6443`,
+      2,
+    );
+  try {
+    using transport = createNodeTransport(connection);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const { status, body } = await transport.send({
+      method: "GET",
+      target,
+      headers: { accept: "application/json", "user-agent": "evenkeel" },
+      signal,
+    });
+    return { status, text: Buffer.from(await readBody(body, ANSWER_BYTES_MAX)).toString("utf8") };
+  } catch (thrown) {
+    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown), 1);
+    const { message } = thrown as Error;
+    throw new CommandFailure(`the certificates for ${url} cannot be used: ${message}`, 1);
+  }
+}
+
+function unreachable(url: string, error: TransportError): string {
+  if (error.failure === "aborted") return `${url} did not answer within ${TIMEOUT_MS / 1000} s`;
+  const code = codeOf(error.cause);
+  if (/CERT|SIGNATURE|ISSUER/.test(code))
+    return `the certificate of ${url} is not trusted (${error.message}): give its CA with --ca-file`;
+  if (code.includes("ALERT")) return `${url} does not accept the client certificate: ${error.message}`;
+  return `${url} cannot be reached: ${error.message}`;
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
+}
+
+function refusal(url: string, status: number, text: string): string {
+  const body = parsed(text);
+  const message = printable(isJsonObject(body) ? stringAt(body, "message") : "");
+  if (status === 401) return `${url} does not know who is asking: give a token with --token, or another --kubeconfig`;
+  if (status === 403) return `${url} does not allow it: ${message}`;
+  if (status === 404) return notEvenkeel(url);
+  return `${url} answered ${status}${message === "" ? "" : `: ${message}`}`;
+}
+
+function notEvenkeel(url: string): string {
+  return `${url} is not an Evenkeel server, or one that is older than this command`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a server says goes to a terminal: nothing in it may steer one. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "\u{fffd}");
+}

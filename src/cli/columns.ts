@@ -1,0 +1,9 @@
+/** Rows of text, each column as wide as its widest cell; the last is as long as it is. */
+export function alignColumns(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  return rows
+    .map((row) => row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index]!))).join("  "))
+    .map((line) => `${line.trimEnd()}\n`)
+    .join("");
+}

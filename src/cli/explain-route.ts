@@ -1,0 +1,100 @@
+/** `evenkeel explain-route`: which server would answer a request, and by which rule, without sending it. */
+import { Command } from "commander";
+import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
+import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { alignColumns } from "./columns.ts";
+import { CommandFailure } from "./failure.ts";
+
+interface ExplainFlags extends ServerFlags {
+  readonly contentType?: string;
+}
+
+const TARGET = "/evenkeel/v1/route";
+
+export function explainRouteCommand(): Command {
+  return withServerFlags(
+    new Command("explain-route")
+      .description(
+        "Say which server would answer a request, and by which rule. Nothing is sent to the resource itself.",
+      )
+      .argument("<verb>", "get, list, watch, create, update, patch, delete, deletecollection, or a method of HTTP")
+      .argument("<path>", "such as /apis/batch/v1/namespaces/default/jobs, with a query if it matters")
+      .option("--content-type <type>", "of a patch (default application/merge-patch+json)"),
+  ).action((verb: string, path: string, flags: ExplainFlags) => explainRoute(verb, path, flags));
+}
+
+async function explainRoute(verb: string, path: string, flags: ExplainFlags): Promise<void> {
+  if (!path.startsWith("/"))
+    throw new CommandFailure(`the path must begin with a slash, unlike ${JSON.stringify(path)}`, 2);
+  const query = new URLSearchParams({
+    verb,
+    path,
+    ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
+  });
+  const answer = await askServer(flags, `${TARGET}?${query.toString()}`);
+  process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : explanationText(answer));
+}
+
+export function explanationText(answer: JsonObject): string {
+  const route = objectAt(answer, "route");
+  const request = objectAt(answer, "request");
+  const server = objectAt(answer, "server");
+  const rule = text(route, "rule");
+  const rows = [
+    ["request:", `${text(request, "method")} ${text(request, "path")}`],
+    ["understood as:", understood(request)],
+    ["asked:", `${text(server, "id")} (${text(server, "release")})`],
+    ["answer:", outcome(route)],
+    ...(rule === ""
+      ? []
+      : [
+          ["rule:", rule],
+          ["", text(route, "sentence")],
+        ]),
+    ["reason:", text(route, "reason")],
+  ];
+  return alignColumns(rows);
+}
+
+function understood(request: JsonObject): string {
+  if (request["isResourceRequest"] !== true) return "no resource";
+  const [group, version, namespace, name] = ["group", "version", "namespace", "name"].map((key) => text(request, key));
+  const subresource = text(request, "subresource");
+  const contentType = text(request, "contentType");
+  const words = [
+    text(request, "verb") || "no verb",
+    text(request, "resource") + (subresource === "" ? "" : `/${subresource}`),
+    `of ${group === "" ? "" : `${group}/`}${version}`,
+    ...(name === "" ? [] : [`named ${name}`]),
+    ...(namespace === "" ? [] : [`in namespace ${namespace}`]),
+    ...(contentType === "" ? [] : [`as ${contentType}`]),
+  ];
+  return words.join(" ");
+}
+
+function outcome(route: JsonObject): string {
+  switch (stringAt(route, "kind")) {
+    case "local":
+      return "by the server that was asked";
+    case "peer":
+      return `by ${candidates(route)}`;
+    case "unavailable": {
+      const { retryAfterSeconds } = route;
+      return `503 Service Unavailable${typeof retryAfterSeconds === "number" ? `, again after ${retryAfterSeconds} s` : ""}`;
+    }
+    case "unknown":
+      return `404 Not Found: ${text(route, "message")}`;
+    default:
+      return text(route, "kind");
+  }
+}
+
+/** "b or c, else d": within a tier all are equal. */
+function candidates(route: JsonObject): string {
+  const tiers = Array.isArray(route["candidates"]) ? route["candidates"].filter(Array.isArray) : [];
+  return tiers.map((tier) => tier.map((id) => printable(String(id))).join(" or ")).join(", else ");
+}
+
+function text(parent: JsonObject, key: string): string {
+  return printable(stringAt(parent, key));
+}

@@ -1,0 +1,32 @@
+/** What a running cluster can be asked to do. */
+import { CommandFailure } from "../failure.ts";
+import { FAULTS, type Cluster, type ServerInfo } from "./cluster.ts";
+import type { ControlHandler, ControlRequest } from "./control.ts";
+import { serverJson } from "./summary.ts";
+
+export function controlHandler(cluster: Cluster): ControlHandler {
+  return async (request) => {
+    if (request.command === "status")
+      return { pid: process.pid, loadBalancer: cluster.balancerUrl, servers: cluster.servers().map(serverJson) };
+    return serverJson(await perform(cluster, request));
+  };
+}
+
+function perform(cluster: Cluster, { command, id = "", spec = "", fault = "" }: ControlRequest): Promise<ServerInfo> {
+  switch (command) {
+    case "add-server":
+      return cluster.add(spec);
+    case "remove-server":
+      return cluster.remove(id);
+    case "upgrade":
+      return cluster.upgrade(id, spec);
+    case "fault": {
+      const known = FAULTS.find((candidate) => candidate === fault);
+      if (known === undefined)
+        throw new CommandFailure(`a fault is one of ${FAULTS.join(", ")}, not ${JSON.stringify(fault)}`, 2);
+      return cluster.fault(known, id);
+    }
+    default:
+      throw new CommandFailure(`a cluster cannot ${JSON.stringify(command)}`, 2);
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * How commands reach a running cluster: a Unix socket in its data directory that only its user may open. One line of
+ * JSON asks, one line answers.
+ */
+import { chmodSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { join, relative } from "node:path";
+import { CommandFailure } from "../failure.ts";
+
+export interface ControlRequest {
+  readonly command: string;
+  readonly id?: string;
+  readonly spec?: string;
+  readonly fault?: string;
+}
+
+export type ControlAnswer =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: string };
+
+export type ControlHandler = (request: ControlRequest) => Promise<unknown>;
+
+const LINE_BYTES_MAX = 64 * 1024;
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const CONNECTIONS_MAX = 16;
+const REQUEST_MS = 10_000;
+/** The kernel's bound for the path of a socket, which it does not tell apart from other errors everywhere. */
+const SOCKET_PATH_BYTES_MAX = 103;
+
+export interface ControlServer {
+  close(): void;
+}
+
+/** Fails with a sentence that names the process when the cluster of this directory already runs. */
+export async function openControl(directory: string, handle: ControlHandler): Promise<ControlServer> {
+  const path = socketPath(directory);
+  const pid = await runningPid(directory);
+  if (pid !== undefined) throw new CommandFailure(`the cluster in ${directory} already runs, as process ${pid}`, 1);
+  // Left behind by a process that was killed.
+  rmSync(path, { force: true });
+  const server = createServer((socket) => serve(socket, handle));
+  server.maxConnections = CONNECTIONS_MAX;
+  await listening(server, path);
+  chmodSync(path, 0o600);
+  return { close: () => void server.close() };
+}
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) =>
+      reject(new CommandFailure(`the control socket ${path} cannot be used: ${error.message}`, 1)),
+    );
+    server.listen(path, resolve);
+  });
+}
+
+function serve(socket: Socket, handle: ControlHandler): void {
+  const timer = setTimeout(() => socket.destroy(), REQUEST_MS);
+  socket.on("error", () => {});
+  socket.once("close", () => clearTimeout(timer));
+  readLine(socket, LINE_BYTES_MAX).then(
+    async (line) => {
+      clearTimeout(timer);
+      socket.end(`${JSON.stringify(await answer(line, handle))}\n`);
+    },
+    () => socket.destroy(),
+  );
+}
+
+async function answer(line: string, handle: ControlHandler): Promise<ControlAnswer> {
+  try {
+    const request: unknown = JSON.parse(line);
+    if (!isRequest(request)) return { ok: false, error: "this is not a request that can be understood" };
+    return { ok: true, result: await handle(request) };
+  } catch (thrown) {
+    return { ok: false, error: thrown instanceof Error ? thrown.message : String(thrown) };
+  }
+}
+
+function isRequest(value: unknown): value is ControlRequest {
+  if (typeof value !== "object" || value === null) return false;
+  const { command, id, spec, fault } = value as Record<string, unknown>;
+  return typeof command === "string" && [id, spec, fault].every((one) => one === undefined || typeof one === "string");
+}
+
+/** The result, or a CommandFailure with the sentence the cluster answered. */
+export async function askControl(directory: string, request: ControlRequest): Promise<unknown> {
+  const answered = await exchange(directory, request);
+  if (answered === undefined)
+    throw new CommandFailure(`no cluster runs in ${directory}: start one with evenkeel up --data-dir ${directory}`, 1);
+  if (!answered.ok) throw new CommandFailure(answered.error, 1);
+  return answered.result;
+}
+
+/** Of the process that runs the cluster of this directory, if one does. */
+async function runningPid(directory: string): Promise<number | undefined> {
+  const answered = await exchange(directory, { command: "status" });
+  if (answered === undefined) return undefined;
+  return answered.ok ? ((answered.result as { pid?: number } | null)?.pid ?? 0) : 0;
+}
+
+/** Undefined when nobody listens. */
+async function exchange(directory: string, request: ControlRequest): Promise<ControlAnswer | undefined> {
+  const socket = connect({ path: socketPath(directory) });
+  try {
+    const line = readLine(socket, ANSWER_BYTES_MAX);
+    socket.write(`${JSON.stringify(request)}\n`);
+    return JSON.parse(await line) as ControlAnswer;
+  } catch (thrown) {
+    const { code, message } = thrown as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ECONNREFUSED") return undefined;
+    throw new CommandFailure(`the cluster in ${directory} does not answer: ${message}`, 1);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function readLine(socket: Socket, bytesMax: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    socket.setEncoding("utf8");
+    socket.on("data", (chunk: string) => {
+      text += chunk;
+      const end = text.indexOf("\n");
+      if (end !== -1) resolve(text.slice(0, end));
+      else if (text.length > bytesMax) reject(new Error("the line is too long"));
+    });
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the connection ended without an answer")));
+  });
+}
+
+function socketPath(directory: string): string {
+  const absolute = join(directory, "control.sock");
+  const path = [absolute, relative(process.cwd(), absolute)].find(
+    (candidate) => Buffer.byteLength(candidate) <= SOCKET_PATH_BYTES_MAX,
+  );
+  if (path !== undefined) return path;
+  throw new CommandFailure(`the path of the data directory ${directory} is too long for a socket in it`, 1);
+}

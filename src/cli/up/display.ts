@@ -1,0 +1,80 @@
+/** What `up` shows: lines, and on a terminal one line at the bottom that is drawn anew. */
+import type { WriteStream } from "node:tty";
+
+export interface DisplayOptions {
+  readonly out: Pick<WriteStream, "write" | "columns">;
+  readonly err: Pick<WriteStream, "write">;
+  /** "json" leaves standard output to the one line at the end. */
+  readonly mode: "live" | "plain" | "json";
+  /** The line at the bottom. */
+  readonly status: () => string;
+}
+
+const REDRAW_MS = 500;
+const REFRESH_MS = 2_000;
+const CLEAR_LINE = "\r\x1b[2K";
+const COLUMNS = 80;
+
+export class Display {
+  readonly #options: DisplayOptions;
+  readonly #refresh: NodeJS.Timeout | undefined;
+  #redraw: NodeJS.Timeout | undefined;
+  #drawn = "";
+
+  constructor(options: DisplayOptions) {
+    this.#options = options;
+    if (options.mode === "live") this.#refresh = setInterval(() => this.changed(), REFRESH_MS).unref();
+  }
+
+  line(text: string): void {
+    const { mode, out } = this.#options;
+    if (mode === "json") return;
+    this.#clear();
+    out.write(`${text}\n`);
+    this.changed();
+  }
+
+  log(text: string): void {
+    this.#clear();
+    this.#options.err.write(text);
+    this.changed();
+  }
+
+  /** The status may be another; it is drawn again, but not more often than people can read. */
+  changed(): void {
+    if (this.#options.mode === "live") this.#redraw ??= setTimeout(() => this.#draw(), REDRAW_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#refresh);
+    clearTimeout(this.#redraw);
+    this.#clear();
+  }
+
+  #draw(): void {
+    this.#redraw = undefined;
+    const { out, status } = this.#options;
+    const text = status().slice(0, (out.columns || COLUMNS) - 1);
+    if (text === this.#drawn) return;
+    out.write(CLEAR_LINE + text);
+    this.#drawn = text;
+  }
+
+  #clear(): void {
+    if (this.#drawn !== "") this.#options.out.write(CLEAR_LINE);
+    this.#drawn = "";
+  }
+}
+
+/** Columns as wide as their widest cell, the last as wide as it is. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column]!)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,71 @@
+/** What there is once a cluster runs, for people and for scripts. */
+import type { ServerInfo } from "./cluster.ts";
+import { formatTable } from "./display.ts";
+import type { LoadBalancerCounts } from "./load-balancer.ts";
+import { Skew, type Difference } from "./skew.ts";
+
+export interface SummaryParts {
+  readonly servers: readonly ServerInfo[];
+  readonly featureGates: readonly string[];
+  readonly loadBalancer: string;
+  readonly kubeconfig: string;
+  readonly objects: string;
+}
+
+const NAMED_MAX = 2;
+
+export function summaryText({ servers, featureGates, loadBalancer, kubeconfig, objects }: SummaryParts): string {
+  const skew = new Skew(servers, featureGates);
+  const table = formatTable([
+    ["ID", "RELEASE", "URL", "SERVES DIFFERENTLY"],
+    ...servers.map(({ id, spec, url }) => [id, spec.text, url, inWords(skew.differenceOf(id))]),
+  ]);
+  const example = skew.example();
+  const tryThis =
+    example === undefined
+      ? ["  kubectl get namespaces"]
+      : [
+          `  kubectl --context ${example.through.id} get ${example.resource}`,
+          `  # ${example.through.id} (${example.through.spec.text}) does not serve this; ${example.from.id} (${example.from.spec.text}) answers for it.`,
+        ];
+  return [
+    "",
+    table,
+    "",
+    `Any ready server: ${loadBalancer}`,
+    `Objects: ${objects}`,
+    "",
+    "  export KUBECONFIG=" + kubeconfig,
+    ...tryThis,
+    "",
+  ].join("\n");
+}
+
+function inWords({ has, lacks }: Difference): string {
+  const parts = [
+    ...(has.length === 0 ? [] : [`+ ${someOf(has)}`]),
+    ...(lacks.length === 0 ? [] : [`- ${someOf(lacks)}`]),
+  ];
+  return parts.length === 0 ? "nothing" : parts.join("  ");
+}
+
+function someOf(names: readonly string[]): string {
+  const named = names.slice(0, NAMED_MAX).join(", ");
+  return names.length <= NAMED_MAX ? named : `${named} and ${names.length - NAMED_MAX} more`;
+}
+
+export function statusText(servers: readonly ServerInfo[], { open }: LoadBalancerCounts): string {
+  const ready = servers.filter(({ isReady }) => isReady).length;
+  const each = servers.map((server) => `${server.id} ${server.spec.release} ${stateOf(server)}`);
+  return `${ready}/${servers.length} ready | ${each.join(" | ")} | ${open} connections`;
+}
+
+export function stateOf({ state, isReady, isPartitioned }: ServerInfo): string {
+  const word = state === "running" ? (isReady ? "ready" : "not ready") : state;
+  return isPartitioned ? `${word}, partitioned` : word;
+}
+
+/** For scripts: nothing in it needs to be parsed further. */
+export function serverJson({ id, spec, url, pid, state, isReady, isPartitioned }: ServerInfo): object {
+  return { id, release: spec.release, spec: spec.text, url, pid: pid ?? null, state, isReady, isPartitioned };
+}

@@ -1,0 +1,63 @@
+/** /evenkeel/v1: what this server believes about its cluster, and which way it would send a request. */
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { DiscoveryGroup } from "../discovery/groups.ts";
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { jsonResponse, pageNotFound } from "../http/respond.ts";
+import { badRequest, methodNotAllowed } from "../meta/status-error.ts";
+import { clusterStatus, type ClusterStatus } from "../peers/cluster-status.ts";
+import { explainRoute, type ExplainOptions } from "../peers/explain-route.ts";
+import { createUnmetNeed } from "./capabilities.ts";
+import type { Cluster } from "./cluster.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+
+export const CLUSTER_PATHS: readonly string[] = ["/evenkeel/v1/route", "/evenkeel/v1/status"];
+
+export interface ClusterEndpointsParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly catalogue: Catalogue;
+  readonly cluster: Cluster;
+  readonly local: { readonly groups: readonly DiscoveryGroup[] };
+}
+
+export function isClusterPath(segment: string | undefined): boolean {
+  return segment === "evenkeel";
+}
+
+export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
+  const { config, catalogue, cluster } = parts;
+  const explaining: ExplainOptions = {
+    view: cluster.view,
+    isProxyEnabled: config.peers.isEnabled,
+    unmetNeed: createUnmetNeed(catalogue, config.peers.routing),
+  };
+  return ({ info, query }) => {
+    const [, version, name, ...rest] = info.segments;
+    const isKnown = version === "v1" && (name === "status" || name === "route") && rest.length === 0;
+    if (!isKnown) return pageNotFound();
+    if (info.verb !== "get" && info.verb !== "head") throw methodNotAllowed();
+    if (name === "status") return jsonResponse(200, statusNow(parts));
+    const verb = query.get("verb");
+    const path = query.get("path");
+    if (verb === undefined || path === undefined) throw badRequest("both verb and path must be given");
+    return jsonResponse(200, explainRoute(explaining, { verb, path, contentType: query.get("contentType") }));
+  };
+}
+
+function statusNow({ env, config, cluster, local }: ClusterEndpointsParts): ClusterStatus {
+  const { self, fence } = cluster.identity;
+  const { binaryVersion, compatibilityVersion, incarnation } = self;
+  return clusterStatus({
+    view: cluster.view(),
+    isProxyEnabled: config.peers.isEnabled,
+    record: cluster.record,
+    own: { binaryVersion, compatibilityVersion, incarnation },
+    fence: fence.reason,
+    localGroups: local.groups,
+    sources: cluster.sources(),
+    departed: cluster.departed(),
+    nowMs: env.clock.monotonic(),
+  });
+}

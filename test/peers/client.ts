@@ -1,0 +1,143 @@
+/** HTTP/1.1 over TLS, one connection for each request, with everything that was sent back. */
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, type TLSSocket } from "node:tls";
+import { once } from "node:events";
+import type { Credentials } from "./credentials.ts";
+
+/** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** name, value, name, value, … */
+  readonly rawHeaders: readonly string[];
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** Undefined when the text is not JSON. */
+  readonly body: Json;
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string | readonly string[]>;
+  readonly body?: Json;
+  /** Undefined: as the administrator. "" without a token. */
+  readonly token?: string;
+  /** With the certificate by which servers speak for users. */
+  readonly asProxy?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export const ADMIN_TOKEN = "admin-token";
+
+export class ApiClient {
+  readonly port: number;
+  readonly #credentials: Credentials;
+
+  constructor(port: number, credentials: Credentials) {
+    this.port = port;
+    this.#credentials = credentials;
+  }
+
+  /** Hands the answer out when its head is there. */
+  open(target: string, options: CallOptions = {}): Promise<IncomingMessage> {
+    const { method = "GET", headers = {}, body, token = ADMIN_TOKEN, asProxy = false, signal } = options;
+    const isRaw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
+    const { servingCa, proxy } = this.#credentials;
+    return new Promise((resolve, reject) => {
+      const request = httpsRequest(
+        {
+          host: "127.0.0.1",
+          port: this.port,
+          path: target,
+          method,
+          agent: false,
+          ca: servingCa,
+          ...(asProxy ? { cert: proxy.certPem, key: proxy.keyPem } : {}),
+          ...(signal === undefined ? {} : { signal }),
+          headers: {
+            ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
+            ...(isRaw ? {} : { "content-type": "application/json" }),
+            ...(headers as Record<string, string | string[]>),
+          },
+        },
+        resolve,
+      );
+      request.on("error", reject);
+      request.end(isRaw ? body : JSON.stringify(body));
+    });
+  }
+
+  async call(target: string, options: CallOptions = {}): Promise<Answer> {
+    const message = await this.open(target, options);
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    const text = bytes.toString("utf8");
+    const { statusCode: status = 0, headers, rawHeaders } = message;
+    return { status, headers, rawHeaders, bytes, text, body: parse(text) };
+  }
+
+  get(target: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.call(target, { headers });
+  }
+
+  create(target: string, body: Json): Promise<Answer> {
+    return this.call(target, { method: "POST", body });
+  }
+
+  delete(target: string): Promise<Answer> {
+    return this.call(target, { method: "DELETE" });
+  }
+
+  /** What an Accept of this form is answered with. */
+  async discovery(path: "/api" | "/apis", profile = ""): Promise<Json> {
+    const { body } = await this.get(path, { accept: AGGREGATED + profile });
+    return body;
+  }
+
+  /** The value of one series on /metrics; 0 while it does not exist. */
+  async metric(series: string): Promise<number> {
+    const { text } = await this.get("/metrics");
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
+    return line === undefined ? 0 : Number(line.slice(series.length + 1));
+  }
+
+  /** Bytes as they are, in both directions. */
+  async connect(): Promise<TLSSocket> {
+    const { servingCa: ca } = this.#credentials;
+    const socket = connect({ host: "127.0.0.1", port: this.port, ca, ALPNProtocols: ["http/1.1"] });
+    socket.on("error", () => {});
+    await once(socket, "secureConnect");
+    return socket;
+  }
+}
+
+export const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+export const NO_PEER = ";profile=nopeer";
+
+export function groupNames(document: Json): string[] {
+  return document.items.map((item: Json) => item.metadata.name);
+}
+
+/** "group/version resource[/subresource]" of everything in an aggregated document. */
+export function resourcesIn(document: Json): string[] {
+  return document.items.flatMap((group: Json) =>
+    group.versions.flatMap((version: Json) =>
+      version.resources.flatMap((resource: Json) => {
+        const name = `${group.metadata.name ?? ""}/${version.version} ${resource.resource}`;
+        return [name, ...(resource.subresources ?? []).map((below: Json) => `${name}/${below.subresource}`)];
+      }),
+    ),
+  );
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

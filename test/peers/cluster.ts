@@ -1,0 +1,224 @@
+/** Several servers of one process that listen on 127.0.0.1 and share one store, as they would share one etcd. */
+import { createNodeEnv } from "../../src/server/env-node.ts";
+import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
+import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
+import type { PeerOptions } from "../../src/server/peer-config.ts";
+import type { PeerTiming } from "../../src/peers/timing.ts";
+import type { ClusterView } from "../../src/peers/view.ts";
+import { createMemoryStore, type MemoryStore } from "../../src/storage/kv-memory/kv.ts";
+import { StorageError, type Kv } from "../../src/storage/kv.ts";
+import { endpointKey } from "../../src/peers/endpoint-record.ts";
+import { ADMIN_TOKEN, ApiClient } from "./client.ts";
+import { createCredentials, writeCredentials, type CredentialFiles, type Credentials } from "./credentials.ts";
+import { Link } from "./link.ts";
+import { eventually } from "./wait.ts";
+
+export interface MemberOptions {
+  /** Default: a, b, c, … */
+  readonly id?: string;
+  readonly release?: string;
+  readonly runtimeConfig?: string;
+  readonly gate?: boolean;
+  readonly peers?: Partial<PeerOptions>;
+  /** Without the flags by which peers can be called. */
+  readonly hasNoCredentials?: boolean;
+  readonly options?: Partial<ServerOptions>;
+  /** Hands the member out before it is ready. */
+  readonly skipReady?: boolean;
+}
+
+/** Quick to see what happens, slow to give anybody up: a busy machine is no outage. */
+export const TEST_TIMING: Partial<PeerTiming> = {
+  probeIntervalMs: 50,
+  documentTimeoutMs: 2_000,
+  documentRetryMs: 20,
+  documentRetryMsMax: 200,
+  endpointRefreshMs: 1_000,
+};
+
+/** For tests in which a server dies: others must notice soon. */
+export const SHORT_LIVES: Partial<PeerTiming> = {
+  ...TEST_TIMING,
+  endpointTtlSeconds: 2,
+  endpointRefreshMs: 200,
+  leaseDurationSeconds: 2,
+  leaseRenewMs: 200,
+  fenceAfterMs: 1_500,
+  leaseMarginMs: 100,
+  leaseCollectIntervalMs: 100,
+};
+
+const TOKENS = [`${ADMIN_TOKEN},admin,admin-uid,"system:masters"`, `jane-token,Jäne,u-1,"dev,ops team"`].join("\n");
+
+export class Member extends ApiClient {
+  readonly id: string;
+  readonly listening: ListeningServer;
+  readonly link: Link;
+  readonly #freeze: () => void;
+  #stopping: Promise<void> | undefined;
+
+  constructor(
+    listening: ListeningServer,
+    of: { id: string; link: Link; credentials: Credentials; freeze: () => void },
+  ) {
+    super(listening.port, of.credentials);
+    this.listening = listening;
+    this.id = of.id;
+    this.link = of.link;
+    this.#freeze = of.freeze;
+  }
+
+  get view(): ClusterView {
+    return this.listening.server.view();
+  }
+
+  /** The peers that requests can be sent to. */
+  get usablePeers(): string[] {
+    return this.view.peers.filter(({ isReachable, isDescribed }) => isReachable && isDescribed).map(({ id }) => id);
+  }
+
+  /** Resolves when this server can send requests to those, and to nobody else. */
+  async knows(...ids: string[]): Promise<void> {
+    const wanted = ids.toSorted().join();
+    await eventually(
+      () => this.usablePeers.join(),
+      (usable) => usable === wanted,
+    );
+  }
+
+  /** Says goodbye to everybody first. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.listening.stop().then(() => this.link.close());
+    return this.#stopping;
+  }
+
+  /** From one moment to the next nobody hears of it any more, neither peers nor the store. */
+  crash(): void {
+    this.#freeze();
+    this.link.cut();
+    void this.stop();
+  }
+}
+
+export class TestCluster implements AsyncDisposable {
+  readonly credentials: Credentials;
+  readonly files: CredentialFiles;
+  readonly members: Member[] = [];
+  readonly log: string[] = [];
+  readonly #store: MemoryStore;
+  /** The store, behind the servers' backs. */
+  readonly kv: Kv;
+  readonly #ends: (() => Promise<void>)[] = [];
+
+  constructor() {
+    this.credentials = createCredentials();
+    this.files = writeCredentials(this.credentials);
+    this.#store = createMemoryStore({ clock: createNodeEnv({ logLevel: "error" }).clock });
+    this.kv = this.#store.open();
+  }
+
+  /** Whatever else a test has started goes before the servers. */
+  defer(end: () => Promise<void>): void {
+    this.#ends.push(end);
+  }
+
+  async start(options: MemberOptions = {}): Promise<Member> {
+    const id = options.id ?? String.fromCodePoint(97 + this.members.length);
+    const link = await Link.open();
+    const env = createNodeEnv({ logLevel: "debug", write: (line) => void this.log.push(`${id}: ${line}`) });
+    let isFrozen = false;
+    const openKv = (): Promise<Kv> => Promise.resolve(freezable(this.#store.open(), () => isFrozen));
+    const { serving } = this.credentials;
+    const at = { host: "127.0.0.1", port: 0, cert: serving.certPem, key: serving.keyPem };
+    const listening = await startListening({ ...env, openKv }, this.#config(id, link, options), at);
+    link.lead(listening.port);
+    const { credentials } = this;
+    const member = new Member(listening, { id, link, credentials, freeze: () => (isFrozen = true) });
+    this.members.push(member);
+    if (!options.skipReady) {
+      await listening.server.ready;
+      if (options.gate !== false) await this.#isRecorded(id);
+    }
+    return member;
+  }
+
+  /** A value of the store as it is. */
+  async put(key: string, value: string | Buffer): Promise<void> {
+    const { items } = await this.kv.range({ start: key });
+    const expectedRevision = items[0]?.modRevision ?? 0;
+    await this.kv.commit({ kind: "put", key, value: Buffer.from(value), expectedRevision });
+  }
+
+  async remove(key: string): Promise<void> {
+    const { items } = await this.kv.range({ start: key });
+    if (items[0] !== undefined) await this.kv.commit({ kind: "delete", key, expectedRevision: items[0].modRevision });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const end of this.#ends.reverse()) await end();
+    await Promise.all(this.members.map((member) => member.stop()));
+    await this.kv.close();
+    this.files.remove();
+  }
+
+  #config(id: string, link: Link, options: MemberOptions): ReturnType<typeof resolveOptions> {
+    const { release = "1.36", runtimeConfig, gate, peers, hasNoCredentials = false } = options;
+    const { caFile, certFile, keyFile } = this.files;
+    const isOff = gate === false;
+    return resolveOptions({
+      release,
+      strictRelease: true,
+      featureGates: [`UnknownVersionInteroperabilityProxy=${!isOff}`],
+      ...(runtimeConfig === undefined ? {} : { runtimeConfig: [runtimeConfig] }),
+      storage: { kind: "memory" },
+      tokenFile: TOKENS,
+      requestHeader: { clientCa: this.credentials.proxyCa },
+      peers: {
+        serverId: id,
+        timing: TEST_TIMING,
+        ...(hasNoCredentials || isOff ? {} : { caFile, certFile, keyFile }),
+        ...(isOff ? {} : { advertiseIp: "127.0.0.1", advertisePort: String(link.port) }),
+        ...peers,
+      },
+      ...options.options,
+    });
+  }
+
+  #isRecorded(id: string): Promise<boolean> {
+    const start = endpointKey("/registry/", id);
+    return eventually(
+      async () => (await this.kv.range({ start })).items.length > 0,
+      (isThere) => isThere,
+    );
+  }
+}
+
+/** Everybody is ready and knows everybody. */
+export async function startCluster(members: readonly MemberOptions[]): Promise<TestCluster> {
+  const cluster = new TestCluster();
+  for (const options of members) await cluster.start(options);
+  const enabled = cluster.members.filter((_member, at) => members[at]!.gate !== false);
+  const callers = cluster.members.filter((_member, at) => members[at]!.gate !== false && !members[at]!.hasNoCredentials);
+  for (const member of callers) {
+    const others = cluster.members.filter((other) => other !== member && enabled.includes(other));
+    await member.knows(...others.map(({ id }) => id));
+  }
+  return cluster;
+}
+
+/** A frozen handle is that of a process that has died: nothing it wants happens. */
+function freezable(kv: Kv, isFrozen: () => boolean): Kv {
+  const guard = <T>(work: () => Promise<T>): Promise<T> =>
+    isFrozen() ? Promise.reject(new StorageError("unavailable", "the process has died")) : work();
+  return {
+    range: (request) => guard(() => kv.range(request)),
+    commit: (change) => guard(() => kv.commit(change)),
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => guard(() => kv.currentRevision()),
+    compact: (revision) => guard(() => kv.compact(revision)),
+    leaseGrant: (ttlSeconds) => guard(() => kv.leaseGrant(ttlSeconds)),
+    leaseKeepAlive: (lease) => guard(() => kv.leaseKeepAlive(lease)),
+    leaseRevoke: (lease) => guard(() => kv.leaseRevoke(lease)),
+    close: () => kv.close(),
+  };
+}

@@ -1,0 +1,58 @@
+/** What servers of a cluster and their clients show each other, made once for all clusters of a test run. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAuthority, issue, type KeyedCertificate } from "../../src/http/node/certificate-authority.ts";
+
+export interface Credentials {
+  /** Signed what servers present. */
+  readonly servingCa: string;
+  readonly serving: KeyedCertificate;
+  /** Signed what servers present to each other when they speak for users. */
+  readonly proxyCa: string;
+  readonly proxy: KeyedCertificate;
+  /** Of a CA that nobody trusts. */
+  readonly strange: KeyedCertificate;
+}
+
+export const PROXY_NAME = "front-proxy-client";
+
+export function createCredentials(): Credentials {
+  const nowMs = Date.now();
+  const serving = createAuthority({ commonName: "serving-ca", nowMs });
+  const proxy = createAuthority({ commonName: "front-proxy-ca", nowMs });
+  const strange = createAuthority({ commonName: "strange-ca", nowMs });
+  const hosts = ["127.0.0.1", "localhost", "kubernetes.default.svc"];
+  return {
+    servingCa: serving.certPem,
+    serving: issue({ ca: serving, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs }),
+    proxyCa: proxy.certPem,
+    proxy: issue({ ca: proxy, commonName: PROXY_NAME, usage: "clientAuth", nowMs }),
+    strange: issue({ ca: strange, commonName: PROXY_NAME, hosts, usage: "serverAuth", nowMs }),
+  };
+}
+
+export interface CredentialFiles {
+  readonly caFile: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** For whatever else a test must put into a file. */
+  readonly directory: string;
+  remove(): void;
+}
+
+export function writeCredentials({ servingCa, proxy }: Credentials): CredentialFiles {
+  const directory = mkdtempSync(join(tmpdir(), "evenkeel-peers-"));
+  const write = (name: string, text: string): string => {
+    const file = join(directory, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    return file;
+  };
+  return {
+    caFile: write("peer-ca.crt", servingCa),
+    certFile: write("proxy.crt", proxy.certPem),
+    keyFile: write("proxy.key", proxy.keyPem),
+    directory,
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,168 @@
+/** What a peer sees of a request that is handed on to it, as bytes on a real wire (§2.1, §9-8, -9, -26, -37). */
+import { once } from "node:events";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startCluster, type Member, type TestCluster } from "./cluster.ts";
+import { PROXY_NAME } from "./credentials.ts";
+import { startStub, WIDGETS, type Arrival, type StubPeer } from "./stub-peer.ts";
+
+let cluster: TestCluster;
+let member: Member;
+let stub: StubPeer;
+
+beforeAll(async () => {
+  cluster = await startCluster([{ options: { sendRetryAfterIfNotInitialized: true } }]);
+  ({ member, stub } = await startStub(cluster));
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+beforeEach(() => void stub.arrivals.splice(0));
+
+function only(): Arrival {
+  expect(stub.arrivals).toHaveLength(1);
+  return stub.arrivals[0]!;
+}
+
+/** Sends these lines, which Node's own client would not. */
+async function sendRaw(lines: readonly string[]): Promise<void> {
+  const socket = await member.connect();
+  socket.write([...lines, "Host: example", "Authorization: Bearer admin-token", "Connection: close", "", ""].join("\r\n"));
+  socket.resume();
+  await once(socket, "close");
+}
+
+describe("who asks", () => {
+  test("§8-identity the user stands in headers of the proxy, and the server proves itself by its certificate", async () => {
+    expect((await member.call(WIDGETS, { token: "jane-token" })).status).toBe(200);
+    const seen = only();
+    expect(seen.caller).toBe(PROXY_NAME);
+    const utf8 = (text: string): string => Buffer.from(text, "latin1").toString("utf8");
+    expect(seen.all("X-Remote-User").map(utf8)).toEqual(["Jäne"]);
+    expect(seen.all("X-Remote-Uid")).toEqual(["u-1"]);
+    expect(seen.all("X-Remote-Group")).toEqual(["dev", "ops team", "system:authenticated"]);
+    expect(seen.all("Authorization")).toEqual([]);
+  });
+
+  test("§8-identity extra keys are escaped, and only a verified caller may bring them", async () => {
+    const headers = {
+      "X-Remote-User": "jane",
+      "X-Remote-Group": ["a", "b"],
+      "X-Remote-Extra-Example.com%2fScopes": ["one", "two"],
+      "X-Remote-Extra-Per%25cent": "x",
+    };
+    await member.call(WIDGETS, { asProxy: true, token: "", headers });
+    const seen = only();
+    expect(seen.all("X-Remote-Extra-example.com%2Fscopes")).toEqual(["one", "two"]);
+    expect(seen.all("X-Remote-Extra-per%25cent")).toEqual(["x"]);
+    expect(seen.all("X-Remote-User")).toEqual(["jane"]);
+    expect(seen.all("X-Remote-Group")).toEqual(["a", "b", "system:authenticated"]);
+    stub.arrivals.splice(0);
+    await member.call(WIDGETS, { headers });
+    const names = only().rawHeaders.filter((_value, at) => at % 2 === 0);
+    expect(names.filter((name) => /extra/i.test(name))).toEqual([]);
+    expect(only().all("X-Remote-User")).toEqual(["admin"]);
+    expect(only().all("X-Remote-Group")).toEqual(["system:masters", "system:authenticated"]);
+  });
+
+  test("§9-27 nobody is not proxied: a request without a user is refused here", async () => {
+    const answer = await member.call(WIDGETS, { token: "" });
+    expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
+    expect((await member.call(WIDGETS, { token: "wrong" })).status).toBe(401);
+    expect(stub.arrivals).toEqual([]);
+  });
+
+  test("what names another user is refused here and not handed on", async () => {
+    expect((await member.call(WIDGETS, { headers: { "Impersonate-User": "jane" } })).status).toBe(403);
+    expect(stub.arrivals).toEqual([]);
+  });
+});
+
+describe("the loop guard", () => {
+  test.each(["true", "foo", "TRUE", "", "true, foo"])(
+    "§9-8 §8-guard a client that sends %j is routed like any other, and the guard is set exactly once",
+    async (value) => {
+      const headers = { "X-Kubernetes-Peer-Proxied": value, "x-kubernetes-apiserver-rerouted": value };
+      expect((await member.call(WIDGETS, { headers })).status).toBe(200);
+      const seen = only();
+      expect(seen.all("x-kubernetes-peer-proxied")).toEqual(["true"]);
+      expect(seen.all("x-kubernetes-apiserver-rerouted")).toEqual(["true"]);
+    },
+  );
+
+  test("§9-8 §8-guard a client cannot make the guard or the identity disappear by naming them in Connection", async () => {
+    await sendRaw([
+      `GET ${WIDGETS} HTTP/1.1`,
+      "Connection: X-Kubernetes-Peer-Proxied, X-Remote-User, X-Kubernetes-APIServer-Rerouted, X-Secret, Audit-ID",
+      "X-Secret: 1",
+      "X-Kept: 1",
+    ]);
+    const seen = only();
+    expect(seen.all("x-kubernetes-peer-proxied")).toEqual(["true"]);
+    expect(seen.all("x-kubernetes-apiserver-rerouted")).toEqual(["true"]);
+    expect(seen.all("X-Remote-User")).toEqual(["admin"]);
+    expect(seen.all("X-Secret")).toEqual([]);
+    expect(seen.all("X-Kept")).toEqual(["1"]);
+    expect(seen.all("Audit-ID")).toHaveLength(1);
+  });
+});
+
+describe("headers", () => {
+  test("what concerns one connection only stays on it", async () => {
+    await sendRaw([
+      `GET ${WIDGETS} HTTP/1.1`,
+      "Keep-Alive: timeout=5",
+      "TE: trailers",
+      "Proxy-Authorization: Basic x",
+      "Proxy-Connection: keep-alive",
+      "X-Kubernetes-If-Ready: true",
+    ]);
+    const seen = only();
+    for (const name of ["Keep-Alive", "TE", "Proxy-Authorization", "Proxy-Connection", "X-Kubernetes-If-Ready"])
+      expect(seen.all(name)).toEqual([]);
+    expect(seen.all("Host")).toEqual([`127.0.0.1:${stub.port}`]);
+  });
+
+  test("everything else arrives as it was sent, each line by itself and in order", async () => {
+    await sendRaw([
+      `GET ${WIDGETS} HTTP/1.1`,
+      "Accept: application/json;as=Table;v=v1;g=meta.k8s.io, application/json",
+      "User-Agent: kubectl/v1.36",
+      "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      "X-Twice: one",
+      "x-twice: two",
+      "If-Match: \"1\"",
+    ]);
+    const seen = only();
+    expect(seen.all("Accept")).toEqual(["application/json;as=Table;v=v1;g=meta.k8s.io, application/json"]);
+    expect(seen.all("User-Agent")).toEqual(["kubectl/v1.36"]);
+    expect(seen.all("X-Twice")).toEqual(["one", "two"]);
+    expect(seen.all("If-Match")).toEqual(['"1"']);
+    expect(seen.all("traceparent")).toHaveLength(1);
+  });
+
+  test("§9-37 the audit ID of the client is kept, else one is made, so that both servers name the request alike", async () => {
+    await member.get(WIDGETS, { "Audit-ID": "11111111-2222-3333-4444-555555555555" });
+    await member.get(WIDGETS);
+    const [given, made] = stub.arrivals.map((seen) => seen.all("Audit-ID"));
+    expect(given).toEqual(["11111111-2222-3333-4444-555555555555"]);
+    expect(made).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    expect(stub.arrivals.every((seen) => seen.all("x-kubernetes-peer-proxied").length === 1)).toBe(true);
+  });
+
+  test("the client's address is added to who was before it", async () => {
+    await member.get(WIDGETS, { "X-Forwarded-For": "10.1.2.3" });
+    expect(only().all("X-Forwarded-For")).toEqual(["10.1.2.3, 127.0.0.1"]);
+  });
+});
+
+describe("the path and the query", () => {
+  test.each([
+    `${WIDGETS}/a%2Fb`,
+    `${WIDGETS}/a%2fb%20c`,
+    `${WIDGETS}?z=1&a=2&z=0`,
+    `${WIDGETS}?labelSelector=app%3Dweb%2Ctier%21%3Dx&limit=500`,
+    `${WIDGETS}?bad=%zz&%=&&=x&novalue&a+b=c+d`,
+    `${WIDGETS}?semi=1;colon=2`,
+  ])("§9-26 %s goes on as it came", async (target) => {
+    await sendRaw([`GET ${target} HTTP/1.1`]);
+    expect(only().url).toBe(target);
+  });
+});

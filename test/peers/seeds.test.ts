@@ -1,0 +1,255 @@
+/** The integration lists of the two designs, and the reference's own tests of servers that share a store (§8.5). */
+import { describe, expect, test } from "vitest";
+import type { Answer, Json } from "./client.ts";
+import { AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
+import { SHORT_LIVES, startCluster, TestCluster, type Member } from "./cluster.ts";
+import { startConnectProxy } from "./connect-proxy.ts";
+import { eventually, until } from "./wait.ts";
+
+const JOBS = "/apis/batch/v1/namespaces/default/jobs";
+const WITHOUT_BATCH = "batch/v1=false";
+
+function job(name: string): Json {
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "main" }] } };
+  return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: { template } };
+}
+
+function names({ body }: Answer): string[] {
+  return body.items.map((item: Json) => item.metadata.name);
+}
+
+function statuses(answers: readonly Answer[]): number[] {
+  return [...new Set(answers.map(({ status }) => status))].sort();
+}
+
+async function twoServers(): Promise<{ cluster: TestCluster; a: Member; b: Member }> {
+  const cluster = await startCluster([{}, { runtimeConfig: WITHOUT_BATCH }]);
+  const [a, b] = cluster.members as [Member, Member];
+  return { cluster, a, b };
+}
+
+describe("routing of requests", () => {
+  test("seed-003 §8.5-1 a request is proxied to a server that is able to handle it", async () => {
+    const { cluster, a, b } = await twoServers();
+    await using _ = cluster;
+    expect((await a.create(JOBS, job("one"))).status).toBe(201);
+    const listed = await b.get(JOBS);
+    expect([listed.status, names(listed)]).toEqual([200, ["one"]]);
+    expect(listed.headers["x-evenkeel-served-by"]).toBe("a (1.36); reason=served-by-peer");
+    expect((await b.create(JOBS, job("two"))).status).toBe(201);
+    expect(names(await a.get(JOBS))).toEqual(["one", "two"]);
+    expect((await b.delete(`${JOBS}/two`)).status).toBe(200);
+    expect((await b.get(`${JOBS}/two`)).body.reason).toBe("NotFound");
+  });
+
+  test("seed-003 §8.5-2 a third server answers after the first has died, and nobody hears 404 meanwhile", async () => {
+    const peers = { timing: SHORT_LIVES };
+    await using cluster = await startCluster([{ peers }, { peers, runtimeConfig: WITHOUT_BATCH }, { peers }]);
+    const [a, b] = cluster.members as [Member, Member];
+    await a.create(JOBS, job("one"));
+    a.crash();
+    const answers: Answer[] = [];
+    const ask = async (): Promise<Answer> => {
+      const answer = await b.get(JOBS);
+      answers.push(answer);
+      return answer;
+    };
+    await until(ask, () => !b.view.peers.some(({ id }) => id === "a"));
+    const last = await ask();
+    expect([last.status, names(last)]).toEqual([200, ["one"]]);
+    // Failing over is what makes 503 unnecessary: nothing was sent to the dead one.
+    expect(statuses(answers)).toEqual([200]);
+    expect(answers.every((answer) => names(answer).join() === "one")).toBe(true);
+    expect(last.headers["x-evenkeel-served-by"]).toContain("c (1.36)");
+  });
+
+  test("seed-003 another eligible peer takes over while the first is unreachable but alive", async () => {
+    await using cluster = await startCluster([{}, { runtimeConfig: WITHOUT_BATCH }, {}]);
+    const [a, b, c] = cluster.members as [Member, Member, Member];
+    c.link.cut();
+    for (let turn = 0; turn < 10; turn++) {
+      const answer = await b.get(JOBS);
+      expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([
+        200,
+        "a (1.36); reason=served-by-peer",
+      ]);
+    }
+    await b.knows("a");
+    c.link.mend();
+    await b.knows("a", "c");
+    a.link.cut();
+    expect((await b.get(JOBS)).headers["x-evenkeel-served-by"]).toContain("c (1.36)");
+  });
+
+  test("seed-000 §8.5-3 the egress proxy of the unix socket is used", async () => {
+    await using cluster = new TestCluster();
+    const proxy = await startConnectProxy(cluster, `${cluster.files.directory}/egress.sock`);
+    const transport = { uds: { udsName: proxy.path } };
+    await proxiedThrough(cluster, transport, () => proxy.targets);
+  });
+
+  test("§8.5-3 the egress proxy of a TCP port is used, and the selection for peers comes before the control plane's", async () => {
+    await using cluster = new TestCluster();
+    const proxy = await startConnectProxy(cluster, 0);
+    await proxiedThrough(cluster, { tcp: { url: `http://127.0.0.1:${proxy.port}` } }, () => proxy.targets, "peer");
+  });
+});
+
+async function proxiedThrough(
+  cluster: TestCluster,
+  transport: Json,
+  targets: () => readonly string[],
+  name = "controlplane",
+): Promise<void> {
+  const connection = { proxyProtocol: "HTTPConnect", transport };
+  const egress = {
+    apiVersion: "apiserver.k8s.io/v1beta1",
+    kind: "EgressSelectorConfiguration",
+    egressSelections: [{ name, connection }],
+  };
+  const a = await cluster.start();
+  const b = await cluster.start({ runtimeConfig: WITHOUT_BATCH, peers: { egress } });
+  await b.knows("a");
+  await a.create(JOBS, job("one"));
+  expect(names(await b.get(JOBS))).toEqual(["one"]);
+  expect(new Set(targets())).toEqual(new Set([`127.0.0.1:${a.link.port}`]));
+}
+
+describe("the gate", () => {
+  test("seed-003 §8.6-1 off: 404 as ever, local discovery, no endpoint record; re-enabled: proxied again", async () => {
+    await using cluster = new TestCluster();
+    await cluster.start();
+    const off = await cluster.start({ id: "b", runtimeConfig: WITHOUT_BATCH, gate: false });
+    const refused = await off.get(JOBS);
+    expect([refused.status, refused.text]).toEqual([404, "404 page not found\n"]);
+    expect(groupNames(await off.discovery("/apis"))).not.toContain("batch");
+    expect(groupNames(await off.discovery("/apis", NO_PEER))).not.toContain("batch");
+    expect((await cluster.kv.range({ start: "/registry/peerserverleases/b" })).count).toBe(0);
+    await off.stop();
+    const on = await cluster.start({ id: "b", runtimeConfig: WITHOUT_BATCH });
+    await on.knows("a");
+    expect((await on.get(JOBS)).status).toBe(200);
+    expect(groupNames(await on.discovery("/apis"))).toContain("batch");
+    await on.stop();
+    const again = await cluster.start({ id: "b", runtimeConfig: WITHOUT_BATCH, gate: false });
+    expect((await again.get(JOBS)).status).toBe(404);
+  });
+
+  test("seed-000 a request that no server can serve is 404, in the words of the design", async () => {
+    const { cluster, a, b } = await twoServers();
+    await using _ = cluster;
+    for (const server of [a, b]) {
+      const answer = await server.get("/apis/nobody.example.com/v1/things");
+      expect(answer.status).toBe(404);
+      expect(answer.body.message).toBe(
+        "GVR nobody.example.com/v1, things is not served by anything in this cluster",
+      );
+    }
+    expect(await a.metric('apiserver_rerouted_request_total{code="404"')).toBe(0);
+  });
+});
+
+describe("requests that have been proxied once", () => {
+  test("seed-000 §9-7 are 503 where the resource is not served either, and are not sent on", async () => {
+    const { cluster, b } = await twoServers();
+    await using _ = cluster;
+    for (const guard of ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"]) {
+      const headers = { "x-remote-user": "jane", [guard]: "true" };
+      const answer = await b.call(JOBS, { asProxy: true, token: "", headers });
+      expect([answer.status, answer.body.reason]).toEqual([503, "ServiceUnavailable"]);
+      expect(answer.headers["x-evenkeel-not-served"]).toBe("b");
+      expect(answer.body.details.causes).toContainEqual({ field: "rule", message: "proxied-but-not-served-here" });
+    }
+    expect(await b.metric('apiserver_rerouted_request_total{code="200",group="batch",version="v1",resource="jobs"}')).toBe(0);
+  });
+
+  test("seed-000 a server that calls itself instead of its peer answers 503 and says so", async () => {
+    const { cluster, a, b } = await twoServers();
+    await using _ = cluster;
+    a.link.lead(b.port);
+    const answer = await b.get(JOBS);
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(answer.body.message).toBe(
+      "Error while proxying request to destination apiserver a: its address leads to this server itself",
+    );
+    const series = 'apiserver_peer_proxy_errors_total{type="not_served",group="batch",version="v1",resource="jobs"}';
+    expect(await b.metric(series)).toBe(1);
+  });
+
+  test("seed-000 a server that calls the wrong peer answers 503", async () => {
+    await using cluster = await startCluster([
+      {},
+      { runtimeConfig: WITHOUT_BATCH },
+      { runtimeConfig: WITHOUT_BATCH },
+    ]);
+    const [a, b, c] = cluster.members as [Member, Member, Member];
+    a.link.lead(c.port);
+    const answer = await b.get(JOBS);
+    expect(answer.status).toBe(503);
+    expect(answer.body.message).toContain("it does not serve the resource either");
+  });
+
+  test("a wire that leads to the wrong server for good does not make what its peer serves unknown", async () => {
+    const { cluster, a, b } = await twoServers();
+    await using _ = cluster;
+    a.link.cut();
+    await b.knows();
+    a.link.lead(b.port);
+    a.link.mend();
+    await b.knows("a");
+    const failures = 'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"}';
+    const before = await b.metric(failures);
+    const answers: Answer[] = [];
+    await until(
+      async () => {
+        answers.push(await b.get(JOBS));
+        return b.metric(failures);
+      },
+      (count) => count > before + 2,
+    );
+    expect(statuses(answers)).toEqual([503]);
+    expect(resourcesIn(await b.discovery("/apis"))).toContain("batch/v1 jobs");
+    a.link.lead(a.port);
+    await eventually(
+      () => b.get(JOBS),
+      ({ status }) => status === 200,
+    );
+  });
+});
+
+describe("discovery of several servers", () => {
+  test("seed-003 §8.6-17 each shows its own with nopeer and everything without, in the same words", async () => {
+    await using cluster = await startCluster([{ runtimeConfig: "apps/v1=false" }, { runtimeConfig: WITHOUT_BATCH }]);
+    const [a, b] = cluster.members as [Member, Member];
+    const own = await Promise.all([a, b].map((server) => server.discovery("/apis", NO_PEER)));
+    expect(own.map((document) => groupNames(document).filter((name) => name === "apps" || name === "batch"))).toEqual([
+      ["batch"],
+      ["apps"],
+    ]);
+    const [left, right] = await Promise.all(
+      [a, b].map((server) => server.get("/apis", { accept: AGGREGATED })),
+    );
+    expect(groupNames(left!.body)).toEqual(expect.arrayContaining(["apps", "batch"]));
+    expect(left!.text).toBe(right!.text);
+    expect(left!.headers.etag).toBe(right!.headers.etag);
+  });
+
+  test("every resource in discovery can be accessed on every server of three releases", async () => {
+    await using cluster = await startCluster([{ release: "1.30" }, { release: "1.33" }, { release: "1.36" }]);
+    const documents = await Promise.all(cluster.members.map((server) => server.discovery("/apis")));
+    expect(new Set(documents.map((document) => JSON.stringify(document))).size).toBe(1);
+    const lists = documents[0].items.flatMap((group: Json) =>
+      group.versions.flatMap((version: Json) =>
+        version.resources
+          .filter((resource: Json) => resource.verbs.includes("list"))
+          .map((resource: Json) => `/apis/${group.metadata.name}/${version.version}/${resource.resource}`),
+      ),
+    );
+    expect(lists).toContain("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies");
+    expect(lists).toContain("/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas");
+    for (const server of cluster.members) {
+      const answers = await Promise.all(lists.map((path: string) => server.get(path)));
+      expect(lists.filter((_path: string, at: number) => answers[at]!.status !== 200)).toEqual([]);
+    }
+  });
+});
