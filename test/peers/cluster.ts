@@ -54,18 +54,23 @@ export class Member extends ApiClient {
   readonly id: string;
   readonly listening: ListeningServer;
   readonly link: Link;
-  readonly #freeze: () => void;
+  readonly #handle: StoreHandle;
   #stopping: Promise<void> | undefined;
 
   constructor(
     listening: ListeningServer,
-    of: { id: string; link: Link; credentials: Credentials; freeze: () => void },
+    of: { id: string; link: Link; credentials: Credentials; handle: StoreHandle },
   ) {
     super(listening.port, of.credentials);
     this.listening = listening;
     this.id = of.id;
     this.link = of.link;
-    this.#freeze = of.freeze;
+    this.#handle = of.handle;
+  }
+
+  /** How often this server has asked the store for something. */
+  get storeReads(): number {
+    return this.#handle.reads;
   }
 
   get view(): ClusterView {
@@ -94,7 +99,7 @@ export class Member extends ApiClient {
 
   /** From one moment to the next nobody hears of it any more, neither peers nor the store. */
   crash(): void {
-    this.#freeze();
+    this.#handle.isFrozen = true;
     this.link.cut();
     void this.stop();
   }
@@ -126,14 +131,14 @@ export class TestCluster implements AsyncDisposable {
     const id = options.id ?? String.fromCodePoint(97 + this.members.length);
     const link = await Link.open();
     const env = createNodeEnv({ logLevel: "debug", write: (line) => void this.log.push(`${id}: ${line}`) });
-    let isFrozen = false;
-    const openKv = (): Promise<Kv> => Promise.resolve(freezable(this.#store.open(), () => isFrozen));
+    const handle: StoreHandle = { isFrozen: false, reads: 0 };
+    const openKv = (): Promise<Kv> => Promise.resolve(watched(this.#store.open(), handle));
     const { serving } = this.credentials;
     const at = { host: "127.0.0.1", port: 0, cert: serving.certPem, key: serving.keyPem };
     const listening = await startListening({ ...env, openKv }, this.#config(id, link, options), at);
     link.lead(listening.port);
     const { credentials } = this;
-    const member = new Member(listening, { id, link, credentials, freeze: () => (isFrozen = true) });
+    const member = new Member(listening, { id, link, credentials, handle });
     this.members.push(member);
     if (!options.skipReady) {
       await listening.server.ready;
@@ -206,15 +211,24 @@ export async function startCluster(members: readonly MemberOptions[]): Promise<T
   return cluster;
 }
 
-/** A frozen handle is that of a process that has died: nothing it wants happens. */
-function freezable(kv: Kv, isFrozen: () => boolean): Kv {
+interface StoreHandle {
+  /** As that of a process that has died: nothing it wants happens. */
+  isFrozen: boolean;
+  reads: number;
+}
+
+function watched(kv: Kv, handle: StoreHandle): Kv {
   const guard = <T>(work: () => Promise<T>): Promise<T> =>
-    isFrozen() ? Promise.reject(new StorageError("unavailable", "the process has died")) : work();
+    handle.isFrozen ? Promise.reject(new StorageError("unavailable", "the process has died")) : work();
+  const read = <T>(work: () => Promise<T>): Promise<T> => {
+    handle.reads++;
+    return guard(work);
+  };
   return {
-    range: (request) => guard(() => kv.range(request)),
+    range: (request) => read(() => kv.range(request)),
     commit: (change) => guard(() => kv.commit(change)),
     watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => guard(() => kv.currentRevision()),
+    currentRevision: () => read(() => kv.currentRevision()),
     compact: (revision) => guard(() => kv.compact(revision)),
     leaseGrant: (ttlSeconds) => guard(() => kv.leaseGrant(ttlSeconds)),
     leaseKeepAlive: (lease) => guard(() => kv.leaseKeepAlive(lease)),

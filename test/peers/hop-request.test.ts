@@ -155,8 +155,8 @@ describe("headers", () => {
 
 describe("the path and the query", () => {
   test.each([
-    `${WIDGETS}/a%2Fb`,
-    `${WIDGETS}/a%2fb%20c`,
+    `${WIDGETS}/one/attach/x%2Fy%2fz`,
+    `${WIDGETS}/a%3Ab%20c%c3%a4`,
     `${WIDGETS}?z=1&a=2&z=0`,
     `${WIDGETS}?labelSelector=app%3Dweb%2Ctier%21%3Dx&limit=500`,
     `${WIDGETS}?bad=%zz&%=&&=x&novalue&a+b=c+d`,

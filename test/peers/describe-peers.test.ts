@@ -1,0 +1,400 @@
+/** How a server learns what its peers serve: whatever their age, and whatever goes wrong meanwhile (§8.2, §9-14 to -16, -34 to -36). */
+import { describe, expect, test } from "vitest";
+import { AGGREGATED, groupNames, resourcesIn, type Json } from "./client.ts";
+import { SHORT_LIVES, startCluster, TestCluster, type Member } from "./cluster.ts";
+import {
+  discoveryGroup,
+  discoveryResource,
+  EXTRA_GROUP,
+  EXTRA_GROUPS,
+  LEASES,
+  sendDocument,
+  sendJson,
+  startStub,
+  StubPeer,
+  WIDGETS,
+  type Respond,
+} from "./stub-peer.ts";
+import { eventually, until } from "./wait.ts";
+
+const FETCH_ERRORS = 'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"}';
+const WIDGET_LIST = "widgets";
+
+async function known(member: Member, id: string): Promise<void> {
+  await eventually(
+    () => member.view.peers.some((peer) => peer.id === id),
+    (isKnown) => isKnown,
+  );
+}
+
+describe("a kube-apiserver", () => {
+  test("§8.2-1 is asked for its own document, as the documents say, by the server itself", async () => {
+    await using cluster = await startCluster([{}]);
+    const { member, stub } = await startStub(cluster);
+    expect(stub.discoveryArrivals.map(({ url }) => url).toSorted().slice(0, 2)).toEqual(["/api", "/apis"]);
+    const [first] = stub.discoveryArrivals;
+    expect(first!.all("accept")[0]!.split(",").slice(0, 2)).toEqual([`${AGGREGATED};profile=nopeer`, AGGREGATED]);
+    expect(first!.all("accept")[0]!.split(",").at(-1)).toBe("application/json");
+    expect(first!.all("X-Remote-User")).toEqual(["system:apiserver"]);
+    expect(first!.all("X-Remote-Uid")).toEqual(["system:apiserver"]);
+    expect(first!.all("X-Remote-Group")).toEqual(["system:authenticated"]);
+    expect(first!.all("x-kubernetes-peer-proxied")).toEqual(["true"]);
+    expect((await member.get(WIDGETS)).headers["x-evenkeel-served-by"]).toBe(
+      "stub (kube-apiserver); reason=served-by-peer",
+    );
+  });
+
+  test("§8.2-2 of two, both are known", async () => {
+    await using cluster = await startCluster([{}]);
+    const { member } = await startStub(cluster);
+    await startStub(cluster, { id: "stub2", groups: [discoveryGroup("two.example.com", [discoveryResource("twos")])] });
+    expect(groupNames(await member.discovery("/apis"))).toEqual(expect.arrayContaining([EXTRA_GROUP, "two.example.com"]));
+    expect((await member.get("/apis/two.example.com/v1/twos")).status).toBe(200);
+  });
+
+  test("§8.2-3 §9-16 that started anew is described anew, and keeps its entry meanwhile", async () => {
+    await using cluster = await startCluster([{}]);
+    const { member, stub } = await startStub(cluster);
+    stub.groups = [...EXTRA_GROUPS, discoveryGroup("new.example.com", [discoveryResource("news")])];
+    const patch = JSON.stringify({ spec: { holderIdentity: "stub_1" } });
+    const headers = { "content-type": "application/merge-patch+json" };
+    expect((await member.call(`${LEASES}/stub`, { method: "PATCH", body: patch, headers })).status).toBe(200);
+    const answers = await until(
+      async () => [(await member.get(WIDGETS)).status, (await member.get("/apis/new.example.com/v1/news")).status],
+      ([, status]) => status === 200,
+    );
+    expect(new Set(answers.map(([status]) => status))).toEqual(new Set([200]));
+    // Until it has said what it serves now, nobody can know: 404 would be a guess. Before it is seen to have started, 404 is right.
+    expect(answers.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
+  });
+
+  test("§8.2-4 §9-3 §8-last-peer that left takes its resources along: discovery at once, requests 503 for a while", async () => {
+    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, departedGraceMs: 2_500 } } }]);
+    const { member, stub } = await startStub(cluster);
+    expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
+    await stub.leave(member);
+    await eventually(
+      () => member.view.peers.length,
+      (count) => count === 0,
+    );
+    expect(groupNames(await member.discovery("/apis"))).not.toContain(EXTRA_GROUP);
+    const answers = await until(
+      () => member.get(WIDGETS),
+      ({ status }) => status === 404,
+    );
+    const before = answers.slice(0, -1);
+    expect(new Set(before.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which left at /);
+  });
+
+  test("§8.2-5 §9-13 with a lease but no record is waited for, and no address is made up", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const stub = await StubPeer.start(cluster, member, { id: "stub", record: "none" });
+    await known(member, "stub");
+    const answer = await member.get(WIDGETS);
+    expect([answer.status, answer.body.message]).toEqual([
+      503,
+      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not said yet what it serves now`,
+    ]);
+    expect(stub.discoveryArrivals).toEqual([]);
+  });
+
+  test("§8.2-6 that answers 500 is asked again until it answers, and 404 is not concluded before", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const stub = await StubPeer.start(cluster, member, {
+      id: "stub",
+      discovery: (_request, response) => void response.writeHead(500).end("no"),
+    });
+    const answers = await until(
+      async () => ({ status: (await member.get(WIDGETS)).status, failed: await member.metric(FETCH_ERRORS) }),
+      ({ failed }) => failed >= 3,
+    );
+    await known(member, "stub");
+    stub.discovery = undefined;
+    await member.knows("stub");
+    expect((await member.get(WIDGETS)).status).toBe(200);
+    expect(answers.slice(1).every(({ status }) => status === 503)).toBe(true);
+  });
+
+  test("§8.2-6 that speaks no TLS is counted as one that could not be asked", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const { createServer } = await import("node:net");
+    const plain = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n").on("error", () => {}));
+    await new Promise<void>((resolve) => plain.listen(0, "127.0.0.1", resolve));
+    cluster.defer(async () => void plain.close());
+    const { port } = plain.address() as { port: number };
+    const { endpoints } = await import("./stub-peer.ts");
+    await StubPeer.start(cluster, member, {
+      id: "stub",
+      record: () => Buffer.from(JSON.stringify(endpoints("stub", port))),
+    });
+    await eventually(
+      () => member.metric(FETCH_ERRORS),
+      (count) => count >= 2,
+    );
+    expect((await member.get(WIDGETS)).status).toBe(503);
+  });
+});
+
+describe("an old peer", () => {
+  const legacy: Respond = (request, response) => {
+    const verbs = ["get", "list"];
+    const widgets = { name: WIDGET_LIST, kind: "Widget", singularName: "widget", namespaced: false, verbs };
+    const lists: Record<string, Json> = {
+      "/api": { kind: "APIVersions", versions: ["v1"] },
+      "/api/v1": { kind: "APIResourceList", groupVersion: "v1", resources: [] },
+      "/apis": {
+        kind: "APIGroupList",
+        groups: [{ name: EXTRA_GROUP, versions: [{ groupVersion: `${EXTRA_GROUP}/v1`, version: "v1" }] }],
+      },
+      [`/apis/${EXTRA_GROUP}/v1`]: {
+        kind: "APIResourceList",
+        groupVersion: `${EXTRA_GROUP}/v1`,
+        resources: [widgets, { ...widgets, name: "widgets/status", verbs: ["get"] }],
+      },
+    };
+    sendJson(response, 200, lists[request.url!]);
+  };
+  const forms: readonly (readonly [string, Respond])[] = [
+    ["v2beta1", (request, response) => sendDocument(response, request.url === "/api" ? [] : EXTRA_GROUPS, "v2beta1")],
+    ["the legacy form", legacy],
+  ];
+  test.each(forms)("§9-35 that speaks only %s is understood", async (_form, discovery) => {
+    await using cluster = await startCluster([{}]);
+    const { member } = await startStub(cluster, { discovery });
+    expect((await member.get(WIDGETS)).status).toBe(200);
+    expect(resourcesIn(await member.discovery("/apis"))).toContain(`${EXTRA_GROUP}/v1 widgets`);
+  });
+
+  test("§9-34 §8-api-only whose /api fails alone is asked again, and nothing is half known", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    let isBroken = true;
+    const stub = await StubPeer.start(cluster, member, {
+      id: "stub",
+      discovery: (request, response) =>
+        isBroken && request.url === "/api"
+          ? void response.writeHead(500).end()
+          : sendDocument(response, request.url === "/api" ? [] : EXTRA_GROUPS),
+    });
+    await eventually(
+      () => member.metric(FETCH_ERRORS),
+      (count) => count >= 2,
+    );
+    expect((await member.get(WIDGETS)).status).toBe(503);
+    isBroken = false;
+    await member.knows("stub");
+    expect((await member.get(WIDGETS)).status).toBe(200);
+    expect(stub.arrivals).toHaveLength(1);
+  });
+
+  test("§9-34 whose /apis fails alone is asked again", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    let isBroken = true;
+    await StubPeer.start(cluster, member, {
+      id: "stub",
+      discovery: (request, response) =>
+        isBroken && request.url === "/apis"
+          ? void response.writeHead(500).end()
+          : sendDocument(response, request.url === "/api" ? [] : EXTRA_GROUPS),
+    });
+    await eventually(
+      () => member.metric(FETCH_ERRORS),
+      (count) => count >= 2,
+    );
+    isBroken = false;
+    await member.knows("stub");
+  });
+
+  const nonsense: readonly (readonly [string, string | Buffer])[] = [
+    ["no JSON", "<html>"],
+    ["another kind", '{"kind":"Pod"}'],
+    ["null", "null"],
+    ["groups that are numbers", '{"kind":"APIGroupDiscoveryList","items":[1,2]}'],
+    ["bytes", Buffer.from([0xff, 0xfe, 0x00])],
+  ];
+  test.each(nonsense)("§9-35 that answers %s is not described by it, and is asked again", async (_what, body) => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const stub = await StubPeer.start(cluster, member, {
+      id: "stub",
+      discovery: (_request, response) => void response.writeHead(200, { "content-type": "application/json" }).end(body),
+    });
+    await eventually(
+      () => member.metric(FETCH_ERRORS),
+      (count) => count >= 2,
+    );
+    expect(member.view.peers[0]!.isDescribed).toBe(false);
+    stub.discovery = undefined;
+    await member.knows("stub");
+  });
+});
+
+describe("asking", () => {
+  test("§9-15 §9-35 goes on for as long as the peer is there, and says what is known already", async () => {
+    await using cluster = await startCluster([{ peers: { timing: { documentRefreshMs: 50, probeIntervalMs: 50 } } }]);
+    let changes = 0;
+    const discovery: Respond = (request, response) => {
+      const etag = `"${request.url}-${changes}"`;
+      if (request.headers["if-none-match"] === etag) return void response.writeHead(304, { etag }).end();
+      response.setHeader("etag", etag);
+      const names = Array.from({ length: changes + 1 }, (_, at) => (at === 0 ? "widgets" : `widget${at}s`));
+      return sendDocument(
+        response,
+        request.url === "/api" ? [] : [discoveryGroup(EXTRA_GROUP, names.map((name) => discoveryResource(name)))],
+      );
+    };
+    const { member, stub } = await startStub(cluster, { discovery });
+    await eventually(
+      () => stub.discoveryArrivals.filter((seen) => seen.all("if-none-match").length === 1).length,
+      (count) => count >= 4,
+    );
+    changes++;
+    await eventually(
+      () => member.get(`/apis/${EXTRA_GROUP}/v1/widget1s`),
+      ({ status }) => status === 200,
+    );
+    expect(await member.metric(FETCH_ERRORS)).toBe(0);
+  });
+
+  test("§9-14 a peer that hangs delays nobody else, and is given up at a deadline", async () => {
+    await using cluster = await startCluster([{ peers: { timing: { documentTimeoutMs: 300, probeIntervalMs: 50 } } }]);
+    const [member] = cluster.members as [Member];
+    await StubPeer.start(cluster, member, { id: "hanging", discovery: () => {} });
+    await startStub(cluster);
+    expect((await member.get(WIDGETS)).status).toBe(200);
+    await eventually(
+      () => member.metric(FETCH_ERRORS),
+      (count) => count >= 1,
+    );
+    const unknown = await member.get("/apis/nobody.example.com/v1/things");
+    expect([unknown.status, unknown.body.details.causes]).toEqual([
+      503,
+      expect.arrayContaining([{ field: "peer", message: "hanging" }]),
+    ]);
+  });
+
+  test("§9-14 §8-many thirty peers are asked at the same time, each about twice and nobody about the others' coming", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const ids = Array.from({ length: 30 }, (_, at) => `stub${at}`);
+    const stubs = await Promise.all(
+      ids.map((id) =>
+        StubPeer.start(cluster, member, {
+          id,
+          groups: [discoveryGroup(`${id}.example.com`, [discoveryResource("widgets")])],
+        }),
+      ),
+    );
+    await member.knows(...ids);
+    const answers = await Promise.all(ids.map((id) => member.get(`/apis/${id}.example.com/v1/widgets`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const asked = stubs.map((stub) => stub.discoveryArrivals.length);
+    expect(Math.max(...asked)).toBeLessThanOrEqual(8);
+    expect(stubs.every((stub) => stub.arrivals.length === 1)).toBe(true);
+  });
+
+  test("§9-36 a verified peer gets the local document whatever it asks for, a client the merged one", async () => {
+    await using cluster = await startCluster([{}]);
+    const { member } = await startStub(cluster);
+    const headers = { "x-remote-user": "system:apiserver", accept: AGGREGATED };
+    const { body, headers: got } = await member.call("/apis", { asProxy: true, token: "", headers });
+    expect(groupNames(body)).not.toContain(EXTRA_GROUP);
+    expect(got["x-evenkeel-server-id"]).toBe("a");
+    const asClient = await member.get("/apis", { accept: AGGREGATED });
+    expect(groupNames(asClient.body)).toContain(EXTRA_GROUP);
+    expect(asClient.headers["x-evenkeel-server-id"]).toBeUndefined();
+  });
+
+  test("§9-6 a server that is ready has asked every peer there was, so its first answers are not 404", async () => {
+    await using cluster = await startCluster([{}]);
+    await startStub(cluster);
+    const second = await cluster.start();
+    expect((await second.get(WIDGETS)).status).toBe(200);
+  });
+
+  test("§9-6 §8.1-3 a server that does not know its peers yet answers 503 and says when to come again", async () => {
+    await using cluster = new TestCluster();
+    const first = await cluster.start({ skipReady: true });
+    const answer = await first.get(WIDGETS);
+    const served = await first.get("/api/v1/nodes");
+    if (answer.status !== 404) {
+      expect(answer.status).toBe(503);
+      expect(answer.headers["retry-after"]).toBeDefined();
+    }
+    expect(served.status).not.toBe(404);
+    await first.listening.server.ready;
+    expect((await first.get(WIDGETS)).status).toBe(404);
+  });
+
+  test("§9-33 what a server serves itself is known before anything is ready, without asking anybody", async () => {
+    await using cluster = new TestCluster();
+    const member = await cluster.start({ skipReady: true });
+    expect(groupNames(await member.discovery("/apis", ";profile=nopeer"))).toContain("apps");
+    await member.listening.server.ready;
+  });
+});
+
+describe("planted leases", () => {
+  test("§9-13 in another namespace are no servers", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const { lease } = await import("./stub-peer.ts");
+    const planted = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    expect((await member.create(planted, lease("planted", "default"))).status).toBe(201);
+    // A server that comes after it is seen, so the planted one would have been.
+    await startStub(cluster);
+    expect(member.view.peers.map(({ id }) => id)).toEqual(["stub"]);
+    expect((await member.get("/apis/nobody.example.com/v1/things")).status).toBe(404);
+  });
+
+  test("§9-13 without a record hold up nobody's 404 for longer than the grace, and redirect nothing", async () => {
+    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, leaseConfirmGraceMs: 500 } } }]);
+    const [member] = cluster.members as [Member];
+    const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
+    await known(member, "planted");
+    const answers = await until(
+      () => member.get(WIDGETS),
+      ({ status }) => status === 404,
+    );
+    expect(answers.length).toBeGreaterThan(1);
+    expect([...planted.arrivals, ...planted.discoveryArrivals]).toEqual([]);
+  });
+});
+
+describe("a server that is gone", () => {
+  test("§9-29 by a crash is out of merged discovery within its lease, and its lease is collected", async () => {
+    const peers = { timing: SHORT_LIVES };
+    await using cluster = await startCluster([{ peers, runtimeConfig: "batch/v1=false" }, { peers }]);
+    const [a, b] = cluster.members as [Member, Member];
+    expect(groupNames(await a.discovery("/apis"))).toContain("batch");
+    b.crash();
+    const answers = await until(
+      async () => ({ status: (await a.get("/apis/batch/v1/jobs")).status, groups: groupNames(await a.discovery("/apis")) }),
+      ({ groups }) => !groups.includes("batch"),
+    );
+    expect(answers.some(({ status }) => status === 404)).toBe(false);
+    await eventually(
+      () => a.get(`${LEASES}/b`),
+      ({ status }) => status === 404,
+    );
+    const after = await a.get("/apis/batch/v1/jobs");
+    expect([after.status, after.body.message]).toEqual([503, expect.stringMatching(/was last served by b \(1\.36\), which left at/)]);
+  });
+
+  test("and comes back with more is described anew: what it serves now is served", async () => {
+    await using cluster = await startCluster([{ release: "1.30" }, { release: "1.32" }]);
+    const [a, b] = cluster.members as [Member, Member];
+    await b.stop();
+    await cluster.start({ id: "b", release: "1.36" });
+    const path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+    await eventually(
+      () => a.get(path),
+      ({ status }) => status === 200,
+    );
+  });
+});
