@@ -5,6 +5,7 @@ const EXTERNAL = [
   "**/*.external.test.ts",
   "src/storage/kv-etcd/etcd*.test.ts",
   "src/storage/kv-sqlite/crash.test.ts",
+  "test/cluster/**/*.test.ts",
   "test/smoke/**/*.test.ts",
 ];
 

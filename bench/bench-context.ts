@@ -66,6 +66,6 @@ export async function teachFloor(
 /** Node adds these itself, for both. */
 const ADDED_BY_NODE: ReadonlySet<string> = new Set(["date", "connection", "keep-alive"]);
 
-function toFloorAnswer({ headers, body }: FetchResult, status: number): FloorAnswer {
+export function toFloorAnswer({ headers, body }: FetchResult, status: number): FloorAnswer {
   return { status, headers: headers.filter(([name]) => !ADDED_BY_NODE.has(name)), body };
 }

@@ -15,7 +15,14 @@ export interface FloorAnswer {
 }
 
 export type FloorMessage =
-  | { readonly kind: "start"; readonly cert: string; readonly key: string; readonly port: number }
+  | {
+      readonly kind: "start";
+      readonly cert: string;
+      readonly key: string;
+      readonly port: number;
+      /** Clients must show a certificate of this authority. */
+      readonly clientCa?: string;
+    }
   | { readonly kind: "answer"; readonly path: string; readonly answer: FloorAnswer }
   | { readonly kind: "event"; readonly event: string };
 
@@ -68,8 +75,9 @@ function answer(name: string, response: ServerResponse): void {
   response.end(body);
 }
 
-function start({ cert, key, port }: Extract<FloorMessage, { kind: "start" }>): void {
-  const http1 = createServer({ cert, key, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS }, onRequest);
+function start({ cert, key, port, clientCa }: Extract<FloorMessage, { kind: "start" }>): void {
+  const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true };
+  const http1 = createServer({ cert, key, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, ...clients }, onRequest);
   const http2 = createSecureServer({ cert, key });
   http2.on("stream", (stream, requestHeaders) => {
     const { status, headers, body } = answers.get(requestHeaders[":path"]!.split("/", 2)[1]!)!;

@@ -7,11 +7,14 @@ import { startEtcd, type EtcdProcess } from "../src/storage/kv-etcd/testing/star
 import { fill, type BenchContext, type Subject } from "./bench-context.ts";
 import { chooseCores, pin } from "./cores.ts";
 import { LoadClient } from "./load-client.ts";
-import { HELP, parseOptions, UsageError, type BenchOptions } from "./options.ts";
+import { HELP, parseOptions, UsageError, type BenchOptions, type RowName } from "./options.ts";
 import { residentMb } from "./process-usage.ts";
 import { renderComparison, renderResult, type Result } from "./report.ts";
 import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import type { Row } from "./row.ts";
+import { discoveryRows } from "./rows-discovery.ts";
+import { filterRows, mergeRows } from "./rows-in-process.ts";
+import { proxyRows } from "./rows-proxy.ts";
 import { createRows, getRows, listRows } from "./rows-requests.ts";
 import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
 import { watchRows } from "./rows-watch.ts";
@@ -20,6 +23,8 @@ import { figure } from "./statistics.ts";
 
 const RESULTS = join(ROOT, "bench-results");
 const USAGE_ERROR = 2;
+/** Those that are measured on one filled server. */
+const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "watch", "memory"];
 
 async function main(argv: readonly string[]): Promise<void> {
   const options = parseOptions(argv);
@@ -75,14 +80,44 @@ async function measureAll(options: BenchOptions): Promise<Row[]> {
   const floor = await startFloor(certificate, cores?.server);
   stack.defer(() => floor.stop());
   const context: BenchContext = { options, cores, certificate, client, floor };
-  const rows: Row[] = [];
+  const rows = await inProcessRows(context);
   if (options.stores.has("embedded")) rows.push(...(await embeddedRows(context)));
   const etcd = options.stores.has("etcd") ? await startEtcd() : undefined;
   if (etcd !== undefined) {
     stack.defer(() => etcd.stop());
-    rows.push(...(await etcdRows(context, etcd)));
+    rows.push(...(await etcdRows(context, etcd)), ...(await clusterRows(context)));
   } else if (options.stores.has("etcd")) say("etcd is not installed: its rows are left out");
   return rows;
+}
+
+async function inProcessRows(context: BenchContext): Promise<Row[]> {
+  const { only } = context.options;
+  return [
+    ...(only.has("filter") ? await step("peer proxy filter", () => filterRows(context)) : []),
+    ...(only.has("merge") ? await step("merge of discovery", () => mergeRows(context)) : []),
+  ];
+}
+
+async function clusterRows(context: BenchContext): Promise<Row[]> {
+  const { only } = context.options;
+  return [
+    ...(only.has("proxy") ? await step("GET through a peer", () => onOwnEtcd(context, proxyRows)) : []),
+    ...(only.has("merge") ? await step("merged discovery", () => onOwnEtcd(context, discoveryRows)) : []),
+  ];
+}
+
+async function onOwnEtcd(
+  context: BenchContext,
+  rows: (context: BenchContext, etcd: EtcdProcess) => Promise<Row[]>,
+): Promise<Row[]> {
+  const etcd = await startEtcd();
+  if (etcd === undefined) return [];
+  try {
+    pin(context.cores?.others, etcd.pid);
+    return await rows(context, etcd);
+  } finally {
+    await etcd.stop();
+  }
 }
 
 async function embeddedRows(context: BenchContext): Promise<Row[]> {
@@ -101,7 +136,7 @@ async function etcdRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]
 /** One server for all rows that send requests, with the objects they need. */
 async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined): Promise<Row[]> {
   const { only } = context.options;
-  if ([...only].every((name) => name === "start")) return [];
+  if (!SUBJECT_ROWS.some((name) => only.has(name))) return [];
   const directory = temporaryDirectory();
   const server = await startServer({
     core: context.cores?.server,

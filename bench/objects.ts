@@ -57,3 +57,17 @@ export function podText(namespace: string): string {
 export function touchText(): string {
   return JSON.stringify({ metadata: { annotations: { "bench.example/sequence": NUMBER_MARK } } });
 }
+
+export const DEVICE_CLASS = "bench-class";
+
+/** Served from 1.34 on, so that an older server hands requests for it on; 3 KB as stored and answered. */
+export function deviceClassText(): string {
+  return JSON.stringify({
+    kind: "DeviceClass",
+    apiVersion: "resource.k8s.io/v1",
+    metadata: { name: DEVICE_CLASS, annotations: { "bench.example/payload": "x".repeat(DEVICE_CLASS_PAYLOAD_BYTES) } },
+    spec: { selectors: [{ cel: { expression: 'device.driver == "bench.example"' } }] },
+  });
+}
+
+const DEVICE_CLASS_PAYLOAD_BYTES = 2_600;

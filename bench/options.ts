@@ -1,7 +1,7 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util";
 
-export const ROW_NAMES = ["start", "get", "list", "create", "watch", "memory"] as const;
+export const ROW_NAMES = ["start", "get", "list", "create", "watch", "memory", "proxy", "filter", "merge"] as const;
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {
@@ -23,7 +23,8 @@ Starts the built server as a user would and measures what requests cost it, next
 that answers the same bytes (the floor). Rounds of both alternate; the figures are medians.
 
   --only LIST      some of: ${ROW_NAMES.join(", ")}
-  --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed)
+  --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed);
+                   servers that call each other (proxy, merge) need etcd
   --rounds N       rounds per row (default 5)
   --quick          3 short rounds: a first impression, not a measurement
   --compare FILE   compare with this result instead of the newest in bench-results/

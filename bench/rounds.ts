@@ -7,7 +7,8 @@ import { figure } from "./statistics.ts";
 import { TOKEN } from "./servers.ts";
 
 export interface Side {
-  readonly pid: number;
+  /** All processes that answer a request together. */
+  readonly pids: readonly number[];
   readonly port: number;
   readonly request: RequestShape;
   /** Another process whose CPU time is looked at, such as etcd. */
@@ -84,7 +85,8 @@ async function measureSide(
   const name = "rounds";
   await client.open({ name, protocol, port: side.port, connections, token: TOKEN });
   const helper = (): number => (side.helperPid === undefined ? 0 : cpuMs(side.helperPid));
-  const before = { own: cpuMs(side.pid), helper: helper() };
+  const own = (): number => side.pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
+  const before = { own: own(), helper: helper() };
   const result = await client.run({
     name,
     request: side.request,
@@ -94,7 +96,7 @@ async function measureSide(
   });
   const perRequest = (ms: number): number => (ms * 1000) / work.count;
   const measured = {
-    cpuUs: perRequest(cpuMs(side.pid) - before.own),
+    cpuUs: perRequest(own() - before.own),
     helperCpuUs: perRequest(helper() - before.helper),
     result,
   };

@@ -30,12 +30,12 @@ async function rounds(
     count: scaled(load.count),
     warmUp: scaled(load.warmUp),
     floor: {
-      pid: floor.pid,
+      pids: [floor.pid],
       port: load.protocol === "h2" ? floor.http2Port : floor.port,
       request: { ...request, path: `/${path}/${NUMBER_MARK}` },
     },
     ours: {
-      pid: subject.server.pid,
+      pids: [subject.server.pid],
       port: subject.server.port,
       request,
       ...(subject.etcdPid === undefined ? {} : { helperPid: subject.etcdPid }),
@@ -96,9 +96,9 @@ export async function createRows(context: BenchContext, subject: Subject): Promi
     concurrency: 16,
     count: Math.round(4_000 * options.scale),
     warmUp: Math.round(2_000 * options.scale),
-    floor: { pid: floor.pid, port: floor.port, request: { ...request, path: "/create" } },
+    floor: { pids: [floor.pid], port: floor.port, request: { ...request, path: "/create" } },
     ours: {
-      pid: subject.server.pid,
+      pids: [subject.server.pid],
       port: subject.server.port,
       request,
       ...(subject.etcdPid === undefined ? {} : { helperPid: subject.etcdPid }),

@@ -27,6 +27,8 @@ export interface ServerStart {
   readonly core: number | undefined;
   readonly dataDirectory: string;
   readonly etcd?: string;
+  /** Further flags of `evenkeel serve`. */
+  readonly flags?: readonly string[];
 }
 
 export function temporaryDirectory(): { readonly path: string; remove(): void } {
@@ -34,7 +36,12 @@ export function temporaryDirectory(): { readonly path: string; remove(): void } 
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-export async function startServer({ core, dataDirectory, etcd }: ServerStart): Promise<RunningServer> {
+export async function startServer({
+  core,
+  dataDirectory,
+  etcd,
+  flags: more = [],
+}: ServerStart): Promise<RunningServer> {
   const port = await freePort();
   const tokens = join(dataDirectory, "bench-tokens.csv");
   writeFileSync(tokens, `${TOKEN},bench,bench,"system:masters"\n`);
@@ -48,6 +55,7 @@ export async function startServer({ core, dataDirectory, etcd }: ServerStart): P
     "--log-level",
     "error",
     ...(etcd === undefined ? [] : ["--etcd-servers", etcd]),
+    ...more,
   ];
   const started = performance.now();
   const child = new Child({
@@ -59,6 +67,25 @@ export async function startServer({ core, dataDirectory, etcd }: ServerStart): P
   return { pid: child.pid, port, readyMs: performance.now() - started, stop: () => child.stop() };
 }
 
+export interface PlainProcess {
+  readonly child: Child;
+  readonly startedMs: number;
+  stop(): Promise<void>;
+}
+
+/** As plain JavaScript, like ours: stripping types would cost the floor's start and memory what ours does not pay. */
+export function startPlain(source: string, core: number | undefined): PlainProcess {
+  const directory = temporaryDirectory();
+  const file = join(directory.path, source.replace(/\.ts$/, ".mjs"));
+  writeFileSync(file, stripTypeScriptTypes(readFileSync(new URL(source, import.meta.url), "utf8")));
+  const startedMs = performance.now();
+  const child = new Child({
+    command: pinned(core, [process.execPath, file]),
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  return { child, startedMs, stop: () => child.stop().finally(() => directory.remove()) };
+}
+
 export interface Floor extends RunningServer {
   readonly http2Port: number;
   setAnswer(path: string, answer: FloorAnswer): Promise<void>;
@@ -67,15 +94,8 @@ export interface Floor extends RunningServer {
 
 export async function startFloor(certificate: ServingCertificate, core?: number): Promise<Floor> {
   const port = await freePort();
-  // As plain JavaScript, like ours: stripping types would cost the floor's start and memory what ours does not pay.
-  const directory = temporaryDirectory();
-  const file = join(directory.path, "floor-server.mjs");
-  writeFileSync(file, stripTypeScriptTypes(readFileSync(new URL("floor-server.ts", import.meta.url), "utf8")));
-  const started = performance.now();
-  const child = new Child({
-    command: pinned(core, [process.execPath, file]),
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
+  const plain = startPlain("floor-server.ts", core);
+  const { child, startedMs } = plain;
   const tell = <Reply>(message: FloorMessage): Promise<Reply> => child.ask(message);
   const ports = await tell<FloorPorts>({ kind: "start", cert: certificate.certPem, key: certificate.keyPem, port });
   await untilReady(port, child);
@@ -83,14 +103,14 @@ export async function startFloor(certificate: ServingCertificate, core?: number)
     pid: child.pid,
     port,
     http2Port: ports.http2,
-    readyMs: performance.now() - started,
+    readyMs: performance.now() - startedMs,
     setAnswer: (path, answer) => tell({ kind: "answer", path, answer }),
     setEvent: (event) => tell({ kind: "event", event }),
-    stop: () => child.stop().finally(() => directory.remove()),
+    stop: () => plain.stop(),
   };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -31,7 +31,7 @@ function exchange(
       ":method": request.method,
       ":path": numbered(request.path, number),
       authorization: `Bearer ${token}`,
-      accept: "application/json",
+      accept: request.accept ?? "application/json",
       "user-agent": "evenkeel-bench",
     });
     let status = 0;

@@ -6,6 +6,8 @@ export interface RequestShape {
   readonly path: string;
   readonly body?: string;
   readonly contentType?: string;
+  /** JSON unless told otherwise. */
+  readonly accept?: string;
   readonly expectStatus: number;
 }
 

@@ -39,7 +39,7 @@ export function explanationText(answer: JsonObject): string {
   const route = objectAt(answer, "route");
   const request = objectAt(answer, "request");
   const server = objectAt(answer, "server");
-  const rule = text(route, "rule");
+  const [rule, sentence, reason] = [text(route, "rule"), text(route, "sentence"), text(route, "reason")];
   const rows = [
     ["request:", `${text(request, "method")} ${text(request, "path")}`],
     ["understood as:", understood(request)],
@@ -49,9 +49,9 @@ export function explanationText(answer: JsonObject): string {
       ? []
       : [
           ["rule:", rule],
-          ["", text(route, "sentence")],
+          ["", sentence],
         ]),
-    ["reason:", text(route, "reason")],
+    ...(reason === sentence ? [] : [["reason:", reason]]),
   ];
   return alignColumns(rows);
 }

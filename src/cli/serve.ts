@@ -60,7 +60,7 @@ interface ServeFlags {
 type AllFlags = ServeFlags & PeerFlags;
 
 export function serveCommand(): Command {
-  return withPeerFlags(serveFlags()).action((flags: AllFlags) => serve(flags));
+  return withPeerFlags(withCallerFlags(serveFlags())).action((flags: AllFlags) => serve(flags));
 }
 
 function serveFlags(): Command {
@@ -100,17 +100,6 @@ function serveFlags(): Command {
       "--token-auth-file <file>",
       'CSV of token,user,uid,"groups"; without it an administrator\'s token is made and kept',
     )
-    .option("--client-ca-file <file>", "CA whose client certificates name users: CN the user, O the groups")
-    .option("--requestheader-client-ca-file <file>", "CA of front proxies and peers, which may speak for users")
-    .option("--requestheader-allowed-names <names>", "common names of front proxies; without it all of that CA", list)
-    .option("--requestheader-username-headers <names>", "headers with the user's name (default X-Remote-User)", list)
-    .option("--requestheader-uid-headers <names>", "headers with the user's uid (default X-Remote-Uid)", list)
-    .option("--requestheader-group-headers <names>", "headers with the user's groups (default X-Remote-Group)", list)
-    .option(
-      "--requestheader-extra-headers-prefix <prefixes>",
-      "how headers about the user begin (default X-Remote-Extra-)",
-      list,
-    )
     .addOption(
       new Option("--event-ttl <duration>", "how long events are kept").argParser(duration).default(3_600_000, "1h"),
     )
@@ -134,6 +123,21 @@ function serveFlags(): Command {
       new Option("--log-level <level>", "what to log on standard error")
         .choices(["debug", "info", "warn", "error"])
         .default("warn"),
+    );
+}
+
+function withCallerFlags(command: Command): Command {
+  return command
+    .option("--client-ca-file <file>", "CA whose client certificates name users: CN the user, O the groups")
+    .option("--requestheader-client-ca-file <file>", "CA of front proxies and peers, which may speak for users")
+    .option("--requestheader-allowed-names <names>", "common names of front proxies; without it all of that CA", list)
+    .option("--requestheader-username-headers <names>", "headers with the user's name (default X-Remote-User)", list)
+    .option("--requestheader-uid-headers <names>", "headers with the user's uid (default X-Remote-Uid)", list)
+    .option("--requestheader-group-headers <names>", "headers with the user's groups (default X-Remote-Group)", list)
+    .option(
+      "--requestheader-extra-headers-prefix <prefixes>",
+      "how headers about the user begin (default X-Remote-Extra-)",
+      list,
     );
 }
 

@@ -7,7 +7,7 @@ import { alignColumns } from "./columns.ts";
 const TARGET = "/evenkeel/v1/status";
 /** A server cannot be reached, or what it serves is not known. */
 const INCOMPLETE = 1;
-const HEADINGS = ["SERVER", "RELEASE", "VERSION", "ADDRESS", "STATE", "AGE", "ONLY IT SERVES"];
+const HEADINGS: readonly string[] = ["SERVER", "RELEASE", "VERSION", "ADDRESS", "STATE", "AGE", "ONLY IT SERVES"];
 
 export function statusCommand(): Command {
   return withServerFlags(

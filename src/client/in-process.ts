@@ -1,15 +1,15 @@
 /** Calls a server without a socket: the same chain, the same checks, plain values in and out. For Node: messages of the server are Buffers. */
 import {
-  BodyTooLargeError,
   headerValue,
   type ApiRequest,
   type ApiResponse,
   type ConnectionInfo,
   type Frame,
-  type RequestBody,
   type ResponseHeaders,
   type StreamSink,
 } from "../http/message.ts";
+import { discardAnswer } from "../http/closed-sink.ts";
+import { bufferedBody } from "../http/request-body.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
 import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
 
@@ -76,42 +76,9 @@ function toApiRequest(
     path: question < 0 ? request.target : request.target.slice(0, question),
     rawQuery: question < 0 ? "" : request.target.slice(question + 1),
     headers: request.headers,
-    body: new GivenBody(Buffer.from(request.body ?? [])),
+    body: bufferedBody(Buffer.from(request.body ?? [])),
     ...from,
   };
-}
-
-class GivenBody implements RequestBody {
-  readonly #bytes: Buffer;
-  #isTaken = false;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  get isEmpty(): boolean {
-    return this.#bytes.length === 0;
-  }
-
-  async read(limitBytes: number): Promise<Buffer> {
-    if (this.#bytes.length > limitBytes) throw new BodyTooLargeError("the body is too large");
-    this.#take();
-    return this.#bytes;
-  }
-
-  stream(): AsyncIterable<Buffer> {
-    this.#take();
-    return piecesOf(this.#bytes);
-  }
-
-  #take(): void {
-    if (this.#isTaken) throw new Error("the request body can be read only once");
-    this.#isTaken = true;
-  }
-}
-
-async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
-  if (bytes.length > 0) yield bytes;
 }
 
 function toBytes(body: InProcessRequest["body"]): Buffer {
@@ -247,7 +214,7 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => {
     reject(abortedError(signal));
-    void answer.then(discard, () => {});
+    void answer.then(discardAnswer, () => {});
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -257,18 +224,9 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
   }
 }
 
-/** A stream must be opened to learn that nobody reads it. */
-function discard({ body }: ApiResponse): void {
-  if (body.kind === "upgrade") body.open(undefined);
-  if (body.kind !== "stream") return;
-  const sink = new ReaderSink();
-  body.open(sink);
-  sink.finish("aborted");
-}
-
 function withoutUpgrade(response: ApiResponse): ApiResponse {
   if (response.body.kind !== "upgrade") return response;
-  discard(response);
+  discardAnswer(response);
   throw new TransportError("malformed", "the server wants to change the protocol, which needs a socket");
 }
 

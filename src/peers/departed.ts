@@ -103,6 +103,19 @@ export class DepartedKeeper {
     this.#options = { graceMs: GRACE_MS, joinMs: JOIN_MS, ...options };
   }
 
+  /** Peers that write no record and are in no record yet: one that leaves before the next step is known all the same. */
+  get remembered(): readonly ServedRecord[] {
+    return [...this.#unrecorded.values()];
+  }
+
+  /** To be called whenever what peers serve may have changed. */
+  remember(unrecorded: readonly ServedRecord[]): void {
+    const { storageRoot } = this.#options;
+    for (const record of unrecorded) {
+      if (this.#unrecorded.size < UNRECORDED_MAX) this.#unrecorded.set(servedRecordKey(storageRoot, record), record);
+    }
+  }
+
   step(input: KeeperInput): readonly KeeperWrite[] {
     if (!this.#passTime(input.isWatchAlive)) return [];
     const { storageRoot } = this.#options;
@@ -148,10 +161,8 @@ export class DepartedKeeper {
   }
 
   #recordOthers(input: KeeperInput, keys: ReadonlySet<string>): KeeperWrite[] {
-    const { storageRoot, now } = this.#options;
-    for (const record of input.unrecorded) {
-      if (this.#unrecorded.size < UNRECORDED_MAX) this.#unrecorded.set(servedRecordKey(storageRoot, record), record);
-    }
+    const { now } = this.#options;
+    this.remember(input.unrecorded);
     const writes: KeeperWrite[] = [];
     for (const [key, record] of this.#unrecorded) {
       if (isLive(input.live, record)) continue;

@@ -161,9 +161,10 @@ interface Judging {
 /** An answer that is none for the client: the peer does not have it after all, is somebody else, or sends us away. */
 function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
   const notServedBy = answerHeader(response, NOT_SERVED_HEADER);
-  // Behind `proxy` others answer: a page that a pod does not have is not a resource that the peer does not have.
+  // Behind `proxy` a pod answers: its 404, 401 and redirects are the client's business.
   const isPeersOwn = request.info.subresource !== "proxy";
-  if (notServedBy !== undefined || (isPeersOwn && isNotServedAnswer(response))) {
+  if (notServedBy === undefined && !isPeersOwn) return { kind: "answer", response, isBusy: false };
+  if (notServedBy !== undefined || isNotServedAnswer(response)) {
     discardAnswer(response);
     const why =
       notServedBy === selfId ? "its address leads to this server itself" : "it does not serve the resource either";

@@ -4,13 +4,7 @@ import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import {
-  callInProcess,
-  createInProcessTransport,
-  type InProcessRequest,
-  type InProcessResponse,
-} from "../client/in-process.ts";
-import { createClient } from "../client/client.ts";
+import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import { localGroups } from "../discovery/local.ts";
@@ -21,7 +15,7 @@ import { resourceHandler } from "../endpoints/resources.ts";
 import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
-import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
+import type { ApiRequest } from "../http/message.ts";
 import type { UpstreamAddress } from "../http/upstream.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
 import type { ClusterView } from "../peers/view.ts";
@@ -33,7 +27,7 @@ import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks } from "./bootstrap/hooks.ts";
 import { fencedKv } from "./private-records.ts";
-import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
+import { repeat, startBackground, waitUntil, type Background, type BackgroundTask } from "./background.ts";
 import { createCluster, type Cluster } from "./cluster.ts";
 import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { compactor } from "./compactor.ts";
@@ -42,6 +36,7 @@ import type { Env } from "./env.ts";
 import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
+import { asServer, createLoopback } from "./loopback.ts";
 import { Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { openApiPeers } from "./openapi-peers.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
@@ -108,28 +103,19 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
 
-  const loopback: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
-  const call = (request: InProcessRequest): Promise<InProcessResponse> =>
-    callInProcess(handle, { ...request, connection: loopback });
-  const transport = createInProcessTransport((request) => handle(request), loopback);
-  const client = createClient({
-    transport,
-    clock: env.clock,
-    random: env.random,
-    userAgent: "kube-apiserver",
-    defaults: { retriesMax: 0 },
-  });
+  const loopback = createLoopback(env, (request) => handle(request));
   const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
   const ready = Promise.withResolvers<void>();
   const local = localDocument(catalogue);
+  const { client } = loopback;
   const cluster = createCluster({ env, config, kv, cache, catalogue, client, metrics, local, ready: ready.promise });
   const written = fencedKv(kv, cluster.identity.fence, `${storageRoot}leases/`);
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
   const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
   const announced = Promise.withResolvers<string>();
-  const own = asServer(call);
+  const own = asServer(loopback.call);
   const hooks = [
     ...startupHooks({ env, config, cache, catalogue, table, call: own, repair, announced: announced.promise }),
     ...cluster.hooks,
@@ -158,14 +144,14 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     address: () => address,
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
-  const handle = buildHandler(createFilters({ ...parts, loopback }), createRoutes(parts));
+  const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
   return {
     catalogue,
     handle,
     ready: lifecycle.ready,
-    call,
-    transport,
+    call: loopback.call,
+    transport: loopback.transport,
     view: cluster.view,
     announce: (reachable) => {
       address = reachable;
@@ -173,6 +159,15 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
       const forPeers = peerAddress(config, reachable);
       if (forPeers !== undefined) cluster.announce(forPeers);
     },
+    ...ending(parts, background),
+  };
+}
+
+function ending(
+  { env, config, kv, lifecycle, openWatches, cluster }: Parts,
+  background: Background,
+): Pick<Server, "beginShutdown" | "endWatches" | "close"> {
+  return {
     async beginShutdown() {
       lifecycle.beginShutdown();
       await cluster.drain();
@@ -198,11 +193,6 @@ function peerAddress({ peers }: ServerConfig, listening: string): UpstreamAddres
   const colon = listening.lastIndexOf(":");
   const host = peers.address ?? listening.slice(0, colon);
   return isReachableIp(host) ? { host, port: Number(listening.slice(colon + 1)) } : undefined;
-}
-
-/** What the server makes by itself belongs to it by the name clients know. */
-function asServer(call: Server["call"]): Server["call"] {
-  return (request) => call({ ...request, headers: { "user-agent": "kube-apiserver", ...request.headers } });
 }
 
 function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv): WatchCache {

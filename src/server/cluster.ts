@@ -86,8 +86,11 @@ export function createCluster(parts: ClusterParts): Cluster {
   const { credentials, egress } = config.peers;
   const upstream = credentials === undefined ? undefined : env.openUpstream({ credentials, egress });
   const changes = new Changes();
-  const tracker =
-    upstream && createTracker(parts, { upstream, metrics: proxyMetrics, onChange: () => changes.count() });
+  const onChange = (): void => {
+    changes.count();
+    departed.observe();
+  };
+  const tracker = upstream && createTracker(parts, { upstream, metrics: proxyMetrics, onChange });
   const departed = createDeparted({ ...parts, identity, sources: () => tracker?.sources() ?? [], changes });
   const followTable = followEndpoints(parts, table);
   const view = createView(parts, { identity, tracker, departed, changes, table, isLoaded: followTable.isLoaded });

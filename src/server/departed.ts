@@ -4,7 +4,13 @@ import type { Log } from "../base/log.ts";
 import { sleep } from "../base/clock.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import type { DiscoverySource } from "../discovery/merge.ts";
-import { createDepartedIndex, DepartedKeeper, isLive, type DepartedIndex, type LiveIncarnations } from "../peers/departed.ts";
+import {
+  createDepartedIndex,
+  DepartedKeeper,
+  isLive,
+  type DepartedIndex,
+  type LiveIncarnations,
+} from "../peers/departed.ts";
 import {
   decodeServedRecord,
   recordedResources,
@@ -34,6 +40,8 @@ export interface DepartedParts {
 }
 
 export interface DepartedPart {
+  /** Takes note of peers that write no record. To be called whenever what peers serve has changed. */
+  observe(): void;
   /** As of now. */
   index(): ClusterView["departed"];
   /** The records of runs that are over. */
@@ -69,7 +77,12 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
     );
   const follow = followRecords(parts, records);
   return {
-    index: indexOnce(parts, records),
+    observe: () => keeper.remember(unrecorded(parts)),
+    index: indexOnce(parts, () => {
+      const stored = [...records.values()].map(({ record }) => record);
+      const isStored = (run: ServedRecord): boolean => stored.some((record) => isSameRun(record, run));
+      return [...stored, ...keeper.remembered.filter((run) => !isStored(run))];
+    }),
     departed: () => {
       const live = liveIncarnations(identity);
       return [...records.values()].map(({ record }) => record).filter((record) => !isLive(live, record));
@@ -130,14 +143,14 @@ function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord
 /** Built when it is first asked for after a change. */
 function indexOnce(
   { env, identity, changes }: DepartedParts,
-  records: ReadonlyMap<string, StoredServedRecord>,
+  records: () => readonly ServedRecord[],
 ): DepartedPart["index"] {
   let built: { readonly generation: number; readonly index: DepartedIndex } | undefined;
   return () => (question) => {
     if (built?.generation !== changes.generation) {
       const { generation } = changes;
       const index = createDepartedIndex({
-        records: [...records.values()].map(({ record }) => record),
+        records: records(),
         live: liveIncarnations(identity),
         noticedAt: new Date(env.clock.now()).toISOString(),
       });

@@ -7,9 +7,9 @@
 import type { Host } from "./host.ts";
 import { randomInteger, type Random } from "../base/random.ts";
 import { discardAnswer } from "../http/closed-sink.ts";
-import type { ApiRequest, ApiResponse, ResponseHeaders } from "../http/message.ts";
+import { BodyTooLargeError, type ApiRequest, type ApiResponse, type RequestBody, type ResponseHeaders } from "../http/message.ts";
 import { UPSTREAM_LIMITS } from "../http/node/upstream/limits.ts";
-import { bufferedBody } from "../http/request-body.ts";
+import { EMPTY_BODY } from "../http/request-body.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamRequest, type UpstreamResponse } from "../http/upstream.ts";
 import type { Links, Stream } from "./links.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
@@ -218,8 +218,22 @@ function toApiRequest(
     rawQuery: question < 0 ? "" : target.slice(question + 1),
     headers,
     rawHeaders: raw,
-    body: bufferedBody(body),
+    body: body.length === 0 ? EMPTY_BODY : receivedBody(body),
     ...from,
+  };
+}
+
+/** Read once, as the server's filters promise. */
+function receivedBody(bytes: Buffer): RequestBody {
+  return {
+    isEmpty: false,
+    read: (limitBytes) =>
+      bytes.length > limitBytes
+        ? Promise.reject(new BodyTooLargeError(`more than ${limitBytes} bytes`))
+        : Promise.resolve(bytes),
+    async *stream() {
+      yield bytes;
+    },
   };
 }
 

@@ -24,7 +24,7 @@ const LAYERS = {
   // OpenAPI shows the schemas that object/ defines; every document can be had as YAML.
   discovery: { imports: ["base", "meta", "object", "catalogue", "http"] },
   // Runs in browsers, so it knows the message types of http/ and nothing that serves them.
-  client: { imports: ["base", "meta", "http/message.ts"] },
+  client: { imports: ["base", "meta", "http/message.ts", "http/request-body.ts", "http/closed-sink.ts"] },
   // Its filters stand behind authentication and know who asks.
   peers: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
   storageversion: { imports: ["base", "meta", "http", "client"] },

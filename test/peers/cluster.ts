@@ -160,7 +160,7 @@ export class TestCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const end of this.#ends.reverse()) await end();
+    for (const end of this.#ends.toReversed()) await end();
     await Promise.all(this.members.map((member) => member.stop()));
     await this.kv.close();
     this.files.remove();
@@ -203,7 +203,9 @@ export async function startCluster(members: readonly MemberOptions[]): Promise<T
   const cluster = new TestCluster();
   for (const options of members) await cluster.start(options);
   const enabled = cluster.members.filter((_member, at) => members[at]!.gate !== false);
-  const callers = cluster.members.filter((_member, at) => members[at]!.gate !== false && !members[at]!.hasNoCredentials);
+  const callers = cluster.members.filter(
+    (_member, at) => members[at]!.gate !== false && !members[at]!.hasNoCredentials,
+  );
   for (const member of callers) {
     const others = cluster.members.filter((other) => other !== member && enabled.includes(other));
     await member.knows(...others.map(({ id }) => id));

@@ -42,7 +42,5 @@ export async function startConnectProxy(cluster: TestCluster, at: number | strin
     await once(server, "close");
   });
   const address = server.address() as AddressInfo | string;
-  return typeof address === "string"
-    ? { port: 0, path: address, targets }
-    : { port: address.port, path: "", targets };
+  return typeof address === "string" ? { port: 0, path: address, targets } : { port: address.port, path: "", targets };
 }

@@ -75,14 +75,19 @@ describe("request bodies", () => {
 describe("answers", () => {
   test("§9-11 a header of the peer replaces ours and none appears twice, but those it sent twice itself", async () => {
     stub.respond = (_request, response) =>
-      sendJson(response, 200, {}, {
-        "Audit-Id": "of-the-peer",
-        "Cache-Control": "no-cache, private",
-        "X-Kubernetes-Pf-Flowschema-Uid": "flow",
-        "Warning": ['299 - "one"', '299 - "two"'],
-        "Access-Control-Allow-Origin": "*",
-        "Keep-Alive": "timeout=5",
-      });
+      sendJson(
+        response,
+        200,
+        {},
+        {
+          "Audit-Id": "of-the-peer",
+          "Cache-Control": "no-cache, private",
+          "X-Kubernetes-Pf-Flowschema-Uid": "flow",
+          Warning: ['299 - "one"', '299 - "two"'],
+          "Access-Control-Allow-Origin": "*",
+          "Keep-Alive": "timeout=5",
+        },
+      );
     const { rawHeaders, headers } = await member.get(WIDGETS);
     const names = rawHeaders.filter((_value, at) => at % 2 === 0).map((name) => name.toLowerCase());
     const twice = names.filter((name, at) => names.indexOf(name) !== at);

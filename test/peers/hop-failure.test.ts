@@ -1,7 +1,7 @@
 /** What goes wrong on the way to a peer, and what the client and the operator are told. */
 import { describe, expect, test } from "vitest";
 import type { Answer } from "./client.ts";
-import { startCluster, TestCluster, type Member } from "./cluster.ts";
+import { startCluster, type Member, type TestCluster } from "./cluster.ts";
 import {
   discoveryGroup,
   discoveryResource,
@@ -42,7 +42,9 @@ describe("a peer that cannot be reached", () => {
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     expectUnavailable(answers.at(-1)!, "peer-unreachable");
-    const { body } = await member.get("/apis", { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" });
+    const { body } = await member.get("/apis", {
+      accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    });
     const group = body.items.find((item: { metadata: { name: string } }) => item.metadata.name === EXTRA_GROUP);
     expect(group.versions[0].freshness).toBe("Stale");
     expect(stub.discoveryArrivals.length).toBe(fetches);
@@ -173,11 +175,29 @@ describe("several peers", () => {
 describe("an answer that is none", () => {
   const cases: readonly (readonly [name: string, type: string, respond: Respond])[] = [
     ["301", "redirect", (_request, response) => void response.writeHead(301, { location: "https://example/" }).end()],
-    ["302 to itself", "redirect", (request, response) => void response.writeHead(302, { location: request.url! }).end()],
-    ["404 as text", "not_served", (_request, response) => void response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("404 page not found\n")],
-    ["404 for an unknown resource", "not_served", (_request, response) => sendJson(response, 404, { kind: "Status", message: "the server could not find the requested resource" })],
+    [
+      "302 to itself",
+      "redirect",
+      (request, response) => void response.writeHead(302, { location: request.url! }).end(),
+    ],
+    [
+      "404 as text",
+      "not_served",
+      (_request, response) =>
+        void response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("404 page not found\n"),
+    ],
+    [
+      "404 for an unknown resource",
+      "not_served",
+      (_request, response) =>
+        sendJson(response, 404, { kind: "Status", message: "the server could not find the requested resource" }),
+    ],
     ["no HTTP", "malformed", (request) => void request.socket.end("hello\r\n\r\n")],
-    ["two lengths", "malformed", (request) => void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab")],
+    [
+      "two lengths",
+      "malformed",
+      (request) => void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
+    ],
     ["nothing", "reset", (request) => void request.socket.destroy()],
   ];
   test.each(cases)("§9-7 %s becomes 503", async (_name, type, respond) => {

@@ -24,7 +24,9 @@ function only(): Arrival {
 /** Sends these lines, which Node's own client would not. */
 async function sendRaw(lines: readonly string[]): Promise<void> {
   const socket = await member.connect();
-  socket.write([...lines, "Host: example", "Authorization: Bearer admin-token", "Connection: close", "", ""].join("\r\n"));
+  socket.write(
+    [...lines, "Host: example", "Authorization: Bearer admin-token", "Connection: close", "", ""].join("\r\n"),
+  );
   socket.resume();
   await once(socket, "close");
 }
@@ -128,7 +130,7 @@ describe("headers", () => {
       "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
       "X-Twice: one",
       "x-twice: two",
-      "If-Match: \"1\"",
+      'If-Match: "1"',
     ]);
     const seen = only();
     expect(seen.all("Accept")).toEqual(["application/json;as=Table;v=v1;g=meta.k8s.io, application/json"]);

@@ -19,7 +19,7 @@ function names({ body }: Answer): string[] {
 }
 
 function statuses(answers: readonly Answer[]): number[] {
-  return [...new Set(answers.map(({ status }) => status))].sort();
+  return [...new Set(answers.map(({ status }) => status))].toSorted((left, right) => left - right);
 }
 
 async function twoServers(): Promise<{ cluster: TestCluster; a: Member; b: Member }> {
@@ -69,10 +69,7 @@ describe("routing of requests", () => {
     c.link.cut();
     for (let turn = 0; turn < 10; turn++) {
       const answer = await b.get(JOBS);
-      expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([
-        200,
-        "a (1.36); reason=served-by-peer",
-      ]);
+      expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([200, "a (1.36); reason=served-by-peer"]);
     }
     await b.knows("a");
     c.link.mend();
@@ -141,9 +138,7 @@ describe("the gate", () => {
     for (const server of [a, b]) {
       const answer = await server.get("/apis/nobody.example.com/v1/things");
       expect(answer.status).toBe(404);
-      expect(answer.body.message).toBe(
-        "GVR nobody.example.com/v1, things is not served by anything in this cluster",
-      );
+      expect(answer.body.message).toBe("GVR nobody.example.com/v1, things is not served by anything in this cluster");
     }
     expect(await a.metric('apiserver_rerouted_request_total{code="404"')).toBe(0);
   });
@@ -160,7 +155,9 @@ describe("requests that have been proxied once", () => {
       expect(answer.headers["x-evenkeel-not-served"]).toBe("b");
       expect(answer.body.details.causes).toContainEqual({ field: "rule", message: "proxied-but-not-served-here" });
     }
-    expect(await b.metric('apiserver_rerouted_request_total{code="200",group="batch",version="v1",resource="jobs"}')).toBe(0);
+    expect(
+      await b.metric('apiserver_rerouted_request_total{code="200",group="batch",version="v1",resource="jobs"}'),
+    ).toBe(0);
   });
 
   test("seed-000 a server that calls itself instead of its peer answers 503 and says so", async () => {
@@ -177,11 +174,7 @@ describe("requests that have been proxied once", () => {
   });
 
   test("seed-000 a server that calls the wrong peer answers 503", async () => {
-    await using cluster = await startCluster([
-      {},
-      { runtimeConfig: WITHOUT_BATCH },
-      { runtimeConfig: WITHOUT_BATCH },
-    ]);
+    await using cluster = await startCluster([{}, { runtimeConfig: WITHOUT_BATCH }, { runtimeConfig: WITHOUT_BATCH }]);
     const [a, b, c] = cluster.members as [Member, Member, Member];
     a.link.lead(c.port);
     const answer = await b.get(JOBS);
@@ -218,7 +211,7 @@ describe("requests that have been proxied once", () => {
 });
 
 describe("discovery of several servers", () => {
-  test("seed-003 §8.6-17 each shows its own with nopeer and everything without, in the same words", async () => {
+  test("seed-003 §8.6-18 each shows its own with nopeer and everything without, in the same words", async () => {
     await using cluster = await startCluster([{ runtimeConfig: "apps/v1=false" }, { runtimeConfig: WITHOUT_BATCH }]);
     const [a, b] = cluster.members as [Member, Member];
     const own = await Promise.all([a, b].map((server) => server.discovery("/apis", NO_PEER)));
@@ -226,9 +219,7 @@ describe("discovery of several servers", () => {
       ["batch"],
       ["apps"],
     ]);
-    const [left, right] = await Promise.all(
-      [a, b].map((server) => server.get("/apis", { accept: AGGREGATED })),
-    );
+    const [left, right] = await Promise.all([a, b].map((server) => server.get("/apis", { accept: AGGREGATED })));
     expect(groupNames(left!.body)).toEqual(expect.arrayContaining(["apps", "batch"]));
     expect(left!.text).toBe(right!.text);
     expect(left!.headers.etag).toBe(right!.headers.etag);

@@ -99,7 +99,8 @@ export class StubPeer {
   private constructor(cluster: TestCluster, server: Server, options: StubOptions) {
     this.id = options.id;
     this.groups = options.groups ?? EXTRA_GROUPS;
-    this.respond = options.respond ?? ((_request, response) => sendJson(response, 200, { kind: "WidgetList", items: [] }));
+    this.respond =
+      options.respond ?? ((_request, response) => sendJson(response, 200, { kind: "WidgetList", items: [] }));
     this.discovery = options.discovery;
     this.#cluster = cluster;
     this.#server = server;

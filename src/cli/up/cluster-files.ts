@@ -1,10 +1,10 @@
 /** What a cluster keeps in its data directory beside its objects: certificates, tokens, kubeconfig, who its servers are. */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createAuthority, issue, type KeyedCertificate } from "../../http/node/certificate-authority.ts";
-import { ensureTokenFile } from "../data-directory.ts";
+import { CLUSTER_NAMES, ensureTokenFile } from "../data-directory.ts";
 
 export interface ClusterCredentials {
   readonly ca: KeyedCertificate;
@@ -22,13 +22,6 @@ export interface ClusterCredentials {
 export const FRONT_PROXY_NAME = "front-proxy-client";
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-const SERVER_NAMES: readonly string[] = [
-  "kubernetes",
-  "kubernetes.default",
-  "kubernetes.default.svc",
-  "kubernetes.default.svc.cluster.local",
-  "localhost",
-];
 /** The last is the address of the Service `kubernetes`. */
 const SERVER_ADDRESSES: readonly string[] = ["127.0.0.1", "::1", "10.0.0.1"];
 
@@ -39,7 +32,7 @@ export function clusterCredentials(directory: string): ClusterCredentials {
   const frontProxyCa = kept(directory, "front-proxy-ca", {
     make: () => createAuthority({ commonName: "evenkeel-front-proxy-ca", nowMs }),
   });
-  const hosts = [...SERVER_NAMES, hostname(), ...SERVER_ADDRESSES];
+  const hosts = [...CLUSTER_NAMES, hostname(), ...SERVER_ADDRESSES];
   const serving = kept(directory, "serving", {
     issuer: ca,
     addresses: SERVER_ADDRESSES,
@@ -84,12 +77,13 @@ function kept(directory: string, name: string, keeping: Keeping): KeyedCertifica
   return made;
 }
 
-function isUsable({ certPem }: KeyedCertificate, { issuer, addresses = [] }: Keeping): boolean {
+function isUsable({ certPem, keyPem }: KeyedCertificate, { issuer, addresses = [] }: Keeping): boolean {
   try {
     const certificate = new X509Certificate(certPem);
     const signer = issuer === undefined ? certificate : new X509Certificate(issuer.certPem);
     return (
       certificate.validToDate.getTime() - Date.now() > DAY_MS &&
+      certificate.checkPrivateKey(createPrivateKey(keyPem)) &&
       certificate.verify(signer.publicKey) &&
       addresses.every((address) => certificate.checkIP(address) !== undefined)
     );

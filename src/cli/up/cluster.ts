@@ -81,7 +81,7 @@ export class Cluster {
       url: `https://${HOST}:${port}`,
       pid: state === "killed" ? undefined : member?.pid,
       state,
-      isReady: this.#options.balancer.isReady(id),
+      isReady: state === "running" && this.#options.balancer.isReady(id),
       isPartitioned,
     }));
   }
@@ -93,7 +93,9 @@ export class Cluster {
         const known = kept?.servers[index];
         this.#entries.push(newEntry(known?.id ?? this.#newId(), spec, known?.port ?? this.#wishedPort(index)));
       }
-      await Promise.all(this.#entries.map((entry) => this.#launch(entry)));
+      const launched = await Promise.allSettled(this.#entries.map((entry) => this.#launch(entry)));
+      const failed = launched.find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
     });
   }
 
@@ -171,6 +173,21 @@ export class Cluster {
 
   async #launch(entry: Entry): Promise<void> {
     entry.state = "starting";
+    try {
+      await this.#begin(entry);
+    } catch (thrown) {
+      entry.state = "killed";
+      await entry.member?.kill();
+      throw thrown;
+    }
+    entry.state = "running";
+    this.#applyPartitions();
+    await this.#options.balancer.setBackends(this.#backends());
+    this.#options.say(`${entry.id} (Kubernetes ${entry.spec.text}) is ready at https://${HOST}:${entry.port}`);
+    this.#options.onChange();
+  }
+
+  async #begin(entry: Entry): Promise<void> {
     if (!(await isFree(entry.port))) entry.port = 0;
     const member = await this.#options.start(this.#launchOf(entry));
     entry.member = member;
@@ -178,11 +195,6 @@ export class Cluster {
     void member.ended.then((how) => this.#ended(entry, member, how));
     this.#remember();
     await within(READY_MS, member.ready, `${entry.id} was not ready after ${READY_MS / 1000} s`);
-    entry.state = "running";
-    this.#applyPartitions();
-    this.#options.balancer.setBackends(this.#backends());
-    this.#options.say(`${entry.id} (Kubernetes ${entry.spec.text}) is ready at https://${HOST}:${entry.port}`);
-    this.#options.onChange();
   }
 
   #launchOf({ id, spec, port }: Entry): Launch {
@@ -226,7 +238,7 @@ export class Cluster {
       case "kill":
         entry.state = "killed";
         await entry.member?.kill();
-        this.#options.balancer.checkAll();
+        await this.#options.balancer.checkAll();
         return;
       case "pause":
         entry.member?.pause();
@@ -263,7 +275,7 @@ export class Cluster {
   async #drop(entry: Entry): Promise<void> {
     await entry.member?.kill();
     this.#entries = this.#entries.filter((other) => other !== entry);
-    this.#options.balancer.setBackends(this.#backends());
+    void this.#options.balancer.setBackends(this.#backends());
     this.#applyPartitions();
     this.#remember();
     this.#options.onChange();
@@ -280,7 +292,8 @@ export class Cluster {
   }
 
   #backends(): { id: string; host: string; port: number }[] {
-    return this.#entries.map(({ id, port }) => ({ id, host: HOST, port }));
+    const there = this.#entries.filter(({ state }) => state !== "starting" && state !== "killed");
+    return there.map(({ id, port }) => ({ id, host: HOST, port }));
   }
 
   #infoOf(entry: Entry): ServerInfo {

@@ -31,7 +31,7 @@ export class FaultSwitch {
       this.run(() => {
         ask().then(
           (value) => this.run(() => resolve(value)),
-          (thrown: Error) => this.run(() => reject(thrown)),
+          (thrown: unknown) => this.run(() => reject(thrown instanceof Error ? thrown : new Error(String(thrown)))),
         );
       });
     });

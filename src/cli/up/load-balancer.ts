@@ -32,7 +32,8 @@ const CONNECTIONS_MAX = 10_000;
 interface Entry {
   readonly backend: Backend;
   isReady: boolean;
-  isChecking: boolean;
+  /** The check under way. */
+  checking: Promise<void> | undefined;
 }
 
 /** Rejects with Node's error when the port cannot be had. */
@@ -65,20 +66,20 @@ export class LoadBalancer {
     this.#options = options;
     this.port = (server.address() as AddressInfo).port;
     server.on("connection", (socket) => this.#accept(socket));
-    this.#timer = setInterval(() => this.checkAll(), CHECK_MS);
+    this.#timer = setInterval(() => void this.checkAll(), CHECK_MS);
   }
 
   get counts(): LoadBalancerCounts {
     return { open: this.#open, accepted: this.#accepted, refused: this.#refused };
   }
 
-  /** One that stays keeps its readiness. */
-  setBackends(backends: readonly Backend[]): void {
+  /** Resolves when each has been asked. One that stays keeps its readiness meanwhile. */
+  async setBackends(backends: readonly Backend[]): Promise<void> {
     this.#entries = backends.map((backend) => {
       const known = this.#entries.find(({ backend: { id, port } }) => id === backend.id && port === backend.port);
-      return known ?? { backend, isReady: false, isChecking: false };
+      return known ?? { backend, isReady: false, checking: undefined };
     });
-    this.checkAll();
+    await this.checkAll();
   }
 
   isReady(id: string): boolean {
@@ -86,8 +87,8 @@ export class LoadBalancer {
   }
 
   /** Does not wait for the next interval. */
-  checkAll(): void {
-    for (const entry of this.#entries) void this.#check(entry);
+  async checkAll(): Promise<void> {
+    await Promise.all(this.#entries.map((entry) => this.#check(entry)));
   }
 
   /** No new connections, and no others either. */
@@ -100,12 +101,15 @@ export class LoadBalancer {
     await closed;
   }
 
-  async #check(entry: Entry): Promise<void> {
-    if (entry.isChecking) return;
-    entry.isChecking = true;
-    const isReady = await this.#options.isReady(entry.backend).catch(() => false);
-    entry.isChecking = false;
-    this.#setReady(entry, isReady);
+  #check(entry: Entry): Promise<void> {
+    entry.checking ??= this.#options
+      .isReady(entry.backend)
+      .catch(() => false)
+      .then((isReady) => {
+        entry.checking = undefined;
+        this.#setReady(entry, isReady);
+      });
+    return entry.checking;
   }
 
   #setReady(entry: Entry, isReady: boolean): void {

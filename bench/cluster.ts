@@ -1,0 +1,57 @@
+/** Two servers on one etcd that hand requests on to each other. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { HopCertificates } from "./hop-certificates.ts";
+import { startServer, temporaryDirectory, type RunningServer } from "./servers.ts";
+
+export interface ClusterStart {
+  readonly core: number | undefined;
+  /** Nobody else's: what a server of an earlier cluster served is remembered there. */
+  readonly etcd: string;
+  readonly certificates: HopCertificates;
+  readonly releases: { readonly source: string; readonly destination: string };
+}
+
+export interface RunningCluster {
+  /** The one that is asked. */
+  readonly source: RunningServer;
+  readonly destination: RunningServer;
+  stop(): Promise<void>;
+}
+
+export async function startCluster({ core, etcd, certificates, releases }: ClusterStart): Promise<RunningCluster> {
+  await using stack = new AsyncDisposableStack();
+  const keys = temporaryDirectory();
+  stack.defer(() => keys.remove());
+  const common = certificateFlags(certificates, keys.path);
+  const start = async (id: string, release: string): Promise<RunningServer> => {
+    const data = temporaryDirectory();
+    stack.defer(() => data.remove());
+    const flags = ["--server-id", id, "--release", release, ...common];
+    const server = await startServer({ core, dataDirectory: data.path, etcd, flags });
+    stack.defer(() => server.stop());
+    return server;
+  };
+  // In this order: a server is ready when it has asked those that were there before.
+  const destination = await start("destination", releases.destination);
+  const source = await start("source", releases.source);
+  const owned = stack.move();
+  return { source, destination, stop: () => owned.disposeAsync() };
+}
+
+function certificateFlags(certificates: HopCertificates, directory: string): string[] {
+  const { serving, servingCaPem, client, clientCaPem } = certificates;
+  const files = {
+    "tls-cert-file": serving.certPem,
+    "tls-private-key-file": serving.keyPem,
+    "peer-ca-file": servingCaPem,
+    "proxy-client-cert-file": client.certPem,
+    "proxy-client-key-file": client.keyPem,
+    "requestheader-client-ca-file": clientCaPem,
+  };
+  return Object.entries(files).flatMap(([flag, pem]) => {
+    const file = join(directory, `${flag}.pem`);
+    writeFileSync(file, pem, { mode: 0o600 });
+    return [`--${flag}`, file];
+  });
+}

@@ -1,0 +1,47 @@
+/** What a hop costs Node itself: a plain pass-through in front of the floor, TLS with certificates on both sides between. */
+import type { FloorAnswer, FloorMessage } from "./floor-server.ts";
+import { SERVER_NAME, type HopCertificates } from "./hop-certificates.ts";
+import type { PassThroughMessage } from "./pass-through-server.ts";
+import { freePort, startPlain } from "./servers.ts";
+import { untilReady } from "./until-ready.ts";
+
+export interface FloorHop {
+  readonly pids: readonly number[];
+  /** Of the pass-through. */
+  readonly port: number;
+  setAnswer(path: string, answer: FloorAnswer): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startFloorHop(certificates: HopCertificates, core: number | undefined): Promise<FloorHop> {
+  const { serving, servingCaPem, client, clientCaPem } = certificates;
+  await using stack = new AsyncDisposableStack();
+  const destination = startPlain("floor-server.ts", core);
+  stack.defer(() => destination.stop());
+  const source = startPlain("pass-through-server.ts", core);
+  stack.defer(() => source.stop());
+  const port = await freePort();
+  const destinationPort = await freePort();
+  const common = { cert: serving.certPem, key: serving.keyPem };
+  const tell = (message: FloorMessage): Promise<unknown> => destination.child.ask(message);
+  await tell({ kind: "start", ...common, port: destinationPort, clientCa: clientCaPem });
+  await source.child.ask({
+    ...common,
+    port,
+    destination: {
+      port: destinationPort,
+      ca: servingCaPem,
+      serverName: SERVER_NAME,
+      clientCert: client.certPem,
+      clientKey: client.keyPem,
+    },
+  } satisfies PassThroughMessage);
+  await untilReady(port, source.child);
+  const owned = stack.move();
+  return {
+    pids: [source.child.pid, destination.child.pid],
+    port,
+    setAnswer: async (path, answer) => void (await tell({ kind: "answer", path, answer })),
+    stop: () => owned.disposeAsync(),
+  };
+}

@@ -1,0 +1,72 @@
+/** Merging what a hundred servers say: four different documents of a thousand group versions. */
+import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "../../src/discovery/groups.ts";
+import { mergeSources, type DiscoverySource } from "../../src/discovery/merge.ts";
+import type { Difference, Measurement, Samples } from "./protocol.ts";
+
+const SERVERS = 100;
+const DOCUMENTS = 4;
+const GROUPS = 500;
+const VERSIONS = ["v1", "v1beta1"];
+const RESOURCES = ["gadgets", "gizmos", "things", "widgets"];
+/** With "some", one group in so many differs between documents. */
+const DIFFERENT_ONE_IN = 10;
+
+export function measureMerge({ rounds, count, documents }: Extract<Measurement, { kind: "merge" }>): Samples {
+  const sources = createSources(documents);
+  const round = (): number => {
+    const startedMs = performance.now();
+    for (let index = 0; index < count; index++) {
+      const { length } = mergeSources(sources);
+      if (length !== GROUPS) throw new Error(`the merged document has ${length} groups`);
+    }
+    return (performance.now() - startedMs) / count;
+  };
+  round();
+  return Array.from({ length: rounds }, round);
+}
+
+/** Nothing is shared between documents, as nothing is between what different servers have sent. */
+function createSources(difference: Difference): DiscoverySource[] {
+  const documents = Array.from({ length: DOCUMENTS }, (_, variant) => createDocument(variant, difference));
+  return Array.from({ length: SERVERS }, (_, server) => {
+    const variant = server % DOCUMENTS;
+    return {
+      serverId: `server-${String(server).padStart(3, "0")}`,
+      release: `1.${33 + variant}`,
+      isReachable: true,
+      groups: documents[variant]!,
+      documentKey: `document-${variant}`,
+    };
+  });
+}
+
+function createDocument(variant: number, difference: Difference): DiscoveryGroup[] {
+  return Array.from({ length: GROUPS }, (_, number) => {
+    const isDifferent = difference === "all" || number % DIFFERENT_ONE_IN === 0;
+    const versions = VERSIONS.map((version) => createVersion(version, isDifferent ? variant : 0));
+    return { name: `group-${String(number).padStart(3, "0")}.example`, versions };
+  });
+}
+
+/** Every variant has a resource of its own, and more verbs than the one before. */
+function createVersion(version: string, variant: number): DiscoveryVersion {
+  const names = [...RESOURCES, `variants-${variant}`].sort();
+  return { version, freshness: "Current", resources: names.map((name) => createResource(name, variant)) };
+}
+
+const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+function createResource(name: string, variant: number): DiscoveryResource {
+  const kind = { group: "", version: "", kind: name };
+  return {
+    resource: name,
+    responseKind: kind,
+    scope: "Namespaced",
+    singularResource: name.slice(0, -1),
+    verbs: VERBS.slice(0, VERBS.length - 3 + variant),
+    shortNames: [name.slice(0, 2)],
+    categories: ["all"],
+    subresources: [{ subresource: "status", responseKind: { ...kind }, verbs: ["get", "patch", "update"] }],
+    storageVersionHash: `${name}-hash=`,
+  };
+}

@@ -1,0 +1,94 @@
+/** What it costs to answer with the discovery of a whole cluster, once that has been put together. */
+import type { EtcdProcess } from "../src/storage/kv-etcd/testing/start-etcd.ts";
+import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
+import type { FetchResult, RequestShape } from "./client/protocol.ts";
+import { startCluster } from "./cluster.ts";
+import { eventually } from "./eventually.ts";
+import { createHopCertificates } from "./hop-certificates.ts";
+import { measureRounds, type RoundsOptions } from "./rounds.ts";
+import { atMost, type Row } from "./row.ts";
+import { TOKEN } from "./servers.ts";
+
+const RATIO_MAX = 1.2;
+const CPU_UNIT = "CPU µs/request";
+const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const MERGED: RequestShape = { method: "GET", path: "/apis", accept: AGGREGATED, expectStatus: 200 };
+/** What the server alone serves: a body that it encoded once and keeps. */
+const LOCAL: RequestShape = { ...MERGED, accept: `${AGGREGATED};profile=nopeer` };
+const FLOOR_PATH = "discovery";
+const HITS = /^aggregator_discovery_peer_aggregated_cache_hits_total ([0-9]+)$/m;
+const DESCRIBED = /^evenkeel_peers\{state="described"\} ([0-9]+)$/m;
+/** Of the same release, so that both bodies have the same bytes and only the way to them differs. */
+const RELEASES = { source: "1.36", destination: "1.36" };
+
+export async function discoveryRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {
+  const { client, floor, options, cores } = context;
+  const cluster = await startCluster({
+    core: cores?.server,
+    etcd: etcd.endpoint,
+    certificates: createHopCertificates(Date.now()),
+    releases: RELEASES,
+  });
+  try {
+    const { pid, port } = cluster.source;
+    const merged = await fetchBoth(context, port);
+    await floor.setAnswer(FLOOR_PATH, toFloorAnswer(merged, MERGED.expectStatus));
+    const load: Omit<RoundsOptions, "floor" | "ours"> = {
+      client,
+      protocol: "http/1.1",
+      connections: 16,
+      concurrency: 16,
+      rounds: options.rounds,
+      count: Math.round(6_000 * options.scale),
+      warmUp: Math.round(3_000 * options.scale),
+    };
+    const ours = { pids: [pid], port, request: MERGED };
+    const overLocal = await measureRounds({ ...load, ours, floor: { ...ours, request: LOCAL } });
+    const overFloor = await measureRounds({
+      ...load,
+      ours,
+      floor: { pids: [floor.pid], port: floor.port, request: { ...MERGED, path: `/${FLOOR_PATH}` } },
+    });
+    return discoveryRow(overLocal, overFloor, merged.body.length);
+  } finally {
+    await cluster.stop();
+  }
+}
+
+type Measured = Awaited<ReturnType<typeof measureRounds>>;
+
+function discoveryRow(overLocal: Measured, overFloor: Measured, bytes: number): Row[] {
+  const { helperCpuUs: _first, ...local } = overLocal;
+  const { helperCpuUs: _second, ...floor } = overFloor;
+  return [
+    {
+      id: "merge-cached",
+      title: `merged /apis of ${Math.round(bytes / 1000)} KB, next to nopeer`,
+      unit: CPU_UNIT,
+      ...local,
+      target: atMost(local.ratio.median, RATIO_MAX, `≤ ${RATIO_MAX}×`),
+    },
+    { id: "merge-cached-floor", title: "  next to a plain server", unit: CPU_UNIT, ...floor },
+  ];
+}
+
+/** Sees to it that what is measured is what it says: the merged answer, made before, as large as the other. */
+async function fetchBoth({ client }: BenchContext, port: number): Promise<FetchResult> {
+  const name = "discovery";
+  await client.open({ name, protocol: "http/1.1", port, connections: 1, token: TOKEN });
+  const metric = async (line: RegExp): Promise<number> => {
+    const { body } = await client.fetch(name, { method: "GET", path: "/metrics", expectStatus: 200 });
+    return Number(line.exec(body)?.[1] ?? "0");
+  };
+  const merged = await eventually(async () => {
+    const before = await metric(HITS);
+    const fetched = await client.fetch(name, MERGED);
+    if ((await metric(DESCRIBED)) !== 1) throw new Error("the other server is not known");
+    if ((await metric(HITS)) !== before + 1) throw new Error("discovery was not answered from the merged document");
+    return fetched;
+  });
+  const local = await client.fetch(name, LOCAL);
+  if (merged.body.length !== local.body.length) throw new Error("the merged and the local document differ in size");
+  await client.close(name);
+  return merged;
+}

@@ -1,0 +1,52 @@
+/** Figures of single functions, without sockets or stores. */
+import { fileURLToPath } from "node:url";
+import type { BenchContext } from "./bench-context.ts";
+import { Child } from "./child.ts";
+import { pinned } from "./cores.ts";
+import type { Difference, Measurement, Samples } from "./in-process/protocol.ts";
+import { atMost, type Row } from "./row.ts";
+import { figure } from "./statistics.ts";
+
+const FILTER_NS_MAX = 1_000;
+const MERGE_MS_MAX = 20;
+
+export async function filterRows(context: BenchContext): Promise<Row[]> {
+  const { rounds, scale } = context.options;
+  const ours = figure(await measured(context, { kind: "filter", rounds, count: Math.round(2_000_000 * scale) }));
+  return [
+    {
+      id: "filter",
+      title: "peer proxy, served here, 2 peers",
+      unit: "ns/request",
+      ours,
+      target: atMost(ours.median, FILTER_NS_MAX, "≤ 1 µs"),
+    },
+  ];
+}
+
+export async function mergeRows(context: BenchContext): Promise<Row[]> {
+  const { rounds, scale } = context.options;
+  const row = async (documents: Difference, title: string): Promise<Row> => {
+    const count = Math.max(1, Math.round(50 * scale));
+    const ours = figure(await measured(context, { kind: "merge", rounds, count, documents }));
+    const target = atMost(ours.median, MERGE_MS_MAX, `≤ ${MERGE_MS_MAX} ms`);
+    return { id: `merge/${documents}`, title, unit: "ms/merge", ours, target };
+  };
+  return [
+    await row("some", "merge 100 servers, 4 × 1,000 versions"),
+    await row("all", "  every group version differs"),
+  ];
+}
+
+async function measured({ cores }: BenchContext, measurement: Measurement): Promise<Samples> {
+  const file = fileURLToPath(new URL("in-process/main.ts", import.meta.url));
+  const child = new Child({
+    command: pinned(cores?.server, [process.execPath, file]),
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  try {
+    return await child.ask<Samples>(measurement);
+  } finally {
+    await child.stop();
+  }
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readKubeconfigs } from "./kubeconfig.ts";
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "evenkeel-kubeconfig-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function file(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const YAML = `
+apiVersion: v1
+kind: Config
+current-context: one
+clusters:
+- name: near
+  cluster: {server: "https://127.0.0.1:1", certificate-authority: ca.crt, tls-server-name: kubernetes}
+- name: far
+  cluster: {server: "https://127.0.0.1:2", certificate-authority-data: ${Buffer.from("far ca").toString("base64")}}
+contexts:
+- {name: one, context: {cluster: near, user: token}}
+- {name: two, context: {cluster: far, user: certificate}}
+users:
+- {name: token, user: {tokenFile: token}}
+- name: certificate
+  user: {client-certificate: me.crt, client-key-data: ${Buffer.from("my key").toString("base64")}}
+`;
+
+describe("a kubeconfig", () => {
+  test("is read by its current context, with files beside it", () => {
+    const config = file("config", YAML);
+    file("ca.crt", "near ca");
+    file("token", "secret\n");
+    expect(readKubeconfigs([config], undefined)).toEqual({
+      url: "https://127.0.0.1:1",
+      ca: "near ca",
+      serverName: "kubernetes",
+      token: "secret",
+    });
+  });
+
+  test("is read by the context that is named", () => {
+    const config = file("config", YAML);
+    file("me.crt", "my certificate");
+    expect(readKubeconfigs([config], "two")).toEqual({
+      url: "https://127.0.0.1:2",
+      ca: "far ca",
+      cert: "my certificate",
+      key: "my key",
+    });
+  });
+
+  test("may be JSON, and of several files the first that says something counts", () => {
+    const first = file("first", JSON.stringify({ "current-context": "two" }));
+    file("me.crt", "my certificate");
+    expect(readKubeconfigs([first, file("second", YAML)], undefined).url).toBe("https://127.0.0.1:2");
+  });
+
+  test.each([
+    ["is no YAML", "a: [", /is not YAML/],
+    ["is something else", "- a\n- b\n", /is not a kubeconfig/],
+    ["has no current context", "{}", /no current-context/],
+    ["names a context that is not there", "current-context: x", /no context "x"/],
+    [
+      "does not want the server's certificate checked",
+      `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"b"}}],"clusters":[{"name":"b","cluster":{"server":"https://x","insecure-skip-tls-verify":true}}]}`,
+      /--ca-file/,
+    ],
+    [
+      "logs in with a program",
+      `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"b","user":"c"}}],"clusters":[{"name":"b","cluster":{"server":"https://x"}}],"users":[{"name":"c","user":{"exec":{"command":"x"}}}]}`,
+      /--token/,
+    ],
+  ])("that %s is refused in one sentence", (_what, text, sentence) => {
+    expect(() => readKubeconfigs([file("config", text)], undefined)).toThrow(sentence);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { clusterStatus, type ClusterStatus, type ClusterStatusInput } from "./cluster-status.ts";
+import type { ServedRecord } from "./served-record.ts";
+import { peerOf, viewOf } from "./testing/cluster-view.ts";
+import { documentOf, type ShortDocument } from "./testing/documents.ts";
+import type { ClusterView } from "./view.ts";
+
+const LOCAL = { v1: { pods: "get", "pods/log": "get" }, "apps/v1": { deployments: "get" } };
+
+function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): ClusterStatus {
+  return clusterStatus({
+    view,
+    isProxyEnabled: true,
+    record: () => undefined,
+    own: {},
+    fence: undefined,
+    localGroups: documentOf(LOCAL),
+    sources: [],
+    departed: [],
+    nowMs: 0,
+    ...input,
+  });
+}
+
+function source(serverId: string, document: ShortDocument): ClusterStatusInput["sources"][number] {
+  return { serverId, release: "1.36", isReachable: true, groups: documentOf(document) };
+}
+
+function departedRecord(resources: Record<string, string[]>): ServedRecord {
+  const at = "2030-01-01T00:00:00.000Z";
+  return {
+    serverId: "gone",
+    incarnation: "1",
+    release: "1.36",
+    servedAt: at,
+    departedAt: at,
+    resources: new Map(Object.entries(resources)),
+  };
+}
+
+test("what only one server serves is told down to its subresources", () => {
+  const peers = [peerOf("b"), peerOf("c")];
+  const sources = [
+    source("b", { v1: { pods: "get", "pods/log": "get", "pods/resize": "patch" } }),
+    source("c", { v1: { pods: "get" }, "batch/v1": { jobs: "get" } }),
+  ];
+  const { servers } = statusOf(viewOf({ local: LOCAL, peers }), { sources });
+  expect(servers.map(({ id, onlyServes }) => [id, onlyServes])).toEqual([
+    ["self", [{ groupVersion: "apps/v1", resources: ["deployments"] }]],
+    ["b", [{ groupVersion: "v1", resources: ["pods/resize"] }]],
+    ["c", [{ groupVersion: "batch/v1", resources: ["jobs"] }]],
+  ]);
+});
+
+test("what is not known of a server is not said", () => {
+  const peer = peerOf("b", { release: undefined, address: undefined, serves: undefined, isReachable: false });
+  const [, b] = statusOf(viewOf({ peers: [peer] })).servers;
+  expect(b).toEqual({
+    id: "b",
+    isSelf: false,
+    isReachable: false,
+    isDraining: false,
+    isDescribed: false,
+    onlyServes: [],
+  });
+});
+
+test("the age of a document counts from when the peer last confirmed it", () => {
+  const [, b] = statusOf(viewOf({ peers: [peerOf("b")] }), { nowMs: 1_500 }).servers;
+  expect(b?.documentAgeSeconds).toBe(1.5);
+});
+
+test("departed is what no live server serves, by who a request would be told", () => {
+  const departedAt = "2030-01-01T00:00:00.000Z";
+  const view = viewOf({
+    local: LOCAL,
+    peers: [peerOf("b", { serves: { "batch/v1": { jobs: "get" } } })],
+    departed: () => ({ serverId: "gone", release: "1.36", departedAt }),
+  });
+  const first = departedRecord({ "/v1": ["pods", "pods/resize"], "batch/v1": ["jobs", "cronjobs"] });
+  const again = departedRecord({ "batch/v1": ["cronjobs"] });
+  expect(statusOf(view, { departed: [first, again] }).departed).toEqual([
+    {
+      server: "gone",
+      release: "1.36",
+      departedAt,
+      resourceCount: 2,
+      resources: [
+        { groupVersion: "v1", resources: ["pods/resize"] },
+        { groupVersion: "batch/v1", resources: ["cronjobs"] },
+      ],
+    },
+  ]);
+});
+
+test("a fence and a missing flag are named in their own words", () => {
+  const view = viewOf({ missingFlag: "--peer-ca-file" });
+  expect(statusOf(view, { fence: "the lease is late" })).toMatchObject({
+    fence: "the lease is late",
+    proxy: { isEnabled: true, missingFlag: "--peer-ca-file" },
+  });
+});

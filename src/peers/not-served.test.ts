@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { isNotServedAnswer } from "./not-served.ts";
+import { answerOf } from "./testing/fake-upstream.ts";
+
+const TEXT = ["Content-Type", "text/plain; charset=utf-8"];
+const JSON_TYPE = ["content-type", "application/json"];
+const UNKNOWN = JSON.stringify({ kind: "Status", message: "the server could not find the requested resource" });
+
+test.each([
+  { what: "a page that nobody knows", answer: answerOf(404, TEXT, "404 page not found\n"), isNotServed: true },
+  { what: "a Status about the resource", answer: answerOf(404, JSON_TYPE, UNKNOWN), isNotServed: true },
+  {
+    what: "an absent object",
+    answer: answerOf(404, JSON_TYPE, '{"message":"pods \\"x\\" not found"}'),
+    isNotServed: false,
+  },
+  { what: "what cannot be parsed", answer: answerOf(404, JSON_TYPE, "{"), isNotServed: false },
+  { what: "what is no object", answer: answerOf(404, JSON_TYPE, "null"), isNotServed: false },
+  { what: "an answer without a type", answer: answerOf(404, [], UNKNOWN), isNotServed: false },
+  {
+    what: "a stream",
+    answer: { status: 404, headers: JSON_TYPE, body: { kind: "stream" as const, open: () => {} } },
+    isNotServed: false,
+  },
+  { what: "text with another status", answer: answerOf(403, TEXT, "no"), isNotServed: false },
+])("$what: not served is $isNotServed", ({ answer, isNotServed }) => {
+  expect(isNotServedAnswer(answer)).toBe(isNotServed);
+});

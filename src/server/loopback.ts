@@ -1,0 +1,39 @@
+/** The server's own way in: the same chain as everybody's, with full access. */
+import { createClient, type Client } from "../client/client.ts";
+import {
+  callInProcess,
+  createInProcessTransport,
+  type InProcessRequest,
+  type InProcessResponse,
+} from "../client/in-process.ts";
+import type { Transport } from "../client/transport.ts";
+import type { Handler } from "../http/chain.ts";
+import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
+import type { Env } from "./env.ts";
+
+export interface Loopback {
+  /** By this object, which nothing outside can name, its requests are known. */
+  readonly connection: ConnectionInfo;
+  readonly transport: Transport;
+  readonly client: Client;
+  call(request: InProcessRequest): Promise<InProcessResponse>;
+}
+
+/** What the server makes by itself belongs to it by the name clients know. */
+const USER_AGENT = "kube-apiserver";
+
+/** `handle` is called later than this: the chain is built of parts that use the loopback. */
+export function createLoopback({ clock, random }: Env, handle: Handler<ApiRequest>): Loopback {
+  const connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
+  const transport = createInProcessTransport(handle, connection);
+  return {
+    connection,
+    transport,
+    client: createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0 } }),
+    call: (request) => callInProcess(handle, { ...request, connection }),
+  };
+}
+
+export function asServer(call: Loopback["call"]): Loopback["call"] {
+  return (request) => call({ ...request, headers: { "user-agent": USER_AGENT, ...request.headers } });
+}

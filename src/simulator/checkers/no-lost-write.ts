@@ -1,0 +1,26 @@
+import { ask } from "../ask.ts";
+import { NOTHING, type Checker } from "../checker.ts";
+import type { KnownObjects } from "../objects.ts";
+
+export function noLostWrite(objects: KnownObjects): Checker {
+  return {
+    name: "no-lost-write",
+    promise: "What was acknowledged as created can be read until somebody deletes it.",
+    onAnswer({ question, unknown }) {
+      const { method, target, serverId } = question;
+      const isLost = method === "GET" && unknown === "object" && objects.get(target) === "there";
+      return isLost ? [`${serverId} does not find ${target}, which was created and never deleted`] : NOTHING;
+    },
+    async whenSettled(cluster) {
+      const problems: string[] = [];
+      for (const server of cluster.live) {
+        for (const path of objects.in("there")) {
+          const { status } = await ask(cluster, server, path);
+          // What only a departed server served is unavailable, not lost.
+          if (status !== 200 && status !== 503) problems.push(`${server.id} answers ${status} for ${path}`);
+        }
+      }
+      return problems;
+    },
+  };
+}

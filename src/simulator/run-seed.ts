@@ -1,0 +1,161 @@
+/**
+ * One seed, two phases. Safety: faults, with promises checked at every answer. Liveness: faults end, and within the time
+ * of `settle` everybody must know everybody again.
+ */
+import type { Checker, Violation } from "./checker.ts";
+import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
+import { documentsEqual } from "./checkers/documents-equal.ts";
+import { listedIsReachable } from "./checkers/listed-is-reachable.ts";
+import { noCircle } from "./checkers/no-circle.ts";
+import { noFalse404 } from "./checkers/no-false-404.ts";
+import { noLostWrite } from "./checkers/no-lost-write.ts";
+import { readyAgain } from "./checkers/ready-again.ts";
+import { sentOnce } from "./checkers/sent-once.ts";
+import { servedIsListed } from "./checkers/served-is-listed.ts";
+import { SimulatedCluster, type Plant } from "./cluster.ts";
+import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
+import { KnownObjects } from "./objects.ts";
+import { Workload } from "./workload.ts";
+import { World } from "./world.ts";
+
+export interface SeedOptions {
+  readonly seed: number;
+  /** Virtual, both phases together. */
+  readonly minutes: number;
+  readonly servers?: number;
+  readonly traceLinesMax?: number;
+  readonly plant?: Plant;
+  /** In place of what the seed says. */
+  readonly swarm?: Partial<Swarm>;
+}
+
+export interface SeedReport {
+  readonly seed: number;
+  readonly swarm: Swarm;
+  readonly violations: readonly Violation[];
+  /** Of the whole trace. */
+  readonly digest: string;
+  readonly lines: readonly string[];
+  /** How often each status was answered to clients. */
+  readonly statuses: ReadonlyMap<number, number>;
+  readonly hops: number;
+}
+
+const PACE_MS = 700;
+/** The last part, without faults and with little to do but to settle. */
+const SETTLE_MS = 60_000;
+const VIOLATIONS_MAX = 20;
+
+export async function runSeed(options: SeedOptions): Promise<SeedReport> {
+  const simulation = new Simulation(options);
+  try {
+    await simulation.play(options.minutes * 60_000);
+  } catch (thrown) {
+    simulation.fail(thrown);
+  } finally {
+    simulation.cluster.shutDown();
+  }
+  return simulation.report();
+}
+
+class Simulation {
+  readonly cluster: SimulatedCluster;
+  readonly #seed: number;
+  readonly #servers: number;
+  readonly #swarm: Swarm;
+  readonly #objects = new KnownObjects();
+  readonly #checkers: readonly Checker[];
+  readonly #violations: Violation[] = [];
+  readonly #statuses = new Map<number, number>();
+  #hops = 0;
+
+  constructor({ seed, servers = 3, traceLinesMax = 400, plant = {}, swarm = {} }: SeedOptions) {
+    this.#seed = seed;
+    this.#servers = servers;
+    this.#swarm = { ...drawSwarm(new World({ seed }).randomFor("swarm")), ...swarm };
+    const { departedGraceMs } = this.#swarm;
+    this.cluster = new SimulatedCluster({
+      ...{ seed, traceLinesMax, plant, timing: { departedGraceMs } },
+      onHop: (hop) => {
+        this.#hops++;
+        this.cluster.trace.add(hop.from, `hands on to ${hop.to}: ${hop.method} ${hop.target} ${hop.auditId.slice(0, 8)}`);
+        this.#check((checker) => checker.onHop?.(hop));
+      },
+    });
+    this.#checkers = [
+      noFalse404({ runs: this.cluster.runs, departedGraceMs }),
+      atMostOneHop(),
+      noCircle(),
+      sentOnce((path) => this.#objects.get(path) === "leaving"),
+      noLostWrite(this.#objects),
+      readyAgain(),
+      servedIsListed(),
+      listedIsReachable(),
+      documentsEqual(),
+    ];
+  }
+
+  async play(forMs: number): Promise<void> {
+    const { cluster } = this;
+    const { world, trace } = cluster;
+    const random = world.randomFor("nemesis");
+    const onFailure = (thrown: unknown): void => this.fail(thrown);
+    trace.add("world", `seed ${this.#seed}: ${JSON.stringify(this.#swarm)}`);
+    for (let index = 0; index < this.#servers; index++) await cluster.place().start(drawRun(random, this.#swarm));
+    await world.advance(1_000);
+    const workload = this.#createWorkload(onFailure);
+    const nemesis = new Nemesis({ cluster, random, swarm: this.#swarm, onFailure });
+    workload.start();
+    nemesis.start();
+    await world.advance(forMs - SETTLE_MS);
+    nemesis.stop();
+    await cluster.settle();
+    workload.stop();
+    for (const checker of this.#checkers) this.#found(checker, (await checker.whenSettled?.(cluster)) ?? []);
+  }
+
+  /** The simulation itself, or a server, failed in a way nothing provides for. */
+  fail(thrown: unknown): void {
+    const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    this.#violations.push({ checker: "simulation", promise: "Nothing fails that is not meant to.", what });
+  }
+
+  report(): SeedReport {
+    const { trace } = this.cluster;
+    return {
+      ...{ seed: this.#seed, swarm: this.#swarm, violations: this.#violations, digest: trace.digest() },
+      ...{ lines: trace.lines, statuses: this.#statuses, hops: this.#hops },
+    };
+  }
+
+  #createWorkload(onFailure: (thrown: unknown) => void): Workload {
+    const { cluster } = this;
+    return new Workload({
+      ...{ cluster, objects: this.#objects, paceMs: PACE_MS, onFailure },
+      random: cluster.world.randomFor("workload"),
+      onQuestion: (question) => {
+        const { method, target, serverId, auditId } = question;
+        cluster.trace.add("client", `asks ${serverId}: ${method} ${target} ${auditId.slice(0, 8)}`);
+        this.#check((checker) => checker.onQuestion?.(question));
+      },
+      onAnswer: (answer) => {
+        const { question, status, message } = answer;
+        this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+        cluster.trace.add(question.serverId, `answers ${question.auditId.slice(0, 8)}: ${status} ${message}`);
+        this.#check((checker) => checker.onAnswer?.(answer));
+      },
+    });
+  }
+
+  #check(ask: (checker: Checker) => readonly string[] | undefined): void {
+    for (const checker of this.#checkers) this.#found(checker, ask(checker) ?? []);
+  }
+
+  #found({ name, promise }: Checker, problems: readonly string[]): void {
+    for (const what of problems) {
+      if (this.#violations.length >= VIOLATIONS_MAX) return;
+      this.#violations.push({ checker: name, promise, what });
+      this.cluster.trace.add("BROKEN", `${name}: ${what}`);
+    }
+  }
+}

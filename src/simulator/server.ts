@@ -1,0 +1,198 @@
+/** A server of a simulated cluster: an ID and an address that stay, and one run after another. */
+import type { Log } from "../base/log.ts";
+import { callInProcess, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
+import type { DiscoveryGroup } from "../discovery/groups.ts";
+import { localGroups } from "../discovery/local.ts";
+import type { ApiRequest, ApiResponse } from "../http/message.ts";
+import type { UpstreamAddress } from "../http/upstream.ts";
+import { createServedSet, type ServedSet } from "../peers/served-set.ts";
+import type { PeerTiming } from "../peers/timing.ts";
+import { buildServer, type Server } from "../server/build-server.ts";
+import { resolveOptions } from "../server/config.ts";
+import { Host } from "./host.ts";
+import type { Network } from "./network.ts";
+import type { PeerCertificate } from "./peer-certificate.ts";
+import { StoreLink } from "./store-link.ts";
+import type { Trace } from "./trace.ts";
+import type { World } from "./world.ts";
+
+export interface RunOptions {
+  readonly release: string;
+  readonly runtimeConfig?: readonly string[];
+  readonly clockOffsetMs?: number;
+  readonly clockDrift?: number;
+}
+
+/** The truth about one run: what it served, and when it was alive. Times are the world's. */
+export interface Run {
+  readonly serverId: string;
+  readonly release: string;
+  readonly host: Host;
+  readonly store: StoreLink;
+  readonly groups: readonly DiscoveryGroup[];
+  readonly served: ServedSet;
+  readonly server: Server;
+  /** Undefined until it was ready for the first time. */
+  readyAtMs: number | undefined;
+  /** Crashed, or asked to stop. */
+  endedAtMs: number | undefined;
+}
+
+export type Handle = (request: ApiRequest) => Promise<ApiResponse>;
+
+export interface ServerContext {
+  readonly world: World;
+  readonly network: Network;
+  readonly certificate: PeerCertificate;
+  readonly trace: Trace;
+  readonly timing: Partial<PeerTiming>;
+  readonly onRun: (run: Run) => void;
+  /** A planted bug in the server of this ID. */
+  readonly wrapHandle?: (handle: Handle, serverId: string) => Handle;
+}
+
+const PORT = 6443;
+const TOKEN = "simulated";
+
+export class SimulatedServer {
+  readonly id: string;
+  readonly address: UpstreamAddress;
+  readonly #context: ServerContext;
+  #runs = 0;
+  #run: Run | undefined;
+  #handle: Handle | undefined;
+
+  constructor(context: ServerContext, options: { readonly id: string; readonly ip: string }) {
+    this.#context = context;
+    this.id = options.id;
+    this.address = { host: options.ip, port: PORT };
+  }
+
+  /** Undefined while it is down. */
+  get run(): Run | undefined {
+    return this.#run;
+  }
+
+  get isReady(): boolean {
+    return this.#run?.readyAtMs !== undefined;
+  }
+
+  /** Begins a run. Resolves when it listens, which is before it is ready. */
+  async start(options: RunOptions): Promise<Run> {
+    const { world, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
+    const { clockOffsetMs: offsetMs = 0, clockDrift: drift = 0 } = options;
+    const name = `${this.id}#${++this.#runs}`;
+    const host = new Host({ name, clock: world.clock, random: world.randomFor(name), offsetMs, drift });
+    const store = new StoreLink(world.openKv(), host);
+    const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
+    trace.add(this.id, `starts: ${what.join(", ")}`);
+    const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
+    const groups = localGroups(server.catalogue);
+    const run: Run = {
+      ...{ serverId: this.id, release: options.release, host, store, groups, served: createServedSet(groups), server },
+      readyAtMs: undefined,
+      endedAtMs: undefined,
+    };
+    this.#run = run;
+    this.#handle = wrapHandle(server.handle, this.id);
+    network.listen(this.address, this.id, { name: this.id, host, handle: this.#handle });
+    server.announce(`${this.address.host}:${this.address.port}`);
+    void server.ready.then(() => {
+      if (host.state === "dead" || run.endedAtMs !== undefined) return;
+      run.readyAtMs = world.clock.monotonic();
+      trace.add(this.id, "is ready");
+    });
+    onRun(run);
+    return run;
+  }
+
+  /** As kill -9. */
+  crash(): void {
+    const run = this.#end("crashes");
+    run?.host.kill();
+  }
+
+  /** As SIGTERM. Resolves when the process has ended. */
+  async stop(): Promise<void> {
+    const { network, trace } = this.#context;
+    const run = this.#run;
+    if (run === undefined || run.endedAtMs !== undefined) return;
+    trace.add(this.id, "is asked to stop");
+    run.endedAtMs = this.#context.world.clock.monotonic();
+    await run.server.beginShutdown();
+    network.listen(this.address, this.id, undefined);
+    run.server.endWatches();
+    await run.server.close();
+    run.host.kill();
+    if (this.#run === run) this.#run = undefined;
+    trace.add(this.id, "has stopped");
+  }
+
+  pause(): void {
+    this.#context.trace.add(this.id, "is paused");
+    this.#run?.host.pause();
+  }
+
+  resume(): void {
+    if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "goes on");
+    this.#run?.host.resume();
+  }
+
+  /** A client's request, as a user known by a token. Never settles when the server dies meanwhile. */
+  request(request: InProcessRequest): Promise<InProcessResponse> {
+    const run = this.#run;
+    const handle = this.#handle;
+    if (run === undefined || handle === undefined) return Promise.reject(new Error(`${this.id} is down`));
+    const headers = { authorization: `Bearer ${TOKEN}`, ...request.headers };
+    return callInProcess((received) => run.host.hear(() => handle(received)), { ...request, headers });
+  }
+
+  #end(how: string): Run | undefined {
+    const run = this.#run;
+    if (run === undefined) return undefined;
+    const { network, trace, world } = this.#context;
+    trace.add(this.id, how);
+    run.endedAtMs ??= world.clock.monotonic();
+    this.#run = undefined;
+    this.#handle = undefined;
+    network.listen(this.address, this.id, undefined);
+    return run;
+  }
+
+  #envOf(host: Host, store: StoreLink): Parameters<typeof buildServer>[0] {
+    const { world, network } = this.#context;
+    const from = { name: this.id, host, ip: this.address.host };
+    return {
+      ...world.env,
+      clock: host.clock,
+      random: host.random,
+      log: this.#log(),
+      openKv: () => Promise.resolve(store),
+      openUpstream: () => network.openUpstream(from),
+    };
+  }
+
+  #configOf({ release, runtimeConfig = [] }: RunOptions): Parameters<typeof buildServer>[1] {
+    const { certificate, timing } = this.#context;
+    // The simulated network needs no files; that they are named says that peers can be called.
+    const files = { caFile: "ca", certFile: "cert", keyFile: "key" };
+    return resolveOptions({
+      release,
+      runtimeConfig,
+      storage: { kind: "memory" },
+      tokenFile: `${TOKEN},simulated-user,1,system:masters`,
+      requestHeader: { clientCa: certificate.authority },
+      peers: { hostname: this.id, serverId: this.id, ...files, timing },
+      advertise: { address: this.address.host },
+    });
+  }
+
+  #log(): Log {
+    const { trace } = this.#context;
+    const add: Log["info"] = (message, fields = {}) => {
+      const told = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+      trace.add(this.id, `says: ${message}${told.join("")}`.slice(0, 300));
+    };
+    return { debug: () => {}, info: add, warn: add, error: add };
+  }
+}

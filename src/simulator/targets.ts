@@ -1,0 +1,60 @@
+/** What simulated clients ask for: what every release serves, what only some do, and what nobody does. */
+import type { ResourceQuestion } from "../peers/view.ts";
+
+export interface Target extends ResourceQuestion {
+  readonly isNamespaced: boolean;
+  /** Of an object of that name; undefined: clients only read. */
+  readonly create?: (name: string) => object;
+}
+
+const POD_SPEC = { restartPolicy: "Never", containers: [{ name: "main", image: "main" }] };
+
+export const TARGETS: readonly Target[] = [
+  namespaced("", "v1", "configmaps", (name) => ({ metadata: { name }, data: { a: "1" } })),
+  namespaced("", "v1", "pods", (name) => ({ metadata: { name }, spec: POD_SPEC })),
+  below(namespaced("", "v1", "pods"), "resize"),
+  namespaced("batch", "v1", "jobs", (name) => ({ metadata: { name }, spec: { template: { spec: POD_SPEC } } })),
+  namespaced("batch", "v1", "cronjobs"),
+  namespaced("apps", "v1", "deployments"),
+  below(namespaced("apps", "v1", "deployments"), "scale"),
+  clusterWide("resource.k8s.io", "v1", "deviceclasses", (name) => ({ metadata: { name }, spec: {} })),
+  namespaced("resource.k8s.io", "v1beta1", "resourceclaims"),
+  clusterWide("networking.k8s.io", "v1", "servicecidrs"),
+  clusterWide("networking.k8s.io", "v1beta1", "ipaddresses"),
+  clusterWide("storage.k8s.io", "v1", "volumeattributesclasses", (name) => ({
+    metadata: { name },
+    driverName: "simulated",
+    parameters: { a: "b" },
+  })),
+  clusterWide("flowcontrol.apiserver.k8s.io", "v1beta3", "flowschemas"),
+  clusterWide("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies"),
+  namespaced("autoscaling", "v2beta2", "horizontalpodautoscalers"),
+  namespaced("nosuch.example.com", "v1", "things"),
+];
+
+/** Ways to start a server that make it serve less than others of its release. */
+export const RUNTIME_CONFIGS: readonly (readonly string[])[] = [
+  [],
+  [],
+  ["batch/v1=false"],
+  ["storage.k8s.io/v1=false"],
+  ["apps/v1=false"],
+];
+
+export function pathOf({ group, version, resource, subresource, isNamespaced }: Target, name = ""): string {
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const scope = isNamespaced ? "/namespaces/default" : "";
+  return [`${root}${scope}/${resource}`, name, subresource].filter((part) => part !== "").join("/");
+}
+
+function namespaced(group: string, version: string, resource: string, create?: Target["create"]): Target {
+  return { ...clusterWide(group, version, resource, create), isNamespaced: true };
+}
+
+function clusterWide(group: string, version: string, resource: string, create?: Target["create"]): Target {
+  return { group, version, resource, subresource: "", isNamespaced: false, ...(create && { create }) };
+}
+
+function below(target: Target, subresource: string): Target {
+  return { ...target, subresource };
+}

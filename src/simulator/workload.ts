@@ -1,0 +1,171 @@
+/** Clients: at random times, at random servers, for whatever some server may or may not serve. */
+import { randomInteger, randomUuid, type Random } from "../base/random.ts";
+import type { InProcessResponse } from "../client/in-process.ts";
+import { isJsonObject } from "../meta/json.ts";
+import type { Answer, Question } from "./checker.ts";
+import type { SimulatedCluster } from "./cluster.ts";
+import type { KnownObjects } from "./objects.ts";
+import type { SimulatedServer } from "./server.ts";
+import { pathOf, TARGETS, type Target } from "./targets.ts";
+
+export interface WorkloadOptions {
+  readonly cluster: SimulatedCluster;
+  readonly random: Random;
+  readonly objects: KnownObjects;
+  /** Between two requests, on average. */
+  readonly paceMs: number;
+  readonly onQuestion: (question: Question) => void;
+  readonly onAnswer: (answer: Answer) => void;
+  /** A client failed in a way no server should make it fail. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: string;
+  readonly resource: Target | undefined;
+  readonly name?: string;
+  readonly body?: object;
+  /** How long a stream is read. */
+  readonly readMs?: number;
+}
+
+const WATCH_MS_MAX = 20_000;
+
+export class Workload {
+  readonly #options: WorkloadOptions;
+  #isStopped = false;
+  #made = 0;
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { cluster, random, paceMs, onFailure } = this.#options;
+    cluster.world.clock.after(2 * random.float() * paceMs, () => {
+      if (this.#isStopped) return;
+      this.#askSomebody().catch(onFailure);
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #askSomebody(): Promise<unknown> {
+    const { cluster, random } = this.#options;
+    const server = pick(random, cluster.servers);
+    if (server.run === undefined) return undefined;
+    const kind = randomInteger(random, 10);
+    const target = pick(random, TARGETS);
+    if (kind < 3) return this.#send(server, { method: "GET", path: pathOf(target, nameBelow(target)), resource: target });
+    if (kind < 5) return this.#create(server);
+    if (kind < 6) return this.#delete(server);
+    if (kind < 8) return this.#read(server);
+    if (kind < 9) return this.#discover(server, target);
+    const query = `watch=true&timeoutSeconds=${1 + randomInteger(random, WATCH_MS_MAX / 1000)}`;
+    const watched: Target = { ...target, subresource: "" };
+    return this.#send(server, { method: "GET", path: pathOf(watched), query, resource: watched, readMs: WATCH_MS_MAX });
+  }
+
+  async #create(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const target = pick(
+      random,
+      TARGETS.filter(({ create }) => create !== undefined),
+    );
+    const name = `object-${++this.#made}`;
+    const path = pathOf(target, name);
+    objects.set(path, "perhaps");
+    const body = target.create!(name);
+    const status = await this.#send(server, { method: "POST", path: pathOf(target), resource: target, name, body });
+    if (status === 201) objects.set(path, "there");
+  }
+
+  async #delete(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const there = objects.in("there");
+    if (there.length === 0) return;
+    const path = pick(random, there);
+    objects.set(path, "leaving");
+    const status = await this.#send(server, { method: "DELETE", path, ...objectAt(path) });
+    if (status === 200) objects.set(path, "gone");
+  }
+
+  async #read(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const there = objects.in("there");
+    if (there.length === 0) return;
+    const path = pick(random, there);
+    await this.#send(server, { method: "GET", path, ...objectAt(path) });
+  }
+
+  async #discover(server: SimulatedServer, { group, version }: Target): Promise<void> {
+    const paths = ["/apis", `/apis/${group}`, `/apis/${group}/${version}`];
+    const path = group === "" ? "/api" : pick(this.#options.random, paths);
+    await this.#send(server, { method: "GET", path, resource: undefined });
+  }
+
+  /** The status; never returns when the server dies. */
+  async #send(server: SimulatedServer, request: Request): Promise<number> {
+    const { cluster, random, onQuestion, onAnswer } = this.#options;
+    const { clock } = cluster.world;
+    const { method, path, query, resource, name = "", body, readMs } = request;
+    const question: Question = {
+      ...{ auditId: randomUuid(random), serverId: server.id, method, target: path, resource, name },
+      startedAtMs: clock.monotonic(),
+    };
+    onQuestion(question);
+    const response = await server.request({
+      method,
+      target: query === undefined ? path : `${path}?${query}`,
+      headers: { "audit-id": question.auditId },
+      ...(body && { body }),
+    });
+    const { status } = response;
+    if (readMs !== undefined && status === 200) {
+      onAnswer({ question, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
+      for await (const frame of response.frames()) cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
+      return status;
+    }
+    onAnswer({ question, status, ...(await told(response)), atMs: clock.monotonic() });
+    return status;
+  }
+}
+
+/** A 404 is about an object if it names one. */
+async function told(response: InProcessResponse): Promise<Pick<Answer, "unknown" | "message">> {
+  const text = await response.text();
+  if (response.status < 400) return { unknown: undefined, message: "" };
+  const status = parsed(text);
+  const details = isJsonObject(status["details"]) ? status["details"] : {};
+  const message = typeof status["message"] === "string" ? status["message"] : text.slice(0, 200);
+  if (response.status !== 404) return { unknown: undefined, message };
+  return { unknown: typeof details["name"] === "string" ? "object" : "resource", message };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Subresources are of some object. */
+function nameBelow({ subresource }: Target): string {
+  return subresource === "" ? "" : "nobody";
+}
+
+function objectAt(path: string): Pick<Request, "resource" | "name"> {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return { resource: TARGETS.find((target) => pathOf(target, name) === path), name };
+}
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  return from[randomInteger(random, from.length)]!;
+}

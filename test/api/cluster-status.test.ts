@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { startServer } from "./start.ts";
+
+const STATUS = "/evenkeel/v1/status";
+
+function route(verb: string, path: string, contentType?: string): string {
+  const query = new URLSearchParams({ verb, path, ...(contentType === undefined ? {} : { contentType }) });
+  return `/evenkeel/v1/route?${query.toString()}`;
+}
+
+describe("the status of a cluster", () => {
+  test("of one server names it, its versions and that nobody else is there", async () => {
+    await using api = await startServer({ release: "1.36", peers: { serverId: "one" } });
+    const { status, body } = await api.get(STATUS);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ kind: "ClusterStatus", server: "one", isSynced: true, departed: [] });
+    expect(body.fence).toBeUndefined();
+    expect(body.servers).toMatchObject([
+      { id: "one", isSelf: true, release: "1.36", compatibilityVersion: "1.36", isReachable: true, isDescribed: true },
+    ]);
+    expect(body.servers[0].onlyServes).toContainEqual(expect.objectContaining({ groupVersion: "apps/v1" }));
+  });
+
+  test("says why no peer could be called", async () => {
+    await using api = await startServer({ release: "1.36" });
+    expect((await api.get(STATUS)).body.proxy).toEqual({ isEnabled: true, missingFlag: "--peer-ca-file" });
+    await using off = await startServer({ featureGates: ["UnknownVersionInteroperabilityProxy=false"] });
+    expect((await off.get(STATUS)).body.proxy.isEnabled).toBe(false);
+  });
+
+  test("is for users who have said who they are, and can only be read", async () => {
+    await using api = await startServer({ tokenFile: "secret,jane,jane" });
+    expect((await api.call("GET", STATUS, undefined, { asClient: true })).status).toBe(403);
+    const headers = { authorization: "Bearer secret" };
+    expect((await api.call("GET", STATUS, undefined, { asClient: true, headers })).status).toBe(200);
+    expect((await api.call("POST", STATUS, {}, { asClient: true, headers })).status).toBe(405);
+  });
+
+  test("is beside nothing else", async () => {
+    await using api = await startServer();
+    for (const path of ["/evenkeel", "/evenkeel/v1", "/evenkeel/v2/status", "/evenkeel/v1/status/x"])
+      expect((await api.get(path)).status).toBe(404);
+    expect((await api.get("/")).body.paths).toContain(STATUS);
+  });
+});
+
+describe("an explained route", () => {
+  test.each([
+    ["get", "/api/v1/namespaces/default/pods/x", { verb: "get", resource: "pods", name: "x" }, "served-here"],
+    ["get", "/apis/batch/v1/namespaces/default/jobs", { verb: "list", resource: "jobs" }, "served-here"],
+    ["watch", "/api/v1/pods", { verb: "watch" }, "served-here"],
+    ["DELETE", "/api/v1/namespaces/default/pods", { verb: "deletecollection" }, "served-here"],
+    ["post", "/apis/nope.io/v1/things", { verb: "create", group: "nope.io" }, "alone"],
+    ["create", "/api/v1/componentstatuses", { verb: "create" }, "verb-not-served"],
+    ["patch", "/api/v1/namespaces/default/pods/x", { contentType: "application/merge-patch+json" }, "served-here"],
+    ["get", "/version", { isResourceRequest: false }, "not-a-resource-request"],
+  ])("%s %s is what the decision says about it", async (verb, path, request, rule) => {
+    await using api = await startServer({ release: "1.36" });
+    const { status, body } = await api.get(route(verb, path));
+    expect(status).toBe(200);
+    expect(body.request).toMatchObject(request);
+    expect(body.route).toMatchObject({ kind: "local", rule });
+    expect(body.route.sentence).not.toBe("");
+  });
+
+  test("says what this server would refuse by itself", async () => {
+    await using api = await startServer({ release: "1.36" });
+    const { body } = await api.get(route("list", "/api/v1/pods?fieldSelector=spec.nonsense%3Dx"));
+    expect(body.request.needs).toEqual({ kind: "field-selector", labels: ["spec.nonsense"] });
+    expect(body.route).toMatchObject({ kind: "local", rule: "nobody-supports-it" });
+    const patch = await api.get(route("patch", "/api/v1/namespaces/default/pods/x", "application/none"));
+    expect(patch.body.request.needs).toEqual({ kind: "patch-type", patchType: "application/none" });
+  });
+
+  test("by a server whose proxy is off names no rule, because nothing is decided", async () => {
+    await using api = await startServer({ featureGates: ["UnknownVersionInteroperabilityProxy=false"] });
+    const { body } = await api.get(route("get", "/apis/nope.io/v1/things"));
+    expect(body.route).toEqual({ kind: "local", reason: expect.stringContaining("is off") });
+  });
+
+  test.each([
+    ["/evenkeel/v1/route", "verb and path"],
+    [route("dance", "/api/v1/pods"), "dance"],
+    [route("get", "api/v1/pods"), "slash"],
+    [route("get", "/api/v1/%zz"), "decoded"],
+    [route("get", `/${"x".repeat(9_000)}`), "at most"],
+  ])("%.60s is refused in words", async (target, words) => {
+    await using api = await startServer();
+    const { status, body } = await api.get(target);
+    expect([status, body.message]).toEqual([400, expect.stringContaining(words)]);
+  });
+});

@@ -1,0 +1,115 @@
+/**
+ * A server behind a router that can swallow every packet: two network namespaces, which end with the processes that
+ * hold them. Nobody is told that a packet is gone, as with a cable that was pulled out.
+ */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { runProgram, type Command } from "../smoke/start-evenkeel.ts";
+
+export interface BlackHole extends AsyncDisposable {
+  /** This side's address, and the server's. */
+  readonly near: string;
+  readonly far: string;
+  /** To be put before the command line of what shall run behind the router. */
+  readonly wrapper: readonly string[];
+  swallow(): void;
+  pass(): void;
+}
+
+/** Undefined when this process may not make networks; the sentence says so. */
+export async function openBlackHole(): Promise<BlackHole | string> {
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return "network namespaces need Linux and root, so the test of swallowed packets was not run";
+  const holders: Command[] = [];
+  try {
+    const [router, far] = [await hold(holders), await hold(holders)];
+    return connectThem(holders, { router, far });
+  } catch (thrown) {
+    await release(holders);
+    return `network namespaces could not be made, so the test of swallowed packets was not run: ${String(thrown)}`;
+  }
+}
+
+/** The process id of one that does nothing in a network of its own. */
+async function hold(holders: Command[]): Promise<number> {
+  const holder = runProgram("unshare", ["--net", "sh", "-c", "echo made; exec sleep 600"]);
+  holders.push(holder);
+  await holder.printed(/made/);
+  return holder.pid;
+}
+
+function connectThem(holders: readonly Command[], pids: { readonly router: number; readonly far: number }): BlackHole {
+  // Unlikely to be anybody's, and of this process alone.
+  const subnet = `10.231.${process.pid % 250}`;
+  const [near, far] = [`${subnet}.1`, `${subnet}.130`];
+  const [outer, inner] = [`ek${pids.router}o`, `ek${pids.router}i`];
+  const inRouter = ["nsenter", `--net=/proc/${pids.router}/ns/net`] as const;
+  const inFar = ["nsenter", `--net=/proc/${pids.far}/ns/net`] as const;
+  const ip = (line: string, within: readonly string[] = []): void => {
+    const [program, ...rest] = [...within, "ip", ...line.split(" ")];
+    execFileSync(program!, rest, { stdio: ["ignore", "ignore", "pipe"] });
+  };
+  ip(`link add ${outer} type veth peer name r0`);
+  ip(`link set r0 netns ${pids.router}`);
+  ip(`link add ${inner} type veth peer name r1`, inRouter);
+  ip(`link set ${inner} netns ${pids.far}`, inRouter);
+  ip(`addr add ${near}/25 dev ${outer}`);
+  ip(`addr add ${subnet}.2/25 dev r0`, inRouter);
+  ip(`addr add ${subnet}.129/25 dev r1`, inRouter);
+  ip(`addr add ${far}/25 dev ${inner}`, inFar);
+  ip(`link set ${outer} up`);
+  for (const link of ["lo", "r0", "r1"]) ip(`link set ${link} up`, inRouter);
+  for (const link of ["lo", inner]) ip(`link set ${link} up`, inFar);
+  ip(`route add ${subnet}.128/25 via ${subnet}.2`);
+  ip(`route add default via ${subnet}.129`, inFar);
+  execFileSync(inRouter[0], [inRouter[1], "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
+  return {
+    near,
+    far,
+    wrapper: inFar,
+    swallow: () => [near, far].forEach((address) => ip(`route add blackhole ${address}/32`, inRouter)),
+    pass: () => [near, far].forEach((address) => ip(`route del blackhole ${address}/32`, inRouter)),
+    [Symbol.asyncDispose]: () => release(holders),
+  };
+}
+
+/** Links and routes go with the namespaces. */
+async function release(holders: readonly Command[]): Promise<void> {
+  await Promise.all(holders.map((holder) => holder[Symbol.asyncDispose]()));
+}
+
+export interface Relay extends AsyncDisposable {
+  readonly endpoint: string;
+}
+
+/** Makes something on this machine's loopback reachable at another of its addresses. */
+export async function openRelay(address: string, to: string): Promise<Relay> {
+  const { hostname, port } = new URL(to);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const target = connect({ host: hostname, port: Number(port), noDelay: true });
+    client.setNoDelay();
+    for (const socket of [client, target]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        target.destroy();
+      });
+    }
+    client.pipe(target);
+    target.pipe(client);
+  });
+  server.listen(0, address);
+  await once(server, "listening");
+  return {
+    endpoint: `http://${address}:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Clients with kept-alive connections, as a process of their own so that nothing else delays them. Takes a LoadPlan on
+ * its command line, writes one LoadAnswer a line, ends after SIGTERM when everything under way has been answered.
+ */
+import { Agent } from "node:https";
+import { ask, type Answer, type Json, type Target } from "../smoke/client.ts";
+import type { LoadAnswer, LoadOperation, LoadPlan, LoadResource } from "./load.ts";
+
+/** More than this at once means that a server does not answer: a client would not send on. */
+const IN_FLIGHT_MAX = 100;
+/** Out of so many requests to a resource, one creates an object, and a later one deletes it. */
+const WRITE_EVERY = 10;
+const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+const plan = JSON.parse(process.argv[2]!) as LoadPlan;
+const stopping = new AbortController();
+process.on("SIGTERM", () => stopping.abort());
+// A reader that is gone wants no more.
+process.stdout.on("error", () => process.exit(1));
+
+for (const server of plan.servers) {
+  const target = { ...server, ca: plan.ca, token: plan.token, agent: new Agent({ keepAlive: true }) };
+  startRequests(server.id, target);
+  if (plan.discoveryEveryMs !== undefined) startDiscovery(server.id, target, plan.discoveryEveryMs);
+}
+
+function every(milliseconds: number, send: () => Promise<void>): void {
+  let inFlight = 0;
+  const tick = (): void => {
+    if (inFlight >= IN_FLIGHT_MAX) return;
+    inFlight++;
+    void send().finally(() => inFlight--);
+  };
+  const timer = setInterval(tick, milliseconds);
+  stopping.signal.addEventListener("abort", () => clearInterval(timer));
+}
+
+function startRequests(server: string, target: Target): void {
+  const turns = plan.resources.map((resource) => requestsOf(server, target, resource));
+  let turn = 0;
+  every(1000 / plan.perSecond, () => turns[turn++ % turns.length]!());
+}
+
+function requestsOf(server: string, target: Target, resource: LoadResource): () => Promise<void> {
+  const created: string[] = [];
+  let count = 0;
+  return async () => {
+    const number = count++;
+    const phase = number % WRITE_EVERY;
+    const name = `${server}-${process.pid}-${number}`;
+    const doomed = phase === WRITE_EVERY / 2 ? created.shift() : undefined;
+    if (phase === 0) {
+      const body = { ...resource.object, metadata: { name } };
+      const status = await record({ server, target, resource, operation: "create", path: resource.path, body });
+      if (status === 201) created.push(name);
+    } else if (doomed !== undefined)
+      await record({ server, target, resource, operation: "delete", path: `${resource.path}/${doomed}` });
+    else await record({ server, target, resource, operation: "list", path: `${resource.path}?limit=5` });
+  };
+}
+
+interface Recording {
+  readonly server: string;
+  readonly target: Target;
+  readonly resource: LoadResource;
+  readonly operation: Exclude<LoadOperation, "discovery">;
+  readonly path: string;
+  readonly body?: Json;
+}
+
+const METHODS = { list: "GET", create: "POST", delete: "DELETE" } as const;
+
+async function record({ server, target, resource, operation, path, body }: Recording): Promise<number> {
+  const sentAt = Date.now();
+  const about = { server, resource: resource.name, operation, sentAt };
+  try {
+    const answer = await ask(target, { method: METHODS[operation], path, body });
+    write({ ...about, ...told(answer), answeredAt: Date.now() });
+    return answer.status;
+  } catch (thrown) {
+    write({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) });
+    return 0;
+  }
+}
+
+function told({ status, headers, body, text }: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "isProxied"> {
+  const rule = body?.details?.causes?.find(({ field }: Json) => field === "rule");
+  const isProxied = headers["x-evenkeel-served-by"] !== undefined || rule !== undefined;
+  if (status < 300) return { status, isProxied };
+  return { status, isProxied, message: body?.message ?? text.slice(0, 200), retryAfter: headers["retry-after"] };
+}
+
+function startDiscovery(server: string, target: Target, milliseconds: number): void {
+  every(milliseconds, async () => {
+    const about = { server, resource: "", operation: "discovery", sentAt: Date.now() } as const;
+    try {
+      const { status, body } = await ask(target, { method: "GET", path: "/apis", headers: { accept: AGGREGATED } });
+      const groupVersions = body.items.flatMap((group: Json) =>
+        group.versions.map(({ version }: Json) => `${group.metadata.name}/${version}`),
+      );
+      write({ ...about, status, answeredAt: Date.now(), groupVersions });
+    } catch (thrown) {
+      write({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) });
+    }
+  });
+}
+
+function write(answer: LoadAnswer): void {
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { startCluster, type Member } from "./cluster.ts";
+import type { Json } from "./client.ts";
+import { eventually } from "./wait.ts";
+
+const ONLY_IN_B = "/apis/batch/v1/namespaces/default/jobs";
+
+async function status(member: Member): Promise<Json> {
+  return (await member.get("/evenkeel/v1/status")).body;
+}
+
+async function routeOf(member: Member, path: string): Promise<Json> {
+  return (await member.get(`/evenkeel/v1/route?verb=get&path=${encodeURIComponent(path)}`)).body.route;
+}
+
+test("every server says of each what it is, whether it answers, and what only it serves", async () => {
+  await using cluster = await startCluster([{ runtimeConfig: "batch/v1=false", release: "1.34" }, { release: "1.36" }]);
+  const [a, b] = cluster.members as [Member, Member];
+  for (const member of [a, b]) {
+    const { servers } = await status(member);
+    const byId = new Map<string, Json>(servers.map((server: Json) => [server.id, server]));
+    expect(servers[0].id).toBe(member.id);
+    expect(byId.get("a")).toMatchObject({ release: "1.34", compatibilityVersion: "1.34", isReachable: true });
+    expect(byId.get("b")).toMatchObject({ release: "1.36", isReachable: true, isDescribed: true, isDraining: false });
+    expect(byId.get("b").incarnation).toMatch(/^[0-9a-f-]{36}$/);
+    expect(byId.get("b").onlyServes).toContainEqual({
+      groupVersion: "batch/v1",
+      resources: ["cronjobs", "cronjobs/status", "jobs", "jobs/status"],
+    });
+  }
+  const [, seen] = (await status(a)).servers;
+  expect(seen.documentAgeSeconds).toBeGreaterThanOrEqual(0);
+});
+
+test("an explanation is what happens to the request: proxied, then refused by the same rule with the same words", async () => {
+  await using cluster = await startCluster([{ runtimeConfig: "batch/v1=false" }, {}]);
+  const [a, b] = cluster.members as [Member, Member];
+  expect(await routeOf(a, ONLY_IN_B)).toMatchObject({ kind: "peer", rule: "served-by-peer", candidates: [["b"]] });
+  expect((await a.get(ONLY_IN_B)).headers["x-evenkeel-served-by"]).toMatch(/^b .*reason=served-by-peer$/);
+  expect(await routeOf(a, "/apis/nope.io/v1/things")).toMatchObject({
+    kind: "unknown",
+    message: (await a.get("/apis/nope.io/v1/things")).body.message,
+  });
+
+  await b.stop();
+  const departed = await eventually(
+    () => routeOf(a, ONLY_IN_B),
+    ({ rule }) => rule === "departed",
+  );
+  const refused = await a.get(ONLY_IN_B);
+  expect(departed).toMatchObject({ kind: "unavailable", reason: refused.body.message, peer: "b" });
+  expect(refused.headers["retry-after"]).toBe(String(departed.retryAfterSeconds));
+  const { departed: left, servers } = await status(a);
+  expect(servers.map(({ id }: Json) => id)).toEqual(["a"]);
+  expect(left).toMatchObject([{ server: "b", resourceCount: 4, resources: [{ groupVersion: "batch/v1" }] }]);
+});

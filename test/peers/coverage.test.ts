@@ -1,0 +1,121 @@
+/**
+ * Which test holds what the specification of the proxy lists: the reference's own scenarios (§8.1 to §8.8) with those it
+ * never tested, and its known weaknesses (§9), which are to be fixed here. A test carries its references in its name.
+ */
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+function rows(section: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${section}-${at + 1}`);
+}
+
+const REQUIRED: readonly string[] = [
+  ...rows("§8.1", 9),
+  ...rows("§8.2", 6),
+  ...rows("§8.3", 4),
+  ...rows("§8.4", 7),
+  ...rows("§8.5", 3),
+  ...rows("§8.6", 19),
+  "§8.7-vectors",
+  ...["json", "protobuf", "v2beta1", "etag", "update", "sources", "readers", "versions", "priorities"].map(
+    (part) => `§8.8-${part}`,
+  ),
+  ...[
+    "upgrade",
+    "watch",
+    "bodies",
+    "identity",
+    "guard",
+    "failover",
+    "api-only",
+    "last-peer",
+    "404-vs-503",
+    "freshness",
+    "subresource",
+    "many",
+  ].map((gap) => `§8-${gap}`),
+  ...rows("§9", 37),
+];
+
+const MERGE = "src/discovery/merge.test.ts";
+const HANDLERS = "src/discovery/handlers.test.ts";
+const EXCLUSIONS = "src/peers/exclusions.test.ts";
+
+/** Tests beside the code that hold an item: the file, and the name of the test or of one of its cases. */
+const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
+  "§8.1-9": [HANDLERS, "two peers add what they have"],
+  "§8.3-4": ["src/peers/served-set.test.ts", "an empty document serves nothing"],
+  "§8.4-1": [EXCLUSIONS, "is not what only a peer has seen"],
+  "§8.4-2": [EXCLUSIONS, "is excluded until the grace has passed, each by its own time"],
+  "§8.4-3": [EXCLUSIONS, "is forgotten oldest first when there is more of it than anybody deletes"],
+  "§8.4-4": [EXCLUSIONS, "and created again is excluded for as long as it exists"],
+  "§8.4-5": [EXCLUSIONS, "stays the same value when nothing is excluded"],
+  "§8.4-6": [EXCLUSIONS, "is an aggregated group version with all its resources"],
+  "§8.4-7": [EXCLUSIONS, "loses an excluded group version that names no resources, and keeps others that name none"],
+  "§8.6-4": [HANDLERS, "two peers add what they have"],
+  "§8.6-6": [HANDLERS, "a server that serves nothing shows its peers"],
+  "§8.6-7": [HANDLERS, "without peers the merged document is the local one, byte for byte and tag for tag"],
+  "§8.6-8": [MERGE, "a server with another version"],
+  "§8.6-10": [MERGE, "a server and its peer show the same"],
+  "§8.6-12": [MERGE, "verbs are united and sorted, of resources and of subresources"],
+  "§8.6-13": [MERGE, "a server that serves nothing"],
+  "§8.6-15": [HANDLERS, "nothing is counted as merged where there can be no peers"],
+  "§8.7-vectors": [MERGE, "the order of groups nobody knows"],
+  "§8.8-json": [HANDLERS, "a body ends with a line end and the tag is 128 digits in quotes"],
+  "§8.8-v2beta1": [HANDLERS, "v2beta1 is no form of a release that has dropped it"],
+  "§8.8-update": [HANDLERS, "a local group's coming and going is seen without anybody saying so"],
+  "§8.8-readers": [HANDLERS, "a change while the document is being made is not lost"],
+  "§8.8-versions": ["src/discovery/order.test.ts", "the order of versions"],
+  "§8.8-priorities": ["src/discovery/order.test.ts", "is the one %s uses in every group"],
+  "§9-4": [HANDLERS, "a change while the document is being made is not lost"],
+  "§9-20": [MERGE, "the newest release decides"],
+  "§9-22": [EXCLUSIONS, "loses an excluded group version that names no resources, and keeps others that name none"],
+  "§9-23": [EXCLUSIONS, "is a custom resource, not its neighbours in the same group version"],
+};
+
+/** What cannot happen here, and why. */
+const WITHOUT_OBJECT: Readonly<Record<string, string>> = {
+  "§8.6-19": "There are no custom resources yet; what peers say of them is held by §8.4.",
+  "§8.8-protobuf": "Discovery is JSON and YAML; a client that asks for protobuf alone is refused.",
+  "§8.8-sources": "A server has one source of what it serves: its catalogue.",
+  "§9-5": "Nobody subscribes: whoever shows a document compares generations.",
+};
+
+function testFiles(): string[] {
+  const files = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).map((file) => file.replaceAll("\\", "/"));
+  return files.filter((file) => file !== "test/peers/coverage.test.ts");
+}
+
+function isComment(line: string): boolean {
+  return /^\s*(\/\/|\/\*|\*)/.test(line);
+}
+
+function named(): Set<string> {
+  const code = testFiles().flatMap((file) =>
+    readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => !isComment(line)),
+  );
+  return new Set(code.flatMap((line) => line.match(/§[0-9.]+-[a-z0-9-]*[a-z0-9]/g) ?? []));
+}
+
+test("everything the specification lists is held by a test, or is said to be without object", () => {
+  const names = named();
+  const isHeld = (item: string): boolean =>
+    names.has(item) || COVERED_ELSEWHERE[item] !== undefined || WITHOUT_OBJECT[item] !== undefined;
+  expect(REQUIRED.filter((item) => !isHeld(item))).toEqual([]);
+});
+
+test("the tests that are said to hold an item exist", () => {
+  const missing = Object.entries(COVERED_ELSEWHERE).filter(
+    ([, [file, name]]) => !readFileSync(file, "utf8").includes(name),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("no test names an item that is not listed", () => {
+  const listed = new Set(REQUIRED);
+  expect(
+    [...named(), ...Object.keys(COVERED_ELSEWHERE), ...Object.keys(WITHOUT_OBJECT)].filter((item) => !listed.has(item)),
+  ).toEqual([]);
+});
