@@ -12,12 +12,12 @@ import { CommandFailure } from "./failure.ts";
 import { list, port } from "./flags.ts";
 import { inProcesses } from "./up/child-member.ts";
 import { Cluster } from "./up/cluster.ts";
-import { clusterCredentials, readState, type ClusterCredentials, type ClusterState } from "./up/cluster-files.ts";
+import { clusterCredentials, readState, type ClusterState } from "./up/cluster-files.ts";
 import { openControl } from "./up/control.ts";
 import { controlHandler } from "./up/control-handler.ts";
 import { Display } from "./up/display.ts";
 import { HOST } from "./up/hosted-server.ts";
-import { openLoadBalancer, type Backend, type LoadBalancer, type LoadBalancerOptions } from "./up/load-balancer.ts";
+import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from "./up/load-balancer.ts";
 import { inProcess, type StartMember } from "./up/member.ts";
 import { createReadiness } from "./up/readiness.ts";
 import { DEFAULT_SERVERS, parseServerSpec, type ServerSpec } from "./up/server-spec.ts";
@@ -126,7 +126,14 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
   display.line(`Starting ${specs.length} servers: Kubernetes ${specs.map(({ text }) => text).join(", ")}`);
   const store = await openStore(flags, directory, env);
   running.onStop(() => store.kv?.close());
-  const balancer = await balance({ flags, kept, credentials, running, onChange: () => display.changed() });
+  const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
+  running.onStop(() => readiness.close());
+  const balancer = await openBalancer(
+    { host: HOST, isReady: (backend) => readiness.isReady(backend), onChange: () => display.changed() },
+    flags.port,
+    kept,
+  );
+  running.onStop(() => balancer.close());
   const cluster = new Cluster(
     {
       directory,
@@ -135,6 +142,7 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
       hostname: hostname(),
       featureGates,
       balancer,
+      peersOf: (backend) => readiness.peersOf(backend),
       start: starter(flags, { env, kv: store.kv, display }),
       firstPort: flags.port === 0 ? undefined : balancer.port + 1,
       say: (line) => display.line(line),
@@ -180,23 +188,6 @@ function starter(
 ): StartMember {
   const shared = kv === undefined ? undefined : shareKv(kv);
   return processes ? inProcesses({ logLevel, shared, writeLog: (text) => display.log(text) }) : inProcess(env, shared);
-}
-
-interface BalanceParts {
-  readonly flags: UpFlags;
-  readonly kept: ClusterState | undefined;
-  readonly credentials: ClusterCredentials;
-  readonly running: Running;
-  readonly onChange: () => void;
-}
-
-async function balance({ flags, kept, credentials, running, onChange }: BalanceParts): Promise<LoadBalancer> {
-  const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
-  running.onStop(() => readiness.close());
-  const options = { host: HOST, isReady: (backend: Backend) => readiness.ask(backend), onChange };
-  const balancer = await openBalancer(options, flags.port, kept);
-  running.onStop(() => balancer.close());
-  return balancer;
 }
 
 /** A port that was asked for is taken or refused; any other is a wish. */

@@ -111,7 +111,7 @@ describe("what was asked", () => {
   test("goes to a later tier only after every peer of those before it, and to four at most", async () => {
     const scene = new Scene(failing("connect", false));
     await scene.refusal(routeTo([1, 2], [3]));
-    expect(scene.upstream.ports.slice(0, 2).sort()).toEqual([1, 2]);
+    expect(new Set(scene.upstream.ports.slice(0, 2))).toEqual(new Set([1, 2]));
     expect(scene.upstream.ports.slice(2)).toEqual([3]);
     scene.upstream.requests.length = 0;
     await scene.refusal(routeTo([1, 2, 3, 4, 5, 6]));
@@ -171,7 +171,10 @@ describe("another peer is tried", () => {
     const scene = new Scene(firstOnly(() => answerOf(503)));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(200);
     scene.upstream.answer = () => answerOf(503, [], "busy");
-    expect(await scene.send(routeTo([1, 2]))).toMatchObject({ status: 503, headers: { "x-evenkeel-served-by": /.*/ } });
+    expect(await scene.send(routeTo([1, 2]))).toMatchObject({
+      status: 503,
+      headers: { "x-evenkeel-served-by": expect.stringMatching(/^peer-/) },
+    });
   });
 
   test("not after one that is too busy for a write", async () => {

@@ -107,6 +107,7 @@ export class IdentityLease {
     const { clock, log } = this.#options;
     this.#removed.abort();
     await this.#running;
+    if (!this.#hasHeld) return;
     try {
       await within(clock, REMOVE_LIMIT_MS, (signal) => this.#delete(signal));
     } catch (thrown) {

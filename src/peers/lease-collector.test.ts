@@ -51,6 +51,7 @@ class Scene {
       timing: DEFAULT_PEER_TIMING,
       isStoreWatchAlive: () => this.isWatchAlive,
       hasEndpointRecord: (id) => this.records.has(id),
+      isRecordOf: (id) => this.records.has(id),
     });
     this.collector.onChange(() => void this.told.push(this.known));
   }

@@ -51,6 +51,8 @@ export interface LeaseCollectorOptions {
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the store holds an endpoint record of this server. */
   readonly hasEndpointRecord: (id: string) => boolean;
+  /** Whether that record was written by this run of the server, as far as it tells. */
+  readonly isRecordOf: (id: string, incarnation: string) => boolean;
 }
 
 /**
@@ -131,7 +133,7 @@ export class LeaseCollector {
   /** To be called when an endpoint record has come or gone. */
   reconsider(): void {
     for (const [id, entry] of this.#entries) {
-      entry.isConfirmed ||= this.#options.hasEndpointRecord(id);
+      entry.isConfirmed ||= this.#options.isRecordOf(id, incarnationOf(id, entry.lease));
       entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
     }
     const before = this.#known;
@@ -156,8 +158,10 @@ export class LeaseCollector {
 
   #see(lease: LeaseObject, how: "found" | "changed"): void {
     const id = idOf(lease);
-    const before = this.#entries.get(id);
-    if (before === undefined && !this.#hasRoomFor(id)) return;
+    const seen = this.#entries.get(id);
+    // Another run is another server: whether it takes part has to show anew.
+    const before = seen !== undefined && isSameHolder(seen.lease, lease) ? seen : undefined;
+    if (seen === undefined && !this.#hasRoomFor(id)) return;
     this.#entries.set(id, {
       lease,
       changedAtMs: this.#options.clock.monotonic(),
@@ -263,9 +267,17 @@ export class LeaseCollector {
 
 function toKnown(id: string, { lease, changedAtMs }: Entry): KnownLease {
   const holderIdentity = lease.spec?.holderIdentity ?? "";
+  return { id, holderIdentity, incarnation: incarnationOf(id, lease), lastChangeSeenMs: changedAtMs };
+}
+
+function incarnationOf(id: string, { spec }: LeaseObject): string {
   const prefix = `${id}_`;
-  const incarnation = holderIdentity.startsWith(prefix) ? holderIdentity.slice(prefix.length) : "";
-  return { id, holderIdentity, incarnation, lastChangeSeenMs: changedAtMs };
+  const holderIdentity = spec?.holderIdentity ?? "";
+  return holderIdentity.startsWith(prefix) ? holderIdentity.slice(prefix.length) : "";
+}
+
+function isSameHolder(left: LeaseObject, right: LeaseObject): boolean {
+  return left.spec?.holderIdentity === right.spec?.holderIdentity;
 }
 
 function isSameServers(left: readonly KnownLease[], right: readonly KnownLease[]): boolean {

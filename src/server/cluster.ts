@@ -80,6 +80,7 @@ export function createCluster(parts: ClusterParts): Cluster {
     release: parts.catalogue.release,
     isStoreWatchAlive: () => cache.state === "following",
     hasEndpointRecord: (id) => table.has(id),
+    isRecordOf: (id, incarnation) => table.has(id) && isSameRun(table.get(id), incarnation),
     recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
   });
   const proxyMetrics = createProxyMetrics(metrics);
@@ -159,7 +160,7 @@ function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
   return leases.known().map(({ id, incarnation: leased }) => {
     const record = table.get(id);
     // The record of an earlier run leads nowhere, or to a server that is not ready.
-    const isCurrent = record?.incarnation === undefined || leased === "" || record.incarnation === leased;
+    const isCurrent = isSameRun(record, leased);
     return {
       id,
       incarnation: leased === "" ? record?.incarnation : leased,
@@ -169,6 +170,11 @@ function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
       documentHash: isCurrent ? record?.document : undefined,
     };
   });
+}
+
+/** As far as both tell. */
+function isSameRun(record: EndpointRecord | undefined, leased: string): boolean {
+  return record?.incarnation === undefined || leased === "" || record.incarnation === leased;
 }
 
 function followEndpoints(

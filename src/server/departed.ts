@@ -75,17 +75,18 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
         unrecorded: unrecorded(parts),
       }),
     );
+  const known = (): ServedRecord[] => {
+    const stored = [...records.values()].map(({ record }) => record);
+    const isStored = (run: ServedRecord): boolean => stored.some((record) => isSameRun(record, run));
+    return [...stored, ...keeper.remembered.filter((run) => !isStored(run))];
+  };
   const follow = followRecords(parts, records);
   return {
     observe: () => keeper.remember(unrecorded(parts)),
-    index: indexOnce(parts, () => {
-      const stored = [...records.values()].map(({ record }) => record);
-      const isStored = (run: ServedRecord): boolean => stored.some((record) => isSameRun(record, run));
-      return [...stored, ...keeper.remembered.filter((run) => !isStored(run))];
-    }),
+    index: indexOnce(parts, known),
     departed: () => {
       const live = liveIncarnations(identity);
-      return [...records.values()].map(({ record }) => record).filter((record) => !isLive(live, record));
+      return known().filter((record) => !isLive(live, record));
     },
     async publish(signal) {
       if (!peers.isEnabled) return;

@@ -37,7 +37,7 @@ export class SimulatedCluster {
     const { clock } = world;
     const certificate = createPeerCertificate(clock.now());
     this.world = world;
-    this.trace = new Trace({ monotonic: clock.monotonic, keepMax: traceLinesMax });
+    this.trace = new Trace({ monotonic: () => clock.monotonic(), keepMax: traceLinesMax });
     this.timing = { ...DEFAULT_PEER_TIMING, ...timing };
     this.network = new Network({ clock, random: world.randomFor("network"), certificate, onHop, ...plant });
     this.#context = {
@@ -83,7 +83,7 @@ export class SimulatedCluster {
     this.network.links.delay = { minMs: 1, maxMs: 5 };
     this.network.links.unblockAll();
     for (const server of this.servers) {
-      server.run?.store.setFault(STORE_IS_FINE);
+      server.setStoreFault(STORE_IS_FINE);
       server.resume();
     }
   }

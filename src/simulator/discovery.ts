@@ -4,7 +4,7 @@ import { ask } from "./ask.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { SimulatedServer } from "./server.ts";
 
-const AGGREGATED = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" };
+const AGGREGATED = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" } as const;
 
 export interface ListedResource {
   /** "apps/v1/deployments", "v1/pods" */

@@ -7,7 +7,13 @@
 import type { Host } from "./host.ts";
 import { randomInteger, type Random } from "../base/random.ts";
 import { discardAnswer } from "../http/closed-sink.ts";
-import { BodyTooLargeError, type ApiRequest, type ApiResponse, type RequestBody, type ResponseHeaders } from "../http/message.ts";
+import {
+  BodyTooLargeError,
+  type ApiRequest,
+  type ApiResponse,
+  type RequestBody,
+  type ResponseHeaders,
+} from "../http/message.ts";
 import { UPSTREAM_LIMITS } from "../http/node/upstream/limits.ts";
 import { EMPTY_BODY } from "../http/request-body.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamRequest, type UpstreamResponse } from "../http/upstream.ts";

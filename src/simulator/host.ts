@@ -56,7 +56,7 @@ export class Host {
       this.run(() => {
         ask().then(
           (value) => this.run(() => resolve(value)),
-          (thrown: unknown) => this.run(() => reject(thrown as Error)),
+          (thrown: unknown) => this.run(() => reject(thrown)),
         );
       });
     });

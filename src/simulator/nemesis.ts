@@ -14,6 +14,7 @@ export interface Swarm {
   readonly rates: FaultRates;
   readonly delayMsMax: number;
   readonly departedGraceMs: number;
+  readonly probeIntervalMs: number;
   readonly clockOffsetMsMax: number;
   readonly clockDriftMax: number;
   /** The kinds of faults that happen in it. */
@@ -44,6 +45,7 @@ export function drawSwarm(random: Random): Swarm {
     rates: { requestLost: rare(), responseLost: rare(), cut: rare() },
     delayMsMax: randomInteger(random, 3) === 0 ? 5 + upTo(400) : 5,
     departedGraceMs: randomInteger(random, 2) === 0 ? 45_000 : 600_000,
+    probeIntervalMs: pick(random, [500, 1_000, 2_000]),
     clockOffsetMsMax: randomInteger(random, 2) === 0 ? 0 : upTo(3_600_000),
     clockDriftMax: randomInteger(random, 2) === 0 ? 0 : upTo(0.01),
     faults: faults.length === 0 ? ["crash"] : faults,
@@ -162,11 +164,9 @@ export class Nemesis {
   #trouble(server: SimulatedServer, fault: StoreFault): void {
     const servers = randomInteger(this.#random, 3) === 0 ? this.#cluster.servers : [server];
     const ms = 1_000 + this.#random.float() * 24_000;
-    for (const { id, run } of servers) {
-      if (run === undefined) continue;
-      this.#cluster.trace.add(id, `the store: ${JSON.stringify(fault)}`);
-      run.store.setFault(fault);
-      this.#after(ms, () => run.store.setFault(STORE_IS_FINE));
+    for (const one of servers) {
+      one.setStoreFault(fault);
+      this.#after(ms, () => one.setStoreFault(STORE_IS_FINE));
     }
   }
 

@@ -73,12 +73,15 @@ class Simulation {
     this.#seed = seed;
     this.#servers = servers;
     this.#swarm = { ...drawSwarm(new World({ seed }).randomFor("swarm")), ...swarm };
-    const { departedGraceMs } = this.#swarm;
+    const { departedGraceMs, probeIntervalMs } = this.#swarm;
     this.cluster = new SimulatedCluster({
-      ...{ seed, traceLinesMax, plant, timing: { departedGraceMs } },
+      ...{ seed, traceLinesMax, plant, timing: { departedGraceMs, probeIntervalMs } },
       onHop: (hop) => {
         this.#hops++;
-        this.cluster.trace.add(hop.from, `hands on to ${hop.to}: ${hop.method} ${hop.target} ${hop.auditId.slice(0, 8)}`);
+        this.cluster.trace.add(
+          hop.from,
+          `hands on to ${hop.to}: ${hop.method} ${hop.target} ${hop.auditId.slice(0, 8)}`,
+        );
         this.#check((checker) => checker.onHop?.(hop));
       },
     });

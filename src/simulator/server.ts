@@ -12,7 +12,7 @@ import { resolveOptions } from "../server/config.ts";
 import { Host } from "./host.ts";
 import type { Network } from "./network.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
-import { StoreLink } from "./store-link.ts";
+import { StoreLink, type StoreFault } from "./store-link.ts";
 import type { Trace } from "./trace.ts";
 import type { World } from "./world.ts";
 
@@ -36,6 +36,8 @@ export interface Run {
   readyAtMs: number | undefined;
   /** Crashed, or asked to stop. */
   endedAtMs: number | undefined;
+  /** Until then it was paused or had trouble with the store, or others have not had the time to see that it is over. */
+  troubledUntilMs: number;
 }
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>;
@@ -51,6 +53,8 @@ export interface ServerContext {
   readonly wrapHandle?: (handle: Handle, serverId: string) => Handle;
 }
 
+/** A server that was taken for dead is known again after this time. */
+const NOTICED_WITHIN_MS = 30_000;
 const PORT = 6443;
 const TOKEN = "simulated";
 
@@ -92,6 +96,7 @@ export class SimulatedServer {
       ...{ serverId: this.id, release: options.release, host, store, groups, served: createServedSet(groups), server },
       readyAtMs: undefined,
       endedAtMs: undefined,
+      troubledUntilMs: 0,
     };
     this.#run = run;
     this.#handle = wrapHandle(server.handle, this.id);
@@ -131,11 +136,19 @@ export class SimulatedServer {
   pause(): void {
     this.#context.trace.add(this.id, "is paused");
     this.#run?.host.pause();
+    this.#noteTrouble();
   }
 
   resume(): void {
     if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "goes on");
     this.#run?.host.resume();
+    this.#noteTrouble();
+  }
+
+  setStoreFault(fault: StoreFault): void {
+    this.#context.trace.add(this.id, `the store: ${JSON.stringify(fault)}`);
+    this.#run?.store.setFault(fault);
+    this.#noteTrouble();
   }
 
   /** A client's request, as a user known by a token. Never settles when the server dies meanwhile. */
@@ -145,6 +158,13 @@ export class SimulatedServer {
     if (run === undefined || handle === undefined) return Promise.reject(new Error(`${this.id} is down`));
     const headers = { authorization: `Bearer ${TOKEN}`, ...request.headers };
     return callInProcess((received) => run.host.hear(() => handle(received)), { ...request, headers });
+  }
+
+  #noteTrouble(): void {
+    const run = this.#run;
+    if (run === undefined) return;
+    const isWell = run.host.state === "running" && run.store.isFine;
+    run.troubledUntilMs = isWell ? this.#context.world.clock.monotonic() + NOTICED_WITHIN_MS : Infinity;
   }
 
   #end(how: string): Run | undefined {

@@ -49,6 +49,10 @@ export class StoreLink implements Kv {
     host.onDeath(() => void kv.close());
   }
 
+  get isFine(): boolean {
+    return this.#fault === STORE_IS_FINE;
+  }
+
   setFault(fault: StoreFault): void {
     const before = this.#fault;
     this.#fault = fault;

@@ -7,7 +7,7 @@ export interface Target extends ResourceQuestion {
   readonly create?: (name: string) => object;
 }
 
-const POD_SPEC = { restartPolicy: "Never", containers: [{ name: "main", image: "main" }] };
+const POD_SPEC = { restartPolicy: "Never", containers: [{ name: "main", image: "main" }] } as const;
 
 export const TARGETS: readonly Target[] = [
   namespaced("", "v1", "configmaps", (name) => ({ metadata: { name }, data: { a: "1" } })),
@@ -45,6 +45,12 @@ export function pathOf({ group, version, resource, subresource, isNamespaced }: 
   const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const scope = isNamespaced ? "/namespaces/default" : "";
   return [`${root}${scope}/${resource}`, name, subresource].filter((part) => part !== "").join("/");
+}
+
+/** Of the object at this path. */
+export function targetAt(path: string): Target | undefined {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return TARGETS.find((target) => pathOf(target, name) === path);
 }
 
 function namespaced(group: string, version: string, resource: string, create?: Target["create"]): Target {

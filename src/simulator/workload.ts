@@ -1,12 +1,12 @@
 /** Clients: at random times, at random servers, for whatever some server may or may not serve. */
 import { randomInteger, randomUuid, type Random } from "../base/random.ts";
 import type { InProcessResponse } from "../client/in-process.ts";
-import { isJsonObject } from "../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import type { Answer, Question } from "./checker.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { KnownObjects } from "./objects.ts";
 import type { SimulatedServer } from "./server.ts";
-import { pathOf, TARGETS, type Target } from "./targets.ts";
+import { pathOf, targetAt, TARGETS, type Target } from "./targets.ts";
 
 export interface WorkloadOptions {
   readonly cluster: SimulatedCluster;
@@ -61,7 +61,8 @@ export class Workload {
     if (server.run === undefined) return undefined;
     const kind = randomInteger(random, 10);
     const target = pick(random, TARGETS);
-    if (kind < 3) return this.#send(server, { method: "GET", path: pathOf(target, nameBelow(target)), resource: target });
+    if (kind < 3)
+      return this.#send(server, { method: "GET", path: pathOf(target, nameBelow(target)), resource: target });
     if (kind < 5) return this.#create(server);
     if (kind < 6) return this.#delete(server);
     if (kind < 8) return this.#read(server);
@@ -136,23 +137,26 @@ export class Workload {
   }
 }
 
-/** A 404 is about an object if it names one. */
+/** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
 async function told(response: InProcessResponse): Promise<Pick<Answer, "unknown" | "message">> {
   const text = await response.text();
   if (response.status < 400) return { unknown: undefined, message: "" };
   const status = parsed(text);
-  const details = isJsonObject(status["details"]) ? status["details"] : {};
-  const message = typeof status["message"] === "string" ? status["message"] : text.slice(0, 200);
+  const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
   if (response.status !== 404) return { unknown: undefined, message };
+  if (status === undefined) return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message };
+  const details = isJsonObject(status["details"]) ? status["details"] : {};
   return { unknown: typeof details["name"] === "string" ? "object" : "resource", message };
 }
 
-function parsed(text: string): Record<string, unknown> {
+const PAGE_NOT_FOUND = "404 page not found\n";
+
+function parsed(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
+    return isJsonObject(value) ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -162,8 +166,7 @@ function nameBelow({ subresource }: Target): string {
 }
 
 function objectAt(path: string): Pick<Request, "resource" | "name"> {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return { resource: TARGETS.find((target) => pathOf(target, name) === path), name };
+  return { resource: targetAt(path), name: path.slice(path.lastIndexOf("/") + 1) };
 }
 
 function pick<T>(random: Random, from: readonly T[]): T {

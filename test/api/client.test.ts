@@ -159,8 +159,7 @@ describe("an informer", () => {
     await following.news();
     const elsewhere = "/api/v1/namespaces/kube-system/configmaps";
     const version = async (): Promise<number> => Number((await api.get(elsewhere)).body.metadata.resourceVersion);
-    for (let index = 0; index < 3; index++)
-      await api.create(elsewhere, configMap(`e${index}`));
+    for (let index = 0; index < 3; index++) await api.create(elsewhere, configMap(`e${index}`));
     const written = await version();
     await following.news(61_000);
     const ended = await version();

@@ -83,7 +83,12 @@ async function record({ server, target, resource, operation, path, body }: Recor
   }
 }
 
-function told({ status, headers, body, text }: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "isProxied"> {
+function told({
+  status,
+  headers,
+  body,
+  text,
+}: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "isProxied"> {
   const rule = body?.details?.causes?.find(({ field }: Json) => field === "rule");
   const isProxied = headers["x-evenkeel-served-by"] !== undefined || rule !== undefined;
   if (status < 300) return { status, isProxied };

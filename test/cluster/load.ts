@@ -81,7 +81,7 @@ export class Load implements AsyncDisposable {
 
   /** The first answer that satisfies the condition, however long it takes: the test's own timeout ends the wait. */
   async until(condition: (answer: LoadAnswer) => boolean): Promise<LoadAnswer> {
-    for (let index = 0; ; ) {
+    for (let index = 0; ;) {
       while (index < this.answers.length) {
         const answer = this.answers[index++]!;
         if (condition(answer)) return answer;

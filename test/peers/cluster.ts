@@ -23,6 +23,8 @@ export interface MemberOptions {
   /** Without the flags by which peers can be called. */
   readonly hasNoCredentials?: boolean;
   readonly options?: Partial<ServerOptions>;
+  /** The store answers nothing from the start. */
+  readonly isStoreDead?: boolean;
   /** Hands the member out before it is ready. */
   readonly skipReady?: boolean;
 }
@@ -35,6 +37,9 @@ export const TEST_TIMING: Partial<PeerTiming> = {
   documentRetryMsMax: 200,
   endpointRefreshMs: 1_000,
 };
+
+/** For tests in which only what is asked for may happen on the wire. */
+export const UNPROBED: Partial<PeerTiming> = { ...TEST_TIMING, probeIntervalMs: 600_000, documentTimeoutMs: 20_000 };
 
 /** For tests in which a server dies: others must notice soon. */
 export const SHORT_LIVES: Partial<PeerTiming> = {
@@ -91,6 +96,11 @@ export class Member extends ApiClient {
     );
   }
 
+  /** The store of a member that had none answers from now on. */
+  thaw(): void {
+    this.#handle.isFrozen = false;
+  }
+
   /** Says goodbye to everybody first. */
   stop(): Promise<void> {
     this.#stopping ??= this.listening.stop().then(() => this.link.close());
@@ -131,7 +141,7 @@ export class TestCluster implements AsyncDisposable {
     const id = options.id ?? String.fromCodePoint(97 + this.members.length);
     const link = await Link.open();
     const env = createNodeEnv({ logLevel: "debug", write: (line) => void this.log.push(`${id}: ${line}`) });
-    const handle: StoreHandle = { isFrozen: false, reads: 0 };
+    const handle: StoreHandle = { isFrozen: options.isStoreDead ?? false, reads: 0 };
     const openKv = (): Promise<Kv> => Promise.resolve(watched(this.#store.open(), handle));
     const { serving } = this.credentials;
     const at = { host: "127.0.0.1", port: 0, cert: serving.certPem, key: serving.keyPem };

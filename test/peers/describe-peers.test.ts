@@ -2,14 +2,13 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { AGGREGATED, groupNames, resourcesIn, type Json } from "./client.ts";
-import { SHORT_LIVES, startCluster, TestCluster, type Member } from "./cluster.ts";
+import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
 import {
   discoveryGroup,
   discoveryResource,
   endpoints,
   EXTRA_GROUP,
   EXTRA_GROUPS,
-  lease,
   LEASES,
   sendDocument,
   sendJson,
@@ -289,7 +288,7 @@ describe("asking", () => {
   });
 
   test("§9-14 §8-many thirty peers are asked at the same time, each about twice and nobody about the others' coming", async () => {
-    await using cluster = await startCluster([{}]);
+    await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const [member] = cluster.members as [Member];
     const ids = Array.from({ length: 30 }, (_, at) => `stub${at}`);
     const stubs = await Promise.all(
@@ -329,14 +328,15 @@ describe("asking", () => {
 
   test("§9-6 §8.1-3 a server that does not know its peers yet answers 503 and says when to come again", async () => {
     await using cluster = new TestCluster();
-    const first = await cluster.start({ skipReady: true });
+    const first = await cluster.start({ isStoreDead: true, skipReady: true });
     const answer = await first.get(WIDGETS);
-    const served = await first.get("/api/v1/nodes");
-    if (answer.status !== 404) {
-      expect(answer.status).toBe(503);
-      expect(answer.headers["retry-after"]).toBeDefined();
-    }
-    expect(served.status).not.toBe(404);
+    expect([answer.status, answer.headers["retry-after"], answer.body.message]).toEqual([
+      503,
+      "1",
+      "a does not know its peers yet",
+    ]);
+    expect((await first.get("/readyz")).status).toBe(500);
+    first.thaw();
     await first.listening.server.ready;
     expect((await first.get(WIDGETS)).status).toBe(404);
   });
@@ -346,70 +346,5 @@ describe("asking", () => {
     const member = await cluster.start({ skipReady: true });
     expect(groupNames(await member.discovery("/apis", ";profile=nopeer"))).toContain("apps");
     await member.listening.server.ready;
-  });
-});
-
-describe("planted leases", () => {
-  test("§9-13 in another namespace are no servers", async () => {
-    await using cluster = await startCluster([{}]);
-    const [member] = cluster.members as [Member];
-    const planted = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
-    expect((await member.create(planted, lease("planted", "default"))).status).toBe(201);
-    // A server that comes after it is seen, so the planted one would have been.
-    await startStub(cluster);
-    expect(member.view.peers.map(({ id }) => id)).toEqual(["stub"]);
-    expect((await member.get("/apis/nobody.example.com/v1/things")).status).toBe(404);
-  });
-
-  test("§9-13 without a record hold up nobody's 404 for longer than the grace, and redirect nothing", async () => {
-    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, leaseConfirmGraceMs: 500 } } }]);
-    const [member] = cluster.members as [Member];
-    const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
-    await known(member, "planted");
-    const answers = await until(
-      () => member.get(WIDGETS),
-      ({ status }) => status === 404,
-    );
-    expect(answers.length).toBeGreaterThan(1);
-    expect([...planted.arrivals, ...planted.discoveryArrivals]).toEqual([]);
-  });
-});
-
-describe("a server that is gone", () => {
-  test("§9-29 by a crash is out of merged discovery within its lease, and its lease is collected", async () => {
-    const peers = { timing: SHORT_LIVES };
-    await using cluster = await startCluster([{ peers, runtimeConfig: "batch/v1=false" }, { peers }]);
-    const [a, b] = cluster.members as [Member, Member];
-    expect(groupNames(await a.discovery("/apis"))).toContain("batch");
-    b.crash();
-    const answers = await until(
-      async () => ({
-        status: (await a.get("/apis/batch/v1/jobs")).status,
-        groups: groupNames(await a.discovery("/apis")),
-      }),
-      ({ groups }) => !groups.includes("batch"),
-    );
-    expect(answers.some(({ status }) => status === 404)).toBe(false);
-    await eventually(
-      () => a.get(`${LEASES}/b`),
-      ({ status }) => status === 404,
-    );
-    const after = await a.get("/apis/batch/v1/jobs");
-    expect([after.status, after.body.message]).toEqual([
-      503,
-      expect.stringMatching(/was last served by b \(1\.36\), which left at/),
-    ]);
-  });
-
-  test("and comes back with more is described anew: what it serves now is served", async () => {
-    await using cluster = await startCluster([{ release: "1.30" }, { release: "1.32" }]);
-    const [a, b] = cluster.members as [Member, Member];
-    await b.stop();
-    await cluster.start({ id: "b", release: "1.36" });
-    const path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
-    await eventually(
-      () => a.get(path),
-      ({ status }) => status === 200,
-    );
   });
 });

@@ -1,7 +1,7 @@
 /** What goes wrong on the way to a peer, and what the client and the operator are told. */
 import { describe, expect, test } from "vitest";
 import type { Answer } from "./client.ts";
-import { startCluster, type Member, type TestCluster } from "./cluster.ts";
+import { startCluster, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
 import {
   discoveryGroup,
   discoveryResource,
@@ -52,7 +52,7 @@ describe("a peer that cannot be reached", () => {
 
   test("§8.1-7 §9-25 a failed hop is counted as rerouted with 503, and by its cause", async () => {
     // Probes far apart: the request itself is the first to notice.
-    await using cluster = await startCluster([{ peers: { timing: { probeIntervalMs: 60_000 } } }]);
+    await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub } = await startStub(cluster);
     await stub.silence();
     expectUnavailable(await member.get(WIDGETS), "served-by-peer");
@@ -91,7 +91,7 @@ describe("a peer that cannot be reached", () => {
   });
 
   test("whose certificate is not of the right authority is 503 and counted as tls", async () => {
-    await using cluster = await startCluster([{ peers: { timing: { probeIntervalMs: 60_000 } } }]);
+    await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub } = await startStub(cluster);
     const impostor = await StubPeer.start(cluster, member, {
       id: "impostor",
@@ -111,7 +111,7 @@ describe("a peer that cannot be reached", () => {
 
 describe("several peers", () => {
   async function twoStubs(): Promise<{ cluster: TestCluster; member: Member; one: StubPeer; two: StubPeer }> {
-    const cluster = await startCluster([{ peers: { timing: { probeIntervalMs: 60_000 } } }]);
+    const cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub: one } = await startStub(cluster);
     const { stub: two } = await startStub(cluster, { id: "stub2" });
     return { cluster, member, one, two };

@@ -17,8 +17,12 @@ describe.skipIf(isMissing)("two servers of different releases on one etcd", { ti
     const etcd = (await startEtcd())!;
     try {
       await using lagging = await startLaggingLink(etcd.endpoint);
-      await using a = await startEvenkeel({ flags: ["--release", "1.34", "--etcd-servers", etcd.endpoint] });
-      await using b = await startEvenkeel({ flags: ["--release", "1.36", "--etcd-servers", lagging.endpoint] });
+      await using a = await startEvenkeel({
+        flags: ["--release", "1.34", "--server-id", "a", "--etcd-servers", etcd.endpoint],
+      });
+      await using b = await startEvenkeel({
+        flags: ["--release", "1.36", "--server-id", "b", "--etcd-servers", lagging.endpoint],
+      });
       using watchOnB = new Watch(b, `${CONFIG_MAPS}?watch=true`);
       expect(await watchOnB.opened).toBe(200);
       const versions: number[] = [];

@@ -3,6 +3,7 @@
  * and where they listen is remembered, so that a restart finds the same cluster.
  */
 import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ServerOptions, StorageConfig } from "../../server/config.ts";
 import { CommandFailure } from "../failure.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type ClusterState,
 } from "./cluster-files.ts";
 import { HOST, type Launch } from "./hosted-server.ts";
-import type { LoadBalancer } from "./load-balancer.ts";
+import type { Backend, LoadBalancer } from "./load-balancer.ts";
 import type { Member, StartMember } from "./member.ts";
 import { parseServerSpec, type ServerSpec } from "./server-spec.ts";
 
@@ -39,6 +40,8 @@ export interface ClusterOptions {
   readonly featureGates: readonly string[];
   readonly balancer: LoadBalancer;
   readonly start: StartMember;
+  /** The servers that this one can pass requests on to now. */
+  readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
   /** Where the first server is put when nothing is remembered; undefined: anywhere. */
   readonly firstPort: number | undefined;
   readonly say: (line: string) => void;
@@ -57,6 +60,8 @@ interface Entry {
 const SERVERS_MAX = 32;
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
+const MEET_MS = 10_000;
+const MEET_POLL_MS = 10;
 
 export class Cluster {
   readonly #options: ClusterOptions;
@@ -96,6 +101,7 @@ export class Cluster {
       const launched = await Promise.allSettled(this.#entries.map((entry) => this.#launch(entry)));
       const failed = launched.find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
+      await this.#meet();
     });
   }
 
@@ -112,6 +118,7 @@ export class Cluster {
         await this.#drop(entry);
         throw thrown;
       }
+      await this.#meet();
       return this.#infoOf(entry);
     });
   }
@@ -134,6 +141,7 @@ export class Cluster {
       await this.#halt(entry);
       entry.spec = spec;
       await this.#launch(entry);
+      await this.#meet();
       return this.#infoOf(entry);
     });
   }
@@ -197,10 +205,32 @@ export class Cluster {
     await within(READY_MS, member.ready, `${entry.id} was not ready after ${READY_MS / 1000} s`);
   }
 
+  /** A server is ready before the others have asked what it serves; a cluster is ready when all know of each other. */
+  async #meet(): Promise<void> {
+    if (!this.#isProxyOn()) return;
+    const met = this.#entries.filter(({ state, isPartitioned }) => state === "running" && !isPartitioned);
+    const backends = met.map(({ id, port }) => ({ id, host: HOST, port }));
+    const until = performance.now() + MEET_MS;
+    const knowsAll = async (backend: Backend): Promise<boolean> => {
+      const known = await this.#options.peersOf(backend).catch((): readonly string[] => []);
+      return backends.every(({ id }) => id === backend.id || known.includes(id));
+    };
+    let isDone = false;
+    while (!isDone && performance.now() < until) {
+      isDone = (await Promise.all(backends.map(knowsAll))).every(Boolean);
+      if (!isDone) await delay(MEET_POLL_MS);
+    }
+    if (!isDone) this.#options.say("Not all servers have found each other yet: see evenkeel status.");
+  }
+
+  #isProxyOn(): boolean {
+    const off = /(^|,)UnknownVersionInteroperabilityProxy=(false|f|0)/i;
+    return !this.#options.featureGates.some((text) => off.test(text));
+  }
+
   #launchOf({ id, spec, port }: Entry): Launch {
     const { credentials, storage, featureGates, hostname } = this.#options;
     const { caFile, frontProxyCertFile: certFile, frontProxyKeyFile: keyFile } = credentials;
-    const isProxyOff = featureGates.some((text) => /(^|,)UnknownVersionInteroperabilityProxy=(false|f|0)/i.test(text));
     const options: ServerOptions = {
       release: spec.release,
       runtimeConfig: spec.runtimeConfig,
@@ -209,7 +239,7 @@ export class Cluster {
       tokenFile: credentials.tokenFile,
       clientCa: credentials.ca.certPem,
       requestHeader: { clientCa: credentials.frontProxyCa.certPem, allowedNames: [FRONT_PROXY_NAME] },
-      peers: { serverId: id, hostname, ...(isProxyOff ? {} : { caFile, certFile, keyFile }) },
+      peers: { serverId: id, hostname, ...(this.#isProxyOn() ? { caFile, certFile, keyFile } : {}) },
       // Everything listens on this machine's own address: no other machine could use it.
       advertise: { address: undefined },
     };

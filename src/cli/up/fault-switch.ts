@@ -9,20 +9,21 @@
  */
 import type { UpstreamAddress } from "../../http/upstream.ts";
 
-/** What a paused server may have before it; the rest is lost, as the backlog of a stopped process is. */
-const HELD_MAX = 100_000;
+/** What a paused server may have before it: far more than its watches, which have a bound of their own. The rest is lost. */
+const HELD_MAX = 1_000_000;
 
 export class FaultSwitch {
   #state: "running" | "paused" | "killed" = "running";
   #held: (() => void)[] = [];
+  #isCatchingUp = false;
   #unreachable: ReadonlySet<string> = new Set();
   readonly #cutters = new Set<(address: UpstreamAddress) => void>();
   readonly #killers = new Set<() => void>();
 
   /** Does it now, when the server runs again, or never. */
   run(work: () => void): void {
-    if (this.#state === "running") work();
-    else if (this.#state === "paused" && this.#held.length < HELD_MAX) this.#held.push(work);
+    if (this.#state === "running" && !this.#isCatchingUp) work();
+    else if (this.#state !== "killed" && this.#held.length < HELD_MAX) this.#held.push(work);
   }
 
   /** A promise whose outcome is heard of only while the server runs. */
@@ -44,9 +45,16 @@ export class FaultSwitch {
   resume(): void {
     if (this.#state !== "paused") return;
     this.#state = "running";
-    const held = this.#held;
-    this.#held = [];
-    for (const work of held) this.run(work);
+    if (this.#isCatchingUp) return;
+    // What happens meanwhile, also because of what was held, comes behind it: the store promises an order.
+    this.#isCatchingUp = true;
+    let next = 0;
+    try {
+      while (this.#state === "running" && next < this.#held.length) this.#held[next++]!();
+    } finally {
+      this.#held.splice(0, next);
+      this.#isCatchingUp = false;
+    }
   }
 
   kill(): void {

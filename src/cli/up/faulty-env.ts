@@ -67,7 +67,7 @@ function faultyKv(kv: Kv, faults: FaultSwitch): Kv {
 }
 
 /** More than this waiting for a paused server, and its watch must begin anew. */
-const WAITING_EVENTS_MAX = 50_000;
+const WAITING_EVENTS_MAX = 10_000;
 
 interface WatchParts {
   readonly kv: Kv;
@@ -79,11 +79,22 @@ interface WatchParts {
 function faultyWatch({ kv, request, sink, faults }: WatchParts): Watching {
   let isOpen = true;
   let waiting = 0;
-  const whileOpen = (deliver: () => void): void => faults.run(() => isOpen && deliver());
+  const whileOpen = (deliver: () => void): void =>
+    faults.run(() => {
+      if (!isOpen) return;
+      try {
+        deliver();
+      } catch (thrown) {
+        isOpen = false;
+        watching.close();
+        const message = "The receiver of a watch failed, so the watch was ended.";
+        sink.closed(new StorageError("unavailable", message, { cause: thrown }));
+      }
+    });
   const take = (batch: readonly KvEvent[]): void => {
     if (!isOpen) return;
     waiting += batch.length;
-    if (waiting > WAITING_EVENTS_MAX) return fallBehind(batch[0]?.modRevision ?? 0);
+    if (waiting > WAITING_EVENTS_MAX && waiting > batch.length) return fallBehind(batch[0]?.modRevision ?? 0);
     whileOpen(() => {
       waiting -= batch.length;
       sink.events(batch);

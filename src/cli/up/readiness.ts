@@ -1,8 +1,9 @@
-/** Asks a server, over its own address, whether it is ready. */
+/** Asks a server, over its own address, how it is. */
 import { Agent, request } from "node:https";
 import type { Backend } from "./load-balancer.ts";
 
 const ANSWER_MS = 1_000;
+const ANSWER_BYTES_MAX = 1024 * 1024;
 
 export interface ReadinessOptions {
   readonly ca: string;
@@ -10,32 +11,57 @@ export interface ReadinessOptions {
 }
 
 export interface Readiness {
-  ask(backend: Backend): Promise<boolean>;
+  isReady(backend: Backend): Promise<boolean>;
+  /** The servers it can pass requests on to now. */
+  peersOf(backend: Backend): Promise<readonly string[]>;
   close(): void;
+}
+
+interface Answer {
+  /** 0 when there was none. */
+  readonly status: number;
+  readonly text: string;
 }
 
 export function createReadiness({ ca, token }: ReadinessOptions): Readiness {
   const agent = new Agent({ keepAlive: true, ca });
-  return {
-    ask: ({ host, port }) =>
-      new Promise((resolve) => {
-        const asking = request(
-          { host, port, path: "/readyz", agent, headers: { authorization: `Bearer ${token}` } },
-          (response) => {
-            response.resume();
-            response.once("close", () => {
-              clearTimeout(timer);
-              resolve(response.statusCode === 200);
-            });
-          },
-        );
-        const timer = setTimeout(() => asking.destroy(new Error("no answer in time")), ANSWER_MS);
-        asking.on("error", () => {
-          clearTimeout(timer);
-          resolve(false);
+  const get = ({ host, port }: Backend, path: string): Promise<Answer> =>
+    new Promise((resolve) => {
+      const asking = request({ host, port, path, agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => {
+          text += chunk;
+          if (text.length > ANSWER_BYTES_MAX) response.destroy();
         });
-        asking.end();
-      }),
+        response.once("close", () => done({ status: response.complete ? (response.statusCode ?? 0) : 0, text }));
+      });
+      const timer = setTimeout(() => asking.destroy(new Error("no answer in time")), ANSWER_MS);
+      const done = (answer: Answer): void => {
+        clearTimeout(timer);
+        resolve(answer);
+      };
+      asking.on("error", () => done({ status: 0, text: "" }));
+      asking.end();
+    });
+  return {
+    isReady: async (backend) => (await get(backend, "/readyz")).status === 200,
+    async peersOf(backend) {
+      const { status, text } = await get(backend, "/evenkeel/v1/status");
+      return status === 200 ? describedIn(text) : [];
+    },
     close: () => agent.destroy(),
   };
+}
+
+interface StatusDocument {
+  readonly servers?: readonly {
+    readonly id?: string;
+    readonly isReachable?: boolean;
+    readonly isDescribed?: boolean;
+  }[];
+}
+
+function describedIn(text: string): string[] {
+  const { servers = [] } = JSON.parse(text) as StatusDocument;
+  return servers.flatMap(({ id, isReachable, isDescribed }) => (id && isReachable && isDescribed ? [id] : []));
 }

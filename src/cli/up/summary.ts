@@ -1,6 +1,6 @@
 /** What there is once a cluster runs, for people and for scripts. */
 import type { ServerInfo } from "./cluster.ts";
-import { formatTable } from "./display.ts";
+import { alignColumns } from "../columns.ts";
 import type { LoadBalancerCounts } from "./load-balancer.ts";
 import { Skew, type Difference } from "./skew.ts";
 
@@ -16,7 +16,7 @@ const NAMED_MAX = 2;
 
 export function summaryText({ servers, featureGates, loadBalancer, kubeconfig, objects }: SummaryParts): string {
   const skew = new Skew(servers, featureGates);
-  const table = formatTable([
+  const table = alignColumns([
     ["ID", "RELEASE", "URL", "SERVES DIFFERENTLY"],
     ...servers.map(({ id, spec, url }) => [id, spec.text, url, inWords(skew.differenceOf(id))]),
   ]);
@@ -31,7 +31,6 @@ export function summaryText({ servers, featureGates, loadBalancer, kubeconfig, o
   return [
     "",
     table,
-    "",
     `Any ready server: ${loadBalancer}`,
     `Objects: ${objects}`,
     "",

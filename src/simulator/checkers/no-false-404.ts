@@ -1,5 +1,5 @@
 import type { Run } from "../server.ts";
-import { NOTHING, type Answer, type Checker } from "../checker.ts";
+import { NOTHING, type Answer, type Checker, type Question } from "../checker.ts";
 import { parseGroupVersion } from "../../meta/group-version.ts";
 
 /** Clocks of servers run up to this much faster than the world's. */
@@ -11,30 +11,38 @@ export interface NoFalse404Options {
   readonly departedGraceMs: number;
 }
 
-/** Whoever serves it lives, or has left so short a time ago that it must be called unavailable. */
+/**
+ * Whoever serves it lives, or has left so short a time ago that it must be called unavailable. Discovery shows who is
+ * there now, so it is held to this only about servers that were well, and by such.
+ */
 export function noFalse404({ runs, departedGraceMs }: NoFalse404Options): Checker {
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
-  const isThere = ({ question, atMs }: Answer, afterEndMs: number) => {
-    return ({ readyAtMs, endedAtMs }: Run): boolean =>
-      readyAtMs !== undefined && readyAtMs <= question.startedAtMs && atMs < (endedAtMs ?? Infinity) + afterEndMs;
+  const isKnown = (run: Run, { question, atMs }: Answer): boolean =>
+    isReady(run, question) && atMs < (run.endedAtMs ?? Infinity) + graceMs;
+  const isWell = (run: Run, { question }: Answer): boolean =>
+    isReady(run, question) && run.endedAtMs === undefined && run.troubledUntilMs < question.startedAtMs;
+  const findServing = (answer: Answer): Run | undefined => {
+    const { resource, target, serverId } = answer.question;
+    if (resource !== undefined) return runs.find((run) => isKnown(run, answer) && run.served.has(resource));
+    const well = runs.filter((run) => isWell(run, answer));
+    return well.some((run) => run.serverId === serverId) ? well.find((run) => servesPath(run, target)) : undefined;
   };
   return {
     name: "no-false-404",
     promise: "What a live server of the cluster serves is never called unknown.",
     onAnswer(answer) {
-      const { question, unknown } = answer;
-      if (unknown !== "resource") return NOTHING;
-      const { resource, target, serverId } = question;
-      const server =
-        resource === undefined
-          ? runs.filter(isThere(answer, 0)).find((run) => servesPath(run, target))
-          : runs.filter(isThere(answer, graceMs)).find((run) => run.served.has(resource));
-      if (server === undefined) return NOTHING;
-      const { serverId: holder, release, endedAtMs } = server;
-      const since = endedAtMs === undefined ? "" : `, until ${(endedAtMs / 1000).toFixed(3)} s`;
-      return [`${serverId} called ${target} unknown, which ${holder} (${release}) served${since}: ${answer.message}`];
+      const found = answer.unknown === "resource" ? findServing(answer) : undefined;
+      if (found === undefined) return NOTHING;
+      const { target, serverId } = answer.question;
+      const until = found.endedAtMs === undefined ? "" : `, until ${(found.endedAtMs / 1000).toFixed(3)} s`;
+      const holder = `${found.serverId} (${found.release})`;
+      return [`${serverId} called ${target} unknown, which ${holder} served${until}: ${answer.message}`];
     },
   };
+}
+
+function isReady({ readyAtMs }: Run, { startedAtMs }: Question): boolean {
+  return readyAtMs !== undefined && readyAtMs <= startedAtMs;
 }
 
 /** Discovery documents of groups: /apis/<group> and /apis/<group>/<version>. */

@@ -1,6 +1,7 @@
 import { ask } from "../ask.ts";
 import { NOTHING, type Checker } from "../checker.ts";
 import type { KnownObjects } from "../objects.ts";
+import { targetAt } from "../targets.ts";
 
 export function noLostWrite(objects: KnownObjects): Checker {
   return {
@@ -15,9 +16,11 @@ export function noLostWrite(objects: KnownObjects): Checker {
       const problems: string[] = [];
       for (const server of cluster.live) {
         for (const path of objects.in("there")) {
+          const target = targetAt(path);
+          // What only a departed server served is unavailable or unknown, not lost.
+          if (!cluster.live.some(({ run }) => target !== undefined && run?.served.has(target))) continue;
           const { status } = await ask(cluster, server, path);
-          // What only a departed server served is unavailable, not lost.
-          if (status !== 200 && status !== 503) problems.push(`${server.id} answers ${status} for ${path}`);
+          if (status !== 200) problems.push(`${server.id} answers ${status} for ${path}`);
         }
       }
       return problems;

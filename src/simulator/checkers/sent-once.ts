@@ -10,7 +10,8 @@ export function sentOnce(isThere: (target: string) => boolean): Checker {
     promise: "A request that changes something is done at most once.",
     onAnswer({ question, status, unknown }) {
       const { method, target, name, serverId } = question;
-      if (method === "POST" && status === 409) return [`${serverId} said of a new name that it exists: ${target} ${name}`];
+      if (method === "POST" && status === 409)
+        return [`${serverId} said of a new name that it exists: ${target} ${name}`];
       if (method === "DELETE" && unknown === "object" && isThere(target))
         return [`${serverId} deleted ${target}, and then said that it does not exist`];
       return NOTHING;

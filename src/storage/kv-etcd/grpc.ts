@@ -62,7 +62,10 @@ export class Channel {
       this.#lostReason = reason;
       if (!this.#isDestroyed) options.onLost(reason);
     };
-    this.#session.on("connect", () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    this.#session.on("connect", () => {
+      // Told late: by then the session may have been given up.
+      if (!this.#session.destroyed) this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+    });
     this.#session.once("remoteSettings", () => {
       if (this.isUsable()) options.onReady();
     });

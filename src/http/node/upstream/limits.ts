@@ -4,7 +4,10 @@ export interface UpstreamLimits {
   readonly connectTimeoutMs: number;
   /** Shorter than the time after which our own listener closes, so that the server never closes first. */
   readonly idleTimeoutMs: number;
-  /** One more is closed when it becomes idle. */
+  /**
+   * One more is closed when it becomes idle. As many as may be in flight by default: a connection has one request at a
+   * time, and under a steady load each that is closed is a handshake soon after.
+   */
   readonly idlePerAddressMax: number;
   /** To all addresses together, those being made included. One more is refused unless an idle one can make place. */
   readonly connectionsMax: number;
@@ -15,7 +18,7 @@ export interface UpstreamLimits {
 export const UPSTREAM_LIMITS: UpstreamLimits = {
   connectTimeoutMs: 2_000,
   idleTimeoutMs: 90_000,
-  idlePerAddressMax: 25,
+  idlePerAddressMax: 400,
   connectionsMax: 8_192,
   tcpKeepAliveMs: 15_000,
 };

@@ -1,0 +1,85 @@
+/** Runs seeds of the simulator and says which promises broke, and how to see it again. */
+import { parseArgs } from "node:util";
+import { runSeed, type SeedReport } from "../src/simulator/run-seed.ts";
+
+const HELP = `Usage: npm run sim -- [options]
+
+  --seeds <n>     how many seeds to run (default 50)
+  --seed <n>      the first seed (default 1); alone: just this one
+  --minutes <n>   virtual minutes of each (default 10)
+  --trace         print everything that happened
+`;
+
+const LINES_SHOWN = 30;
+const LINES_MAX = 1_000_000;
+
+interface SimOptions {
+  readonly first: number;
+  readonly count: number;
+  readonly minutes: number;
+  readonly isTraced: boolean;
+}
+
+function readOptions(argv: readonly string[]): SimOptions | undefined {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      seeds: { type: "string" },
+      seed: { type: "string" },
+      minutes: { type: "string", default: "10" },
+      trace: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const first = wholeNumber("seed", values.seed ?? "1");
+  const count = wholeNumber("seeds", values.seeds ?? (values.seed === undefined ? "50" : "1"));
+  return { first, count, minutes: wholeNumber("minutes", values.minutes), isTraced: values.trace };
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new Error(`--${name} must be a whole number above zero, not ${text}`);
+  return Number(text);
+}
+
+function printFailure({ seed, swarm, violations, lines }: SeedReport, minutes: number): void {
+  console.log(`\nseed ${seed} broke ${violations.length} times: ${JSON.stringify(swarm)}`);
+  for (const { checker, promise, what } of violations.slice(0, 5)) console.log(`  ${checker}: ${promise}\n    ${what}`);
+  const broken = lines.findIndex((line) => line.includes("BROKEN"));
+  const end = broken < 0 ? lines.length : broken + 1;
+  console.log(lines.slice(Math.max(0, end - LINES_SHOWN), end).join("\n"));
+  console.log(`replay: npm run sim -- --seed ${seed} --minutes ${minutes} --trace\n`);
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  const options = readOptions(argv);
+  if (options === undefined) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const { first, count, minutes, isTraced } = options;
+  const startedAt = performance.now();
+  const seconds = (): number => (performance.now() - startedAt) / 1000;
+  const failed: number[] = [];
+  for (let seed = first; seed < first + count; seed++) {
+    const report = await runSeed({ seed, minutes, traceLinesMax: isTraced ? LINES_MAX : 10_000 });
+    if (isTraced) console.log(report.lines.join("\n"));
+    if (report.violations.length > 0) {
+      failed.push(seed);
+      printFailure(report, minutes);
+    }
+    const done = seed - first + 1;
+    if (done % 10 === 0 && done < count) console.log(`${done} seeds, ${(done / seconds()).toFixed(2)} per second`);
+  }
+  const pace = (count / seconds()).toFixed(2);
+  const which = failed.length === 0 ? "" : `: ${failed.slice(0, 20).join(", ")}`;
+  console.log(`${count} seeds of ${minutes} virtual minutes, ${pace} per second, ${failed.length} broken${which}`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (thrown) {
+  console.error(thrown instanceof Error ? thrown.message : String(thrown));
+  process.exitCode = 2;
+}

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { askControl, openControl, type ControlHandler } from "./control.ts";
+
+function temporaryDirectory(): { readonly path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), "evenkeel-control-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+const echo: ControlHandler = (request) =>
+  request.command === "status" ? Promise.resolve({ pid: 4711 }) : Promise.resolve(request);
+
+test("a request is answered with its result, or with the sentence why not", async () => {
+  using directory = temporaryDirectory();
+  const control = await openControl(directory.path, (request) =>
+    request.command === "fail" ? Promise.reject(new Error("it cannot be done")) : echo(request),
+  );
+  expect(await askControl(directory.path, { command: "fault", id: "a" })).toEqual({ command: "fault", id: "a" });
+  await expect(askControl(directory.path, { command: "fail" })).rejects.toThrow("it cannot be done");
+  expect(statSync(join(directory.path, "control.sock")).mode & 0o777).toBe(0o600);
+  control.close();
+});
+
+test("a second one in the same directory is refused, naming the process of the first", async () => {
+  using directory = temporaryDirectory();
+  const control = await openControl(directory.path, echo);
+  await expect(openControl(directory.path, echo)).rejects.toThrow("already runs, as process 4711");
+  control.close();
+});
+
+test("what a killed process left is in nobody's way", async () => {
+  using directory = temporaryDirectory();
+  writeFileSync(join(directory.path, "control.sock"), "");
+  await expect(askControl(directory.path, { command: "status" })).rejects.toThrow("no cluster runs");
+  const control = await openControl(directory.path, echo);
+  expect(await askControl(directory.path, { command: "status" })).toEqual({ pid: 4711 });
+  control.close();
+});
+
+test.each([
+  ["nonsense", "nonsense\n"],
+  ["no request", "[1]\n"],
+])("%s is answered with an error", async (_, line) => {
+  using directory = temporaryDirectory();
+  const control = await openControl(directory.path, echo);
+  const socket = connect(join(directory.path, "control.sock"));
+  socket.write(line);
+  const [answer] = (await once(socket.setEncoding("utf8"), "data")) as [string];
+  expect(JSON.parse(answer)).toMatchObject({ ok: false });
+  socket.destroy();
+  control.close();
+});
+
+test("a line without end is cut off", async () => {
+  using directory = temporaryDirectory();
+  const control = await openControl(directory.path, echo);
+  const socket = connect(join(directory.path, "control.sock"));
+  socket.on("error", () => {});
+  socket.write("x".repeat(100_000));
+  await once(socket, "close");
+  control.close();
+});

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { openLoadBalancer, type Backend, type LoadBalancer } from "./load-balancer.ts";
+
+class Bench implements AsyncDisposable {
+  readonly ready = new Set<string>();
+  readonly #closing: (() => Promise<unknown>)[] = [];
+  balancer!: LoadBalancer;
+
+  static async open(): Promise<Bench> {
+    const bench = new Bench();
+    bench.balancer = await openLoadBalancer({
+      host: "127.0.0.1",
+      port: 0,
+      isReady: ({ id }) => Promise.resolve(bench.ready.has(id)),
+      onChange: () => {},
+    });
+    bench.#closing.push(() => bench.balancer.close());
+    return bench;
+  }
+
+  /** Says its name, then answers with all it was sent once the client has ended. */
+  async backend(id: string): Promise<Backend & { stop(): Promise<void> }> {
+    const sockets = new Set<Socket>();
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.write(`${id}:`);
+      socket.pipe(socket);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const stop = async (): Promise<void> => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    };
+    this.#closing.push(stop);
+    this.ready.add(id);
+    return { id, host: "127.0.0.1", port: (server.address() as AddressInfo).port, stop };
+  }
+
+  async send(text: string | Buffer): Promise<string> {
+    const socket = connect({ host: "127.0.0.1", port: this.balancer.port, allowHalfOpen: true });
+    socket.end(text);
+    let answer = "";
+    for await (const chunk of socket.setEncoding("latin1")) answer += chunk;
+    return answer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const close of this.#closing) await close();
+  }
+}
+
+test("connections go to the ready servers in turn, and both directions end by themselves", async () => {
+  await using bench = await Bench.open();
+  const [a, b, c] = [await bench.backend("a"), await bench.backend("b"), await bench.backend("c")];
+  bench.ready.delete("b");
+  await bench.balancer.setBackends([a, b, c]);
+  const answers = [await bench.send("1"), await bench.send("2"), await bench.send("3")];
+  expect(answers).toEqual(["a:1", "c:2", "a:3"]);
+  expect(bench.balancer.counts).toMatchObject({ accepted: 3, refused: 0 });
+});
+
+test("a server that refuses is skipped at once, and not asked again until it is ready", async () => {
+  await using bench = await Bench.open();
+  const [a, b] = [await bench.backend("a"), await bench.backend("b")];
+  await bench.balancer.setBackends([a, b]);
+  await a.stop();
+  bench.ready.delete("a");
+  expect([await bench.send("1"), await bench.send("2")]).toEqual(["b:1", "b:2"]);
+  expect(bench.balancer.isReady("a")).toBe(false);
+});
+
+test("a connection stays when its server is no longer ready", async () => {
+  await using bench = await Bench.open();
+  const a = await bench.backend("a");
+  await bench.balancer.setBackends([a]);
+  const socket = connect({ host: "127.0.0.1", port: bench.balancer.port, allowHalfOpen: true });
+  const [greeting] = (await once(socket, "data")) as [Buffer];
+  bench.ready.delete("a");
+  await bench.balancer.checkAll();
+  socket.end("still here");
+  let answer = String(greeting);
+  for await (const chunk of socket) answer += String(chunk);
+  expect(answer).toBe("a:still here");
+});
+
+test("without a ready server a connection is refused", async () => {
+  await using bench = await Bench.open();
+  await expect(bench.send("1")).rejects.toThrow("ECONNRESET");
+  expect(bench.balancer.counts.refused).toBe(1);
+});
+
+test("megabytes pass unchanged at the speed of the slower end", async () => {
+  await using bench = await Bench.open();
+  await bench.balancer.setBackends([await bench.backend("a")]);
+  const bytes = Buffer.alloc(8 * 1024 * 1024, "0123456789");
+  expect(await bench.send(bytes)).toBe(`a:${bytes.toString("latin1")}`);
+});

@@ -1,0 +1,84 @@
+/** Waiting for what a cluster comes to, and judging what clients were told on the way. */
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "vitest";
+import type { Answer, Json } from "../smoke/client.ts";
+import { DEVICE_CLASSES, isRetryable, isSuccess, tallied, unexpected, type Load, type LoadAnswer } from "./load.ts";
+import type { Member } from "./start-cluster.ts";
+
+/** Served by 1.34 and later. */
+export const EXCLUSIVE = DEVICE_CLASSES.path;
+export const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/** From here on after a fault, a request that does not succeed is a failure of the test. */
+const SETTLED_MS = 8_000;
+/** How long load goes on after everything should be well again. */
+export const AFTERWARDS_MS = 1_000;
+
+export function isSuccessOf(resource: string, sentAfter: number): (answer: LoadAnswer) => boolean {
+  return (answer) => answer.resource === resource && answer.sentAt >= sentAfter && isSuccess(answer);
+}
+
+/** Goes on until well after the fault, then judges every answer since. */
+export async function settled(load: Load, { at, name }: { readonly at: number; readonly name: string }): Promise<void> {
+  const first = await load.until(isSuccessOf(DEVICE_CLASSES.name, at));
+  await load.until(isSuccessOf(DEVICE_CLASSES.name, at + SETTLED_MS));
+  await delay(AFTERWARDS_MS);
+  const after = (await load.stop()).filter(({ answeredAt }) => answeredAt >= at);
+  const exclusive = after.filter(({ resource }) => resource === DEVICE_CLASSES.name);
+  const refused = exclusive.filter(isRetryable);
+  const lastRefused = Math.max(0, ...refused.map(({ answeredAt }) => answeredAt - at));
+  const slowest = Math.max(...exclusive.map(({ sentAt, answeredAt }) => answeredAt - sentAt));
+  console.info(
+    `${name}: first success ${first.answeredAt - at} ms after it, last refusal after ${lastRefused} ms, ` +
+      `slowest answer ${slowest} ms; ${tallied(exclusive)}`,
+  );
+  expect(unexpected(after)).toEqual([]);
+  expect(after.filter(({ sentAt }) => sentAt >= at + SETTLED_MS).filter((answer) => !isSuccess(answer))).toEqual([]);
+  expect(refused.filter(({ operation }) => operation === "list")).toEqual([]);
+}
+
+/** All statuses up to the one that was awaited. */
+export async function untilStatus(member: Member, path: string, status: number): Promise<number[]> {
+  const seen: number[] = [];
+  for (;;) {
+    const answer = await member.request("GET", path);
+    seen.push(answer.status);
+    if (answer.status === status) return seen;
+    await delay(20);
+  }
+}
+
+/** The first answer that is not merely about a server which is just coming or going. */
+export async function untilSettledAnswer(member: Member): Promise<Answer> {
+  for (;;) {
+    const answer = await member.request("GET", EXCLUSIVE);
+    const rule = answer.body.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
+    if (rule !== "peer-not-described" && rule !== "peer-unreachable" && rule !== "served-by-peer") return answer;
+    await delay(20);
+  }
+}
+
+export async function untilReachable(member: Member, ids: readonly string[]): Promise<void> {
+  for (;;) {
+    const { body } = await member.request("GET", "/evenkeel/v1/status");
+    const isWell = (id: string): boolean =>
+      body.servers.some((server: Json) => server.id === id && server.isReachable && server.isDescribed);
+    if (ids.every(isWell)) return;
+    await delay(50);
+  }
+}
+
+export async function groupVersions(member: Member): Promise<string[]> {
+  const { body } = await member.request("GET", "/apis", undefined, { accept: AGGREGATED });
+  return body.items.flatMap((group: Json) =>
+    group.versions.map(({ version }: Json) => `${group.metadata.name}/${version}`),
+  );
+}
+
+/** When it was first seen. */
+export async function untilDiscovery(member: Member, wanted: "present" | "absent"): Promise<number> {
+  for (;;) {
+    const isPresent = (await groupVersions(member)).includes("resource.k8s.io/v1");
+    if (isPresent === (wanted === "present")) return Date.now();
+    await delay(50);
+  }
+}

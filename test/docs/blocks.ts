@@ -1,0 +1,38 @@
+/** The fenced blocks of a document that a test can run, each with what it is said to print. */
+export interface RunnableBlock {
+  /** Of the fence, counted from one. */
+  readonly line: number;
+  readonly script: string;
+  /** Lines of the `text` block that follows; `…` stands for anything, and blanks for any number of blanks. */
+  readonly prints: readonly string[];
+}
+
+export function runnableBlocks(document: string): RunnableBlock[] {
+  const blocks = [...document.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(({ index, 1: language, 2: content }) => ({
+    line: document.slice(0, index).split("\n").length,
+    language,
+    content: content!,
+  }));
+  return blocks.flatMap(({ line, language, content }, at) => {
+    if (language !== "sh") return [];
+    const next = blocks[at + 1];
+    const prints = next?.language === "text" ? next.content.split("\n").filter((text) => text.trim() !== "") : [];
+    return [{ line, script: content, prints }];
+  });
+}
+
+/** The first line that the output has no match for. */
+export function missingLine(prints: readonly string[], output: string): string | undefined {
+  const lines = output.split(/\r?\n/);
+  return prints.find((expected) => {
+    const pattern = new RegExp(`^${expected.trim().split(/\s+/).map(wildcard).join("\\s+")}$`);
+    return !lines.some((line) => pattern.test(line.trim()));
+  });
+}
+
+function wildcard(word: string): string {
+  return word
+    .split("…")
+    .map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+    .join(".*");
+}

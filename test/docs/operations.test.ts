@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { certsCommand } from "../../src/cli/certs.ts";
+import { explainRouteCommand } from "../../src/cli/explain-route.ts";
+import { serveCommand } from "../../src/cli/serve.ts";
+import { statusCommand } from "../../src/cli/status.ts";
+import { DEFAULT_PEER_TIMING } from "../../src/peers/timing.ts";
+import { RULES } from "../../src/peers/route.ts";
+import { startServer } from "../api/start.ts";
+import { missingLine, runnableBlocks } from "./blocks.ts";
+
+const DOCUMENT = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+
+test("every rule by which a request is routed is explained", () => {
+  expect(Object.keys(RULES).filter((rule) => !DOCUMENT.includes(`\`${rule}\``))).toEqual([]);
+});
+
+test("every flag that is named exists, and every flag about time is named", () => {
+  const commands = [serveCommand(), certsCommand(), statusCommand(), explainRouteCommand()];
+  const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
+  const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
+  // Of curl.
+  named.delete("--cacert");
+  expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
+  for (const flag of ["--peer-probe-interval", "--peer-endpoint-ttl", "--fence-after", "--departed-grace"])
+    expect(named).toContain(flag);
+});
+
+test("the times in the table are the defaults", () => {
+  const { probeIntervalMs, probeMissesMax, endpointTtlSeconds, leaseDurationSeconds, leaseRenewMs, fenceAfterMs } =
+    DEFAULT_PEER_TIMING;
+  const defaultsOf = (flag: string): string | undefined =>
+    DOCUMENT.split("\n")
+      .find((line) => line.startsWith(`| \`${flag}\``))
+      ?.split("|")[2]
+      ?.trim();
+  expect(defaultsOf("--peer-probe-interval")).toBe(`${probeIntervalMs}ms, ${probeMissesMax}`);
+  expect(defaultsOf("--peer-endpoint-ttl")).toBe(
+    `${endpointTtlSeconds}s, ${DEFAULT_PEER_TIMING.endpointRefreshMs / 1000}s`,
+  );
+  expect(defaultsOf("--identity-lease-duration")).toBe(`${leaseDurationSeconds}s, ${leaseRenewMs / 1000}s`);
+  expect(defaultsOf("--fence-after")).toBe(`${fenceAfterMs / 1000}s`);
+  expect(defaultsOf("--departed-grace")).toBe(`${DEFAULT_PEER_TIMING.departedGraceMs / 60_000}m`);
+});
+
+test("every metric that is named exists", async () => {
+  await using api = await startServer();
+  const families = new Set([...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
+  const named = new Set([...DOCUMENT.matchAll(/\b(?:kubernetes_)?(?:apiserver|evenkeel|aggregator)_\w+/g)].map(String));
+  expect([...named].filter((name) => !families.has(name))).toEqual([]);
+  expect(named.size).toBeGreaterThan(8);
+});
+
+test("it is short enough to be read", () => {
+  expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(250);
+});
+
+test("a block is what is fenced as sh, with what the text below it says it prints", () => {
+  const document = "# A\n\n```sh\necho a\n```\n\n```text\na  …\n```\n\n```yaml\nb: 1\n```\n\n```sh\ntrue\n```\n";
+  expect(runnableBlocks(document)).toEqual([
+    { line: 3, script: "echo a\n", prints: ["a  …"] },
+    { line: 15, script: "true\n", prints: [] },
+  ]);
+  expect(missingLine(["a  …"], "x\na    [b]\r\n")).toBeUndefined();
+  expect(missingLine(["x", "a.c"], "x\nabc\n")).toBe("a.c");
+});

@@ -1,0 +1,78 @@
+/** Who counts as a server of the cluster, and for how long (§9-13, §9-29). */
+import { describe, expect, test } from "vitest";
+import { groupNames } from "./client.ts";
+import { SHORT_LIVES, startCluster, type Member } from "./cluster.ts";
+import { lease, LEASES, startStub, StubPeer, WIDGETS } from "./stub-peer.ts";
+import { eventually, until } from "./wait.ts";
+
+async function known(member: Member, id: string): Promise<void> {
+  await eventually(
+    () => member.view.peers.some((peer) => peer.id === id),
+    (isKnown) => isKnown,
+  );
+}
+
+describe("planted leases", () => {
+  test("§9-13 in another namespace are no servers", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const planted = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    expect((await member.create(planted, lease("planted", "default"))).status).toBe(201);
+    // A server that comes after it is seen, so the planted one would have been.
+    await startStub(cluster);
+    expect(member.view.peers.map(({ id }) => id)).toEqual(["stub"]);
+    expect((await member.get("/apis/nobody.example.com/v1/things")).status).toBe(404);
+  });
+
+  test("§9-13 without a record hold up nobody's 404 for longer than the grace, and redirect nothing", async () => {
+    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, leaseConfirmGraceMs: 500 } } }]);
+    const [member] = cluster.members as [Member];
+    const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
+    await known(member, "planted");
+    const answers = await until(
+      () => member.get(WIDGETS),
+      ({ status }) => status === 404,
+    );
+    expect(answers.length).toBeGreaterThan(1);
+    expect([...planted.arrivals, ...planted.discoveryArrivals]).toEqual([]);
+  });
+});
+
+describe("a server that is gone", () => {
+  test("§9-29 by a crash is out of merged discovery within its lease, and its lease is collected", async () => {
+    const peers = { timing: SHORT_LIVES };
+    await using cluster = await startCluster([{ peers, runtimeConfig: "batch/v1=false" }, { peers }]);
+    const [a, b] = cluster.members as [Member, Member];
+    expect(groupNames(await a.discovery("/apis"))).toContain("batch");
+    b.crash();
+    const answers = await until(
+      async () => ({
+        status: (await a.get("/apis/batch/v1/jobs")).status,
+        groups: groupNames(await a.discovery("/apis")),
+      }),
+      ({ groups }) => !groups.includes("batch"),
+    );
+    expect(answers.some(({ status }) => status === 404)).toBe(false);
+    await eventually(
+      () => a.get(`${LEASES}/b`),
+      ({ status }) => status === 404,
+    );
+    const after = await a.get("/apis/batch/v1/jobs");
+    expect([after.status, after.body.message]).toEqual([
+      503,
+      expect.stringMatching(/was last served by b \(1\.36\), which left at/),
+    ]);
+  });
+
+  test("and comes back with more is described anew: what it serves now is served", async () => {
+    await using cluster = await startCluster([{ release: "1.30" }, { release: "1.32" }]);
+    const [a, b] = cluster.members as [Member, Member];
+    await b.stop();
+    await cluster.start({ id: "b", release: "1.36" });
+    const path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+    await eventually(
+      () => a.get(path),
+      ({ status }) => status === 200,
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { ask, type Told } from "../../src/simulator/ask.ts";
+import { simulate, type SimulatedCluster } from "../../src/simulator/cluster.ts";
+import { runSeed } from "../../src/simulator/run-seed.ts";
+import type { SimulatedServer } from "../../src/simulator/server.ts";
+
+const CLASSES = "/apis/resource.k8s.io/v1/deviceclasses";
+
+interface Pair {
+  readonly cluster: SimulatedCluster;
+  readonly older: SimulatedServer;
+  readonly newer: SimulatedServer;
+  readonly askOlder: () => Promise<Told>;
+}
+
+/** Only the newer of the two serves CLASSES. */
+async function mixedPair(): Promise<Pair> {
+  const cluster = simulate({ seed: 1 });
+  const older = await cluster.addServer({ release: "1.33" });
+  const newer = await cluster.addServer({ release: "1.34" });
+  await cluster.settle();
+  return { cluster, older, newer, askOlder: () => ask(cluster, older, CLASSES) };
+}
+
+test("what only another release serves is answered by it", async () => {
+  const { askOlder } = await mixedPair();
+  expect(await askOlder()).toMatchObject({ status: 200, servedBy: "server-2 (1.34); reason=served-by-peer" });
+});
+
+test("what a crashed server served is unavailable for the grace, then unknown", async () => {
+  const { cluster, newer, askOlder } = await mixedPair();
+  newer.crash();
+  expect((await askOlder()).status).toBe(503);
+  await cluster.advance({ seconds: 90 });
+  expect((await askOlder()).status).toBe(503);
+  await cluster.advance({ seconds: 12 * 60 });
+  expect((await askOlder()).status).toBe(404);
+});
+
+test("a server that comes back as another release serves what that one serves", async () => {
+  const { cluster, older, newer } = await mixedPair();
+  await cluster.stop(older);
+  await cluster.restart(older, { release: "1.36" });
+  newer.crash();
+  const { status, servedBy } = await ask(cluster, older, CLASSES);
+  expect({ status, servedBy }).toEqual({ status: 200, servedBy: undefined });
+});
+
+test("across a one-way partition the other side is unavailable, and is back when it is over", async () => {
+  const { cluster, older, newer, askOlder } = await mixedPair();
+  cluster.partition(newer, older);
+  await cluster.advance({ seconds: 5 });
+  expect((await askOlder()).status).toBe(503);
+  cluster.network.links.unblockAll();
+  await cluster.advance({ seconds: 5 });
+  expect((await askOlder()).status).toBe(200);
+});
+
+test("a paused server is out of reach, and is back when it goes on", async () => {
+  const { cluster, newer, askOlder } = await mixedPair();
+  newer.pause();
+  await cluster.advance({ seconds: 5 });
+  expect((await askOlder()).status).toBe(503);
+  newer.resume();
+  await cluster.advance({ seconds: 5 });
+  expect((await askOlder()).status).toBe(200);
+});
+
+test("an outage of the store is not the death of servers", async () => {
+  const { cluster, older, newer, askOlder } = await mixedPair();
+  for (const server of [older, newer])
+    server.setStoreFault({ isDown: true, slowMs: 0, isLagging: false, answersLost: 0 });
+  await cluster.advance({ seconds: 120 });
+  expect((await askOlder()).status).not.toBe(404);
+  await cluster.settle();
+  expect((await askOlder()).status).toBe(200);
+});
+
+test("the same seed gives the same trace, another seed another one", async () => {
+  const digest = async (seed: number): Promise<string> => (await runSeed({ seed, minutes: 3 })).digest;
+  expect(await digest(11)).toBe(await digest(11));
+  expect(await digest(11)).not.toBe(await digest(12));
+});

@@ -1,0 +1,103 @@
+/** Bugs of the kind each checker is there to find, put into an otherwise sound cluster. */
+import { bytesBody, type ApiResponse } from "../../src/http/message.ts";
+import { jsonResponse } from "../../src/http/respond.ts";
+import type { UpstreamRequest } from "../../src/http/upstream.ts";
+import type { Plant } from "../../src/simulator/cluster.ts";
+import { headerOf } from "../../src/simulator/network.ts";
+import type { Handle } from "../../src/simulator/server.ts";
+
+const GUARDS: readonly string[] = ["x-kubernetes-apiserver-rerouted", "x-kubernetes-peer-proxied"];
+const PORT = 6443;
+
+/** What a peer answered is passed off as unknown. */
+export function forgetsPeers(): Plant {
+  return everywhere((handle) => async (request) => {
+    const response = await handle(request);
+    if (response.headers["x-evenkeel-served-by"] === undefined) return response;
+    return jsonResponse(404, { kind: "Status", message: "the server could not find the requested resource" });
+  });
+}
+
+/** Hops lose their guard, and arrive at the server that neither sent them nor should get them. */
+export function losesGuard(): Plant {
+  return misroute((from, to) => [1, 2, 3].map(ipOf).find((ip) => ip !== from && ip !== to)!);
+}
+
+/** Hops lose their guard, and come back. */
+export function sendsInCircles(): Plant {
+  return misroute((from) => from);
+}
+
+export function deletesTwice(): Plant {
+  return everywhere((handle) => async (request) => {
+    if (request.method !== "DELETE") return handle(request);
+    const copy = { ...request };
+    await handle(request);
+    return handle(copy);
+  });
+}
+
+/** Says that it has created what it has not. */
+export function forgetsWrites(): Plant {
+  return everywhere(
+    (handle) => (request) => handle(request.method === "POST" ? { ...request, rawQuery: "dryRun=All" } : request),
+  );
+}
+
+export function staysUnready(): Plant {
+  return inFirst("/readyz", () => jsonResponse(500, {}));
+}
+
+export function leavesOneOut(): Plant {
+  return inFirst("/api", (response) => rewritten(response, "configmaps", "config-maps"));
+}
+
+export function refusesToList(): Plant {
+  return inFirst("/api/v1/configmaps", () => jsonResponse(503, {}));
+}
+
+export function tellsOtherwise(): Plant {
+  return inFirst("/api/v1", (response) => rewritten(response, "ConfigMap", "ConfigFile"));
+}
+
+function everywhere(wrapHandle: (handle: Handle) => Handle): Plant {
+  return { wrapHandle };
+}
+
+function inFirst(path: string, change: (response: ApiResponse) => ApiResponse): Plant {
+  return {
+    wrapHandle: (handle, serverId) => async (request) => {
+      const response = await handle(request);
+      return serverId === "server-1" && request.path === path ? change(response) : response;
+    },
+  };
+}
+
+/** Each request once: afterwards it would go on for ever. */
+function misroute(choose: (fromIp: string, toIp: string) => string): Plant {
+  const misrouted = new Set<string>();
+  return {
+    tamper(request, from): UpstreamRequest {
+      const auditId = headerOf(request.headers, "audit-id");
+      if (auditId === undefined || misrouted.has(auditId)) return request;
+      misrouted.add(auditId);
+      const host = choose(ipOf(Number(from.slice("server-".length))), request.address.host);
+      return { ...request, headers: withoutGuards(request.headers), address: { host, port: PORT } };
+    },
+  };
+}
+
+function ipOf(number: number): string {
+  return `10.1.0.${number}`;
+}
+
+function withoutGuards(headers: readonly string[]): string[] {
+  const isKept = (index: number): boolean => !GUARDS.includes(headers[index - (index % 2)]!.toLowerCase());
+  return headers.filter((_, index) => isKept(index));
+}
+
+function rewritten(response: ApiResponse, from: string, to: string): ApiResponse {
+  if (response.body.kind !== "bytes") return response;
+  const text = Buffer.concat(response.body.chunks).toString("utf8").replaceAll(from, to);
+  return { ...response, body: bytesBody(Buffer.from(text)) };
+}
