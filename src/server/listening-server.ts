@@ -2,6 +2,8 @@
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
 import type { ServerConfig } from "./config.ts";
+import type { Handler } from "../http/chain.ts";
+import type { ApiRequest } from "../http/message.ts";
 import { listen, type Listener } from "../http/node/listener.ts";
 
 export interface ListenConfig {
@@ -9,6 +11,10 @@ export interface ListenConfig {
   readonly port: number;
   readonly cert: string;
   readonly key: string;
+  /** Requests still open when the server must go have this long. Default one minute. */
+  readonly drainMs?: number;
+  /** Stands before the whole chain. */
+  readonly wrap?: (handle: Handler<ApiRequest>) => Handler<ApiRequest>;
 }
 
 export interface ListeningServer {
@@ -17,6 +23,8 @@ export interface ListeningServer {
   readonly port: number;
   /** Drains and stops. Open requests have until the deadline. */
   stop(): Promise<void>;
+  /** Closes every connection at once, and leaves everything else as it is. */
+  disconnect(): Promise<void>;
 }
 
 /** Whoever presents a certificate is looked at; which authority it leads to is for authentication to find out. */
@@ -25,18 +33,18 @@ function clientAuthorities({ clientCa, requestHeader }: ServerConfig): { clientC
   return authorities.length === 0 ? {} : { clientCa: authorities.join("\n") };
 }
 
-/** Requests still open when the server must go have this long. */
 const DRAIN_MS = 60_000;
 
 export async function startListening(env: Env, config: ServerConfig, at: ListenConfig): Promise<ListeningServer> {
   const server = await buildServer(env, config);
+  const { wrap = (handle) => handle, drainMs = DRAIN_MS } = at;
   let listener: Listener;
   try {
     listener = await listen({
       host: at.host,
       port: at.port,
       tls: { cert: at.cert, key: at.key, ...clientAuthorities(config) },
-      handle: server.handle,
+      handle: wrap(server.handle),
       log: (message, detail) => env.log.debug(message, { ...detail }),
     });
   } catch (thrown) {
@@ -52,8 +60,9 @@ export async function startListening(env: Env, config: ServerConfig, at: ListenC
       await server.beginShutdown();
       listener.stopAccepting();
       server.endWatches();
-      await listener.close(DRAIN_MS);
+      await listener.close(drainMs);
       await server.close();
     },
+    disconnect: () => listener.close(0),
   };
 }
