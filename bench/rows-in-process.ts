@@ -17,7 +17,7 @@ export async function filterRows(context: BenchContext): Promise<Row[]> {
     {
       id: "filter",
       title: "peer proxy, served here, 2 peers",
-      unit: "ns/request",
+      unit: "CPU ns/request",
       ours,
       target: atMost(ours.median, FILTER_NS_MAX, "≤ 1 µs"),
     },
@@ -30,7 +30,7 @@ export async function mergeRows(context: BenchContext): Promise<Row[]> {
     const count = Math.max(1, Math.round(50 * scale));
     const ours = figure(await measured(context, { kind: "merge", rounds, count, documents }));
     const target = atMost(ours.median, MERGE_MS_MAX, `≤ ${MERGE_MS_MAX} ms`);
-    return { id: `merge/${documents}`, title, unit: "ms/merge", ours, target };
+    return { id: `merge/${documents}`, title, unit: "CPU ms/merge", ours, target };
   };
   return [
     await row("some", "merge 100 servers, 4 × 1,000 versions"),

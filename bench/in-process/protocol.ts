@@ -9,5 +9,5 @@ export type Measurement =
 /** Where the documents of different servers differ: in some group versions, or in every one. */
 export type Difference = "some" | "all";
 
-/** One sample for each round: ns per request, or ms per merge. */
+/** One sample for each round: CPU ns per request, or CPU ms per merge. */
 export type Samples = readonly number[];

@@ -207,6 +207,8 @@ export class Channel {
     stream.on("end", endWithOutcome);
     stream.on("close", () => {
       endWithOutcome();
+      // Making an error costs a stack trace, and nearly every call has ended well.
+      if (isOver) return;
       const reason = problem ?? this.#lostReason;
       const detail = reason instanceof Error ? reason.message : `stream ended with code ${stream.rstCode}`;
       end(new RpcFailure("lost", `no answer from ${this.endpoint.host}: ${detail}`, { cause: reason }));
