@@ -53,11 +53,9 @@ export class Host {
   /** A promise whose outcome is heard of only while the host runs. */
   hear<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
+      const onFailure = (reason: Error): void => this.run(() => reject(reason));
       this.run(() => {
-        ask().then(
-          (value) => this.run(() => resolve(value)),
-          (thrown: unknown) => this.run(() => reject(thrown)),
-        );
+        ask().then((value) => this.run(() => resolve(value)), onFailure);
       });
     });
   }

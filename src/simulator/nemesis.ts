@@ -91,12 +91,13 @@ export class Nemesis {
   /** No more faults; who is down comes back or stays away. */
   stop(): void {
     this.#isStopped = true;
-    for (const server of this.#cluster.servers) {
-      const isStopping = server.run?.endedAtMs !== undefined;
-      if (isStopping) server.crash();
-      if (server.run === undefined && randomInteger(this.#random, 4) > 0) this.#begin(server);
-    }
-    if (this.#cluster.live.length === 0) this.#begin(this.#cluster.servers[0]!);
+    const { servers } = this.#cluster;
+    for (const server of servers) if (server.run?.endedAtMs !== undefined) server.crash();
+    const down = servers.filter(({ run }) => run === undefined);
+    const back = down.filter(() => randomInteger(this.#random, 4) > 0);
+    // Somebody must be left to be asked.
+    if (back.length === 0 && down.length === servers.length) back.push(servers[0]!);
+    for (const server of back) this.#begin(server);
   }
 
   #next(): void {

@@ -24,12 +24,17 @@ for (const server of plan.servers) {
   if (plan.discoveryEveryMs !== undefined) startDiscovery(server.id, target, plan.discoveryEveryMs);
 }
 
+/** Keeps to the rate also when timers come late; what finds too much in flight is left out. */
 function every(milliseconds: number, send: () => Promise<void>): void {
+  const startedAt = performance.now();
   let inFlight = 0;
+  let due = 0;
   const tick = (): void => {
-    if (inFlight >= IN_FLIGHT_MAX) return;
-    inFlight++;
-    void send().finally(() => inFlight--);
+    for (; due * milliseconds <= performance.now() - startedAt; due++) {
+      if (inFlight >= IN_FLIGHT_MAX) continue;
+      inFlight++;
+      void send().finally(() => inFlight--);
+    }
   };
   const timer = setInterval(tick, milliseconds);
   stopping.signal.addEventListener("abort", () => clearInterval(timer));
@@ -83,16 +88,11 @@ async function record({ server, target, resource, operation, path, body }: Recor
   }
 }
 
-function told({
-  status,
-  headers,
-  body,
-  text,
-}: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "isProxied"> {
-  const rule = body?.details?.causes?.find(({ field }: Json) => field === "rule");
-  const isProxied = headers["x-evenkeel-served-by"] !== undefined || rule !== undefined;
-  if (status < 300) return { status, isProxied };
-  return { status, isProxied, message: body?.message ?? text.slice(0, 200), retryAfter: headers["retry-after"] };
+function told({ status, headers, body, text }: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "rule"> {
+  const served = /reason=(.*)$/.exec(String(headers["x-evenkeel-served-by"]))?.[1];
+  const rule = served ?? body?.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
+  if (status < 300) return { status, rule };
+  return { status, rule, message: body?.message ?? text.slice(0, 200), retryAfter: headers["retry-after"] };
 }
 
 function startDiscovery(server: string, target: Target, milliseconds: number): void {

@@ -34,7 +34,8 @@ export interface LoadAnswer {
   readonly answeredAt: number;
   /** 0: no answer at all. */
   readonly status: number;
-  readonly isProxied?: boolean;
+  /** By which the proxy sent it on or refused it; undefined for what was answered where it was asked. */
+  readonly rule?: string | undefined;
   /** Of what is no success. */
   readonly message?: string;
   readonly retryAfter?: string | undefined;

@@ -25,120 +25,123 @@ const EXCLUSIVE: LoadResource = {
 const MARKS: Readonly<Record<string, string>> = {
   a: "resource.k8s.io/v1beta1",
   b: "networking.k8s.io/v1beta1",
-  c: "certificates.k8s.io/v1beta1",
+  c: "resource.k8s.io/v1beta2",
 };
-const PER_SECOND = 200;
+export const PER_SECOND = 200;
 const DISCOVERY_EVERY_MS = 50;
 /** Between two servers, as an operator would look at one before going on with the next. */
 const BETWEEN_MS = 1_500;
 
 export interface UpgradeReport {
-  readonly answers: number;
-  /** Of requests that another server had to answer while one that could was ready. */
+  /** Sent on to another server by one that was ready, while one that serves it was ready. */
   readonly proxied: number;
-  readonly proxiedFailed: number;
-  /** Nobody listened, or the connection was cut: the server was being replaced. */
-  readonly unanswered: number;
+  readonly proxiedFailed: readonly LoadAnswer[];
   readonly wrongNotFound: readonly LoadAnswer[];
-  /** Neither a success, nor unanswered, nor 503 with Retry-After. */
+  /** Neither a success, nor 503 with Retry-After, nor unanswered because the server was being replaced. */
   readonly unexpected: readonly LoadAnswer[];
-  /** Milliseconds from a server's change until each server showed it. */
-  readonly stalenessMs: readonly number[];
-  /** Servers that never showed a change. */
-  readonly neverShown: readonly string[];
+  /** To each server, as many as the machine had the time for. */
+  readonly perSecond: number;
   readonly summary: string;
 }
 
-interface Change {
+/** Wall clock, milliseconds. */
+interface Replacement {
   readonly server: string;
-  readonly kind: "appears" | "disappears";
-  readonly at: number;
+  readonly to: string;
+  readonly beganAt: number;
+  readonly stoppedAt: number;
+  readonly readyAt: number;
 }
 
 export async function rollingUpgrade(): Promise<UpgradeReport> {
   await using cluster = await openCluster();
-  const start = (id: string): Promise<Member> => cluster.start({ id, release: FROM });
-  const members = new Map((await Promise.all(Object.keys(MARKS).map(start))).map((member) => [member.id, member]));
+  const ids = Object.keys(MARKS);
+  const members = await Promise.all(ids.map((id) => cluster.start({ id, release: FROM })));
   const plan = { ca: cluster.ca, perSecond: PER_SECOND, discoveryEveryMs: DISCOVERY_EVERY_MS };
-  await using load = new Load({ ...plan, servers: [...members.values()], resources: [EXCLUSIVE, SHARED] });
+  await using load = new Load({ ...plan, servers: members, resources: [EXCLUSIVE, SHARED] });
   await load.until(isSuccess);
-  const changes: Change[] = [];
-  const roll = async (kind: Change["kind"]): Promise<void> => {
-    for (const id of Object.keys(MARKS)) {
-      const [stoppedAt, member] = await replace(cluster, members.get(id)!, kind === "appears" ? TO : FROM);
-      members.set(id, member);
-      changes.push({ server: id, kind, at: kind === "appears" ? Date.now() : stoppedAt });
-      await delay(BETWEEN_MS);
-    }
-  };
-  await roll("appears");
-  await roll("disappears");
-  return report(await load.stop(), changes);
-}
-
-/** When it had stopped, and its successor. */
-async function replace(cluster: Cluster, member: Member, release: string): Promise<[number, Member]> {
-  const { code } = await member.stop();
-  if (code !== 0) throw new Error(`${member.id} did not stop cleanly: ${member.stderr}`);
-  const stoppedAt = Date.now();
-  const { id, port } = member;
-  const flags = release === TO ? ["--runtime-config", `${MARKS[id]}=true`] : [];
-  return [stoppedAt, await cluster.start({ id, port, release, flags })];
-}
-
-function report(answers: readonly LoadAnswer[], changes: readonly Change[]): UpgradeReport {
-  const requests = answers.filter(({ operation }) => operation !== "discovery");
-  const servedFrom = changes[0]!.at;
-  const servedUntil = changes.findLast(({ kind }) => kind === "disappears")!.at;
-  // Before the first server was upgraded nobody served it, and 404 is the truth.
-  const later = requests.filter(({ sentAt, resource }) => resource === SHARED.name || sentAt >= servedFrom);
-  const proxied = later.filter(({ isProxied, sentAt }) => isProxied === true && sentAt < servedUntil);
-  const proxiedFailed = proxied.filter(({ status, answeredAt }) => status >= 500 && answeredAt < servedUntil);
-  const wrongNotFound = later.filter(isWrongNotFound);
-  const unanswered = requests.filter(({ status }) => status === 0);
-  const { stalenessMs, neverShown } = staleness(answers, changes);
-  const percent = (100 * (proxied.length - proxiedFailed.length)) / proxied.length;
-  const [median, slowest] = [stalenessMs[Math.floor(stalenessMs.length / 2)], stalenessMs.at(-1)];
-  return {
-    answers: requests.length,
-    proxied: proxied.length,
-    proxiedFailed: proxiedFailed.length, failures: proxiedFailed,
-    unanswered: unanswered.length,
-    wrongNotFound,
-    unexpected: later.filter((answer) => answer.status !== 0 && !isSuccess(answer) && !isRetryable(answer)),
-    stalenessMs,
-    neverShown,
-    summary:
-      `rolling upgrade ${FROM} to ${TO} and back, ${PER_SECOND} requests/s to each of three servers: ` +
-      `${requests.length} requests, ${unanswered.length} while their server was being replaced; ` +
-      `${proxied.length} proxied, ${percent.toFixed(2)} % of them not 5xx; ${wrongNotFound.length} wrong 404s; ` +
-      `staleness of merged discovery p50 ${median} ms, max ${slowest} ms over ${stalenessMs.length} observations`,
-  };
-}
-
-/** A server that was not ready cannot have shown anything: only what it answered counts. */
-function staleness(
-  answers: readonly LoadAnswer[],
-  changes: readonly Change[],
-): Pick<UpgradeReport, "stalenessMs" | "neverShown"> {
+  const replacements: Replacement[] = [];
   const stalenessMs: number[] = [];
-  const neverShown: string[] = [];
-  for (const { server, kind, at } of changes) {
-    for (const observer of Object.keys(MARKS)) {
-      const documents = answers.filter(
-        (answer) => answer.server === observer && answer.groupVersions !== undefined && answer.sentAt >= at,
-      );
-      const isShown = ({ groupVersions }: LoadAnswer): boolean =>
-        groupVersions!.includes(MARKS[server]!) === (kind === "appears");
-      // Another change of the same server ends the time in which this one could be seen.
-      const until = changes.find((other) => other.server === server && other.at > at)?.at ?? Infinity;
-      const first = documents.find((answer) => isShown(answer) && answer.answeredAt < until);
-      if (first === undefined) neverShown.push(`${observer}: ${MARKS[server]} ${kind}`);
-      // The server itself is away for a moment after its mark has gone.
-      else if (observer !== server || kind === "appears") stalenessMs.push(first.answeredAt - at);
+  for (const release of [TO, FROM]) {
+    for (const index of ids.keys()) {
+      const [replacement, member] = await replace(cluster, members[index]!, release);
+      replacements.push(replacement);
+      members[index] = member;
+      const shown = Promise.all(ids.map((id) => untilShown(load, replacement, id)));
+      stalenessMs.push(...(await Promise.all([shown, delay(BETWEEN_MS)]))[0].flat());
     }
   }
-  return { stalenessMs: stalenessMs.sort((one, other) => one - other), neverShown };
+  return report(await load.stop(), { replacements, stalenessMs: stalenessMs.sort((one, other) => one - other) });
+}
+
+/** How old the discovery of one server was, once it shows the change of another. */
+async function untilShown(load: Load, replacement: Replacement, observer: string): Promise<readonly number[]> {
+  const { server, to, stoppedAt, readyAt } = replacement;
+  // The server itself cannot be asked while it is away.
+  if (observer === server) return [];
+  const at = to === TO ? readyAt : stoppedAt;
+  const first = await load.until(
+    (answer) =>
+      answer.server === observer &&
+      answer.sentAt >= at &&
+      answer.groupVersions !== undefined &&
+      answer.groupVersions.includes(MARKS[server]!) === (to === TO),
+  );
+  return [first.answeredAt - at];
+}
+
+async function replace(cluster: Cluster, member: Member, to: string): Promise<[Replacement, Member]> {
+  const { id: server, port } = member;
+  const beganAt = Date.now();
+  const { code } = await member.stop();
+  if (code !== 0) throw new Error(`${server} did not stop cleanly: ${member.stderr}`);
+  const stoppedAt = Date.now();
+  const flags = to === TO ? ["--runtime-config", `${MARKS[server]}=true`] : [];
+  const successor = await cluster.start({ id: server, port, release: to, flags });
+  return [{ server, to, beganAt, stoppedAt, readyAt: Date.now() }, successor];
+}
+
+interface Course {
+  readonly replacements: readonly Replacement[];
+  /** Sorted. */
+  readonly stalenessMs: readonly number[];
+}
+
+function report(answers: readonly LoadAnswer[], { replacements, stalenessMs }: Course): UpgradeReport {
+  const requests = answers.filter(({ operation }) => operation !== "discovery");
+  const isBeingReplaced = ({ server, sentAt, answeredAt }: LoadAnswer): boolean =>
+    replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
+  const [servedFrom, servedUntil] = [replacements[0]!.readyAt, replacements.at(-1)!.beganAt];
+  // Before the first server was upgraded nobody served it, and 404 is the truth.
+  const judged = requests.filter(({ sentAt, resource }) => resource === SHARED.name || sentAt >= servedFrom);
+  const meant = judged.filter((answer) => !isBeingReplaced(answer) && answer.answeredAt < servedUntil);
+  const proxied = meant.filter(({ rule }) => rule === "served-by-peer");
+  const proxiedFailed = proxied.filter(({ status }) => status >= 500);
+  const wrongNotFound = judged.filter(isWrongNotFound);
+  return {
+    proxied: proxied.length,
+    proxiedFailed,
+    wrongNotFound,
+    unexpected: judged.filter((answer) => !isSuccess(answer) && !isRetryable(answer) && !isBeingReplaced(answer)),
+    perSecond: perSecond(requests),
+    summary:
+      `rolling upgrade ${FROM} to ${TO} and back, ${PER_SECOND} requests/s to each of three servers: ` +
+      `${requests.length} requests (${perSecond(requests)}/s to each in fact), ${requests.filter(isBeingReplaced).length} of them while their server was being replaced; ` +
+      `${proxied.length} proxied, ${percent(proxied.length - proxiedFailed.length, proxied.length)} not 5xx; ` +
+      `${meant.filter(({ rule, status }) => rule !== "served-by-peer" && status === 503).length} refused for a moment because ` +
+      `a server that had just become ready had not been asked yet; ${wrongNotFound.length} wrong 404s; ` +
+      `staleness of merged discovery p50 ${stalenessMs[Math.floor(stalenessMs.length / 2)]} ms, ` +
+      `max ${stalenessMs.at(-1)} ms over ${stalenessMs.length} observations`,
+  };
+}
+
+function perSecond(requests: readonly LoadAnswer[]): number {
+  const seconds = (requests.at(-1)!.sentAt - requests[0]!.sentAt) / 1000;
+  return Math.round(requests.length / seconds / Object.keys(MARKS).length);
+}
+
+function percent(part: number, whole: number): string {
+  return `${((100 * part) / whole).toFixed(2)} %`;
 }
 
 if (import.meta.main) console.info((await rollingUpgrade()).summary);

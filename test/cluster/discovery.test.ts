@@ -1,0 +1,131 @@
+/** What 1.31, 1.34 and 1.37 serve together, asked of each of them in every form there is. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { findTools } from "../clients/tools.ts";
+import { KubectlSession } from "../clients/kubectl-session.ts";
+import type { Json } from "../smoke/client.ts";
+import { AGGREGATED, untilReachable } from "./settle.ts";
+import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
+
+const RELEASES = ["1.31", "1.34", "1.37"] as const;
+const SUBSET = new Set(["1.28", "1.33", "1.36"]);
+const ONLY_IN_1_31 = "flowcontrol.apiserver.k8s.io/v1beta3";
+const TEST_TIMEOUT_MS = 60_000;
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+const { kubectls, missing } = findTools();
+if (missing !== undefined) console.warn(missing);
+
+describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEOUT_MS }, () => {
+  let cluster: Cluster;
+  let members: Member[];
+  beforeAll(async () => {
+    cluster = await openCluster();
+    const idOf = (release: string): string => `s${release.replace(".", "")}`;
+    members = await Promise.all(RELEASES.map((release) => cluster.start({ id: idOf(release), release })));
+    const ids = members.map(({ id }) => id);
+    await Promise.all(
+      members.map((member) =>
+        untilReachable(
+          member,
+          ids.filter((id) => id !== member.id),
+        ),
+      ),
+    );
+  });
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+  const fromEach = async (path: string, accept = "application/json"): Promise<Json[]> => {
+    for (let turn = 0; ; turn++) {
+      const answers = await Promise.all(members.map((member) => member.request("GET", path, undefined, { accept })));
+      const texts = answers.map(({ status, body, text }) => ({ path, status, text: told(body, text) }));
+      const isSame = texts.every(({ text }) => text === texts[0]!.text);
+      // What they have just learned of each other may take a moment to be merged.
+      if (isSame || turn >= 20) {
+        expect(texts).toEqual(texts.map(() => ({ ...texts[0]!, status: 200 })));
+        return answers.map(({ body }) => body);
+      }
+      await delay(100);
+    }
+  };
+
+  test("aggregated discovery is the same on each, and complete", async () => {
+    for (const root of ["/api", "/apis"]) await fromEach(root, AGGREGATED);
+    const [merged] = await fromEach("/apis", AGGREGATED);
+    const all = merged.items.flatMap((group: Json) =>
+      group.versions.map(({ version }: Json) => `${group.metadata.name}/${version}`),
+    );
+    expect(all).toEqual(expect.arrayContaining(await everyLocal(members)));
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  test("every legacy document is the same on each", async () => {
+    await fromEach("/api");
+    await fromEach("/api/v1");
+    const [groups] = await fromEach("/apis");
+    for (const { name, versions } of groups.groups) {
+      await fromEach(`/apis/${name}`);
+      for (const { groupVersion } of versions) await fromEach(`/apis/${groupVersion}`);
+    }
+  });
+
+  test("OpenAPI v3 and v2 are the same on each", async () => {
+    const [index] = await fromEach("/openapi/v3");
+    const paths = Object.entries<Json>(index.paths);
+    expect(paths.map(([path]) => path)).toEqual(expect.arrayContaining(["apis/resource.k8s.io/v1", "api/v1"]));
+    for (const [, { serverRelativeURL }] of paths) await fromEach(serverRelativeURL);
+    await fromEach("/openapi/v2");
+  });
+
+  test("v2beta1 is what each release makes of it: the same where it is served", async () => {
+    const accept = AGGREGATED.replace("v=v2", "v=v2beta1");
+    const answers = await Promise.all(
+      members.map((member) => member.request("GET", "/apis", undefined, { accept: `${accept},application/json` })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const served = answers.filter(({ headers }) => headers["content-type"]?.includes("v=v2beta1"));
+    expect(new Set(served.map(({ text }) => text)).size).toBeLessThanOrEqual(1);
+    for (const { headers, body } of answers)
+      expect(body.kind).toBe(headers["content-type"]?.includes("v=v2beta1") ? "APIGroupDiscoveryList" : "APIGroupList");
+  });
+
+  for (const { name, path, version } of kubectls) {
+    if (!SUBSET.has(version) || path === "kubectl") continue;
+    test.skipIf(path === undefined)(`${name} prints the same api-resources and api-versions through each`, async () => {
+      const printed = async (...commandLine: string[]): Promise<string> => {
+        const all = await Promise.all(
+          members.map((server) =>
+            new KubectlSession({ path: path!, server, namespace: version.replace(".", "-") }).run(...commandLine),
+          ),
+        );
+        expect(all).toEqual(all.map(() => all[0]));
+        return all[0]!;
+      };
+      // Of each group kubectl shows what the newest version has, and besides what only older ones have.
+      expect(await printed("api-resources", "--sort-by=name")).toMatch(/^deviceclasses +resource\.k8s\.io\/v1 /m);
+      const versions = (await printed("api-versions")).split("\n");
+      expect(versions).toEqual(expect.arrayContaining(["resource.k8s.io/v1", ONLY_IN_1_31]));
+    });
+  }
+});
+
+/** The one member that tells through which server it was asked. */
+function told(body: Json, text: string): string {
+  if (body === undefined) return text;
+  const { serverAddressByClientCIDRs: _, ...rest } = body;
+  if (!Array.isArray(rest.groups)) return JSON.stringify(rest);
+  return JSON.stringify({
+    ...rest,
+    groups: rest.groups.map(({ serverAddressByClientCIDRs: __, ...group }: Json) => group),
+  });
+}
+
+async function everyLocal(members: readonly Member[]): Promise<string[]> {
+  const accept = `${AGGREGATED};profile=nopeer`;
+  const answers = await Promise.all(members.map((member) => member.request("GET", "/apis", undefined, { accept })));
+  return answers.flatMap(({ body }) =>
+    body.items.flatMap((group: Json) => group.versions.map(({ version }: Json) => `${group.metadata.name}/${version}`)),
+  );
+}

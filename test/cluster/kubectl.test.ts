@@ -1,0 +1,160 @@
+/** kubectl of several releases through the address of a server that does not serve what it is asked for. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { findTools } from "../clients/tools.ts";
+import { KubectlSession } from "../clients/kubectl-session.ts";
+import { Watch, type Json } from "../smoke/client.ts";
+import { EXCLUSIVE, untilStatus } from "./settle.ts";
+import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
+
+/** Much older than both servers, as old as the older one, as old as the newer one. */
+const SUBSET = new Set(["1.28", "1.33", "1.36"]);
+const TEST_TIMEOUT_MS = 60_000;
+/** Bookmarks come once a minute. */
+const IDLE_TIMEOUT_MS = 110_000;
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+const { kubectls, missing } = findTools();
+if (missing !== undefined) console.warn(missing);
+const chosen = kubectls.filter(({ version, path }) => SUBSET.has(version) && path !== "kubectl");
+
+interface Subject {
+  readonly resource: string;
+  readonly manifest: Json;
+  /** As `kubectl get -o name` says it. */
+  readonly printed: string;
+  /** A field that explain must know. */
+  readonly field: string;
+}
+
+function deviceClass(name: string): Subject {
+  return {
+    resource: "deviceclasses.v1.resource.k8s.io",
+    manifest: { apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name }, spec: {} },
+    printed: `deviceclass.resource.k8s.io/${name}`,
+    field: "selectors",
+  };
+}
+
+function resourceClaim(name: string): Subject {
+  const requests = [{ name: "one", exactly: { deviceClassName: "any" } }];
+  return {
+    resource: "resourceclaims.v1.resource.k8s.io",
+    manifest: {
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name },
+      spec: { devices: { requests } },
+    },
+    printed: `resourceclaim.resource.k8s.io/${name}`,
+    field: "devices",
+  };
+}
+
+function job(name: string): Subject {
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox:1" }] } };
+  return {
+    resource: "jobs.v1.batch",
+    manifest: { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: { template } },
+    printed: `job.batch/${name}`,
+    field: "parallelism",
+  };
+}
+
+describe.skipIf(isMissing)("through a server that lacks the resource", { timeout: TEST_TIMEOUT_MS }, () => {
+  let cluster: Cluster;
+  let old: Member;
+  let lacking: Member;
+  let idle: Watch;
+  beforeAll(async () => {
+    cluster = await openCluster();
+    [old, lacking] = await Promise.all([
+      cluster.start({ id: "a", release: "1.33", prefix: "old" }),
+      cluster.start({ id: "a", release: "1.36", prefix: "lacking", flags: ["--runtime-config", "batch/v1=false"] }),
+      cluster.start({ id: "b", release: "1.36", prefix: "old" }),
+      cluster.start({ id: "b", release: "1.36", prefix: "lacking" }),
+    ]);
+    await Promise.all([untilStatus(old, EXCLUSIVE, 200), untilStatus(lacking, "/apis/batch/v1/jobs", 200)]);
+    // From a version on: a watch from the beginning would have a bookmark at once.
+    const { resourceVersion } = (await old.request("GET", EXCLUSIVE)).body.metadata;
+    const only = "fieldSelector=metadata.name%3Dawaited";
+    idle = new Watch(
+      old,
+      `${EXCLUSIVE}?watch=true&allowWatchBookmarks=true&resourceVersion=${resourceVersion}&${only}`,
+    );
+    await idle.opened;
+  });
+  afterAll(async () => {
+    idle?.close();
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  for (const { name, path, version } of chosen) {
+    describe.skipIf(path === undefined).concurrent(name, () => {
+      const id = `k${version.replace(".", "")}`;
+      test("a server of 1.33 lists, creates, watches, explains and deletes what only 1.36 serves", async () => {
+        const kubectl = new KubectlSession({ path: path!, server: old, namespace: id });
+        await kubectl.run("create", "namespace", id);
+        for (const subject of [deviceClass(id), resourceClaim(id)]) await useAll(kubectl, subject);
+        const listed = await kubectl.run("api-resources", "--api-group=resource.k8s.io", "-o", "name");
+        expect(listed.split("\n").sort()).toEqual([
+          "",
+          "deviceclasses.resource.k8s.io",
+          "resourceclaims.resource.k8s.io",
+          "resourceclaimtemplates.resource.k8s.io",
+          "resourceslices.resource.k8s.io",
+        ]);
+        const served = await reroutedCodes(old, "deviceclasses");
+        expect(served).toEqual(expect.arrayContaining(["200", "201"]));
+      });
+
+      test("a server without batch/v1 lists, creates, watches, explains and deletes jobs", async () => {
+        const kubectl = new KubectlSession({ path: path!, server: lacking, namespace: id });
+        await kubectl.run("create", "namespace", id);
+        await useAll(kubectl, job(id));
+        expect(await reroutedCodes(lacking, "jobs")).toEqual(expect.arrayContaining(["200", "201"]));
+      });
+    });
+  }
+
+  test(
+    "a watch of what another server serves outlives a minute of silence, gets its bookmark, and then its event",
+    { timeout: IDLE_TIMEOUT_MS },
+    async () => {
+      expect(await idle.opened).toBe(200);
+      await idle.until((events) => events.some(({ type }) => type === "BOOKMARK"));
+      expect(idle.events.map(({ type }) => type)).toEqual(["BOOKMARK"]);
+      expect((await old.request("POST", EXCLUSIVE, deviceClass("awaited").manifest)).status).toBe(201);
+      await idle.until((events) => events.some(({ type, name }) => type === "ADDED" && name === "awaited"));
+    },
+  );
+});
+
+async function useAll(kubectl: KubectlSession, { resource, manifest, printed, field }: Subject): Promise<void> {
+  const file = kubectl.file(`${manifest.kind}.json`, manifest);
+  await using watch = kubectl.start("get", resource, "--watch", "-o", "name");
+  expect(await kubectl.run("create", "-f", file)).toBe(`${printed} created\n`);
+  await watch.printed(new RegExp(`^${printed}$`, "m"));
+  watch.child.kill("SIGTERM");
+  expect(await kubectl.run("get", resource, "-o", "name")).toContain(`${printed}\n`);
+  expect(await kubectl.json("get", resource, manifest.metadata.name)).toMatchObject({ kind: manifest.kind });
+  const plural = resource.split(".")[0]!;
+  const { apiVersion } = manifest;
+  expect(await kubectl.run("explain", `${plural}.spec`, `--api-version=${apiVersion}`)).toMatch(
+    new RegExp(`^  ${field}\t<`, "m"),
+  );
+  // Of what is in no namespace kubectl says so on standard error.
+  await using deleted = kubectl.start("delete", "-f", file, "--wait=false");
+  expect({ ...(await deleted.exited), stdout: deleted.stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`^${printed.replace("/", ' "')}" deleted( from \\S+ namespace)?\n$`)),
+  });
+}
+
+/** With which codes requests for it were sent on. */
+async function reroutedCodes(member: Member, resource: string): Promise<string[]> {
+  const { text } = await member.request("GET", "/metrics");
+  const line = new RegExp(`^apiserver_rerouted_request_total\\{code="(\\d+)",.*resource="${resource}"\\} [1-9]`);
+  return text.split("\n").flatMap((one) => line.exec(one)?.[1] ?? []);
+}
