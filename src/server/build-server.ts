@@ -26,13 +26,14 @@ import type { Kv } from "../storage/kv.ts";
 import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks } from "./bootstrap/hooks.ts";
-import { fencedKv } from "./private-records.ts";
+import { fencedKv, identityLeaseKey } from "./private-records.ts";
 import { repeat, startBackground, waitUntil, type Background, type BackgroundTask } from "./background.ts";
 import { createCluster, type Cluster } from "./cluster.ts";
 import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
+import { freshBeforeNotFound } from "./fresh-not-found.ts";
 import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
@@ -110,7 +111,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const local = localDocument(catalogue);
   const { client } = loopback;
   const cluster = createCluster({ env, config, kv, cache, catalogue, client, metrics, local, ready: ready.promise });
-  const written = fencedKv(kv, cluster.identity.fence, `${storageRoot}leases/`);
+  const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
   const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
@@ -247,28 +248,29 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   const { clock, log } = env;
   const { peers, release } = config;
   const canMerge = peers.isEnabled && peers.credentials !== undefined;
+  const discovery = discoveryHandler({
+    self: { id: peers.serverId, release },
+    local: () => local.groups,
+    peers: canMerge ? cluster.sources : () => "off",
+    generation: cluster.generation,
+    mode: peers.discoveryMode,
+    mergeScope: peers.discoveryMergeScope,
+    hasUndescribed: () => peers.isEnabled && cluster.hasUndescribed(),
+    serverAddress: parts.address,
+    metrics,
+  });
   return createRouter({
     resources: resourceHandler(
       { context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
       table.resolve,
     ),
-    discovery: discoveryHandler({
-      self: { id: peers.serverId, release },
-      local: () => local.groups,
-      peers: canMerge ? cluster.sources : () => "off",
-      generation: cluster.generation,
-      mode: peers.discoveryMode,
-      mergeScope: peers.discoveryMergeScope,
-      hasUndescribed: () => canMerge && cluster.view().peers.some(({ isDescribed }) => !isDescribed),
-      serverAddress: parts.address,
-      metrics,
-    }),
+    discovery: canMerge ? freshBeforeNotFound(discovery, cluster.catchUp) : discovery,
     openApi: openApiHandler({
       catalogue,
       clock,
       log,
       serverId: peers.serverId,
-      peers: canMerge && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
+      peers: peers.isEnabled && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
     }),
     cluster: clusterEndpoints({ env, config, catalogue, cluster, local }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),

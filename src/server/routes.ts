@@ -12,7 +12,7 @@ import { CLUSTER_PATHS, isClusterPath } from "./cluster-endpoints.ts";
 export interface Routes {
   readonly resources: Handler<WithUser>;
   /** Undefined for paths that are not discovery's. */
-  readonly discovery: (request: WithUser) => ApiResponse | undefined;
+  readonly discovery: (request: WithUser) => ApiResponse | Promise<ApiResponse> | undefined;
   readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
   readonly cluster: (request: WithInfo) => ApiResponse;
