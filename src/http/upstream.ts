@@ -50,6 +50,8 @@ export interface UpstreamResponse {
 export type UpstreamFailure =
   /** No connection: refused, unreachable, no such name. */
   | "connect"
+  /** No connection for want of room or descriptors here: it says nothing about the server. */
+  | "exhausted"
   /** Its certificate, or ours in its eyes, was not accepted. */
   | "tls"
   /** The connection ended before an answer had begun. */

@@ -164,6 +164,32 @@ describe("the keeper", () => {
     expect(store.departedAt("b", "2")).toBeUndefined();
   });
 
+  test("keeps one record of a server that starts over and over without living for the grace", () => {
+    const { store, a } = pair();
+    for (let run = 2; run <= 20; run++) {
+      const b = new Server(store, recordOf("b", String(run)), { a: "1" });
+      b.step();
+      a.live["b"] = String(run);
+      a.step(20_000);
+      a.step(1_000);
+      a.step(1_000);
+    }
+    const departed = store.records().filter(({ record }) => record.departedAt !== undefined);
+    expect(departed.map(({ record }) => record.incarnation)).toEqual(["19"]);
+  });
+
+  test("keeps the record of a run that served something else", () => {
+    const { store, a } = pair();
+    a.live["b"] = "2";
+    new Server(store, recordOf("b", "2", { resources: new Map([["example.com/v1", ["gadgets"]]]) })).step();
+    a.step(1_000);
+    delete a.live["b"];
+    a.step(1_000);
+    a.step(1_000);
+    a.step(1_000);
+    expect([store.departedAt("b", "1"), store.departedAt("b", "2")]).not.toContain(undefined);
+  });
+
   test("concludes nothing and lets no time pass while the store cannot be watched", () => {
     const { store, a } = pair();
     delete a.live["b"];

@@ -128,6 +128,7 @@ export class DepartedKeeper {
       writes.push(...this.#writesFor(stored, state, isRunning(input, stored.record)));
     }
     this.#states = states;
+    writes.push(...redundantOnes(input.records, states));
     if (!keys.has(servedRecordKey(storageRoot, input.own))) writes.push(...this.#put(input.own, 0));
     return [...writes, ...this.#recordOthers(input, keys)];
   }
@@ -179,6 +180,27 @@ export class DepartedKeeper {
     if (value === undefined) return [];
     return [{ kind: "put", key: servedRecordKey(this.#options.storageRoot, record), value, expectedRevision }];
   }
+}
+
+/**
+ * Of those noted as departed that say the same, the last one tells all there is to tell. So a server that starts over
+ * and over, and never lives for as long as the grace, does not fill the store.
+ */
+function redundantOnes(records: readonly StoredServedRecord[], states: ReadonlyMap<string, State>): KeeperWrite[] {
+  const departed = records.filter(({ key }) => states.get(key)?.name === "departed");
+  if (departed.length < 2) return [];
+  const bySaid = Map.groupBy(departed, ({ record }) => JSON.stringify([...record.resources]));
+  return [...bySaid.values()].flatMap((same) => {
+    const last = same.reduce((left, right) => (isEarlier(left, right) ? right : left));
+    return same
+      .filter((stored) => stored !== last)
+      .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision }));
+  });
+}
+
+function isEarlier(left: StoredServedRecord, right: StoredServedRecord): boolean {
+  const [leftAt, rightAt] = [left.record.departedAt ?? "", right.record.departedAt ?? ""];
+  return leftAt === rightAt ? left.key < right.key : leftAt < rightAt;
 }
 
 export function isLive(live: LiveIncarnations, { serverId, incarnation }: ServedRecord): boolean {

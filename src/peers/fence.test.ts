@@ -82,6 +82,19 @@ describe("the fence", () => {
     state.renewed(world.clock.monotonic());
     expect(state.isFenced).toBe(false);
   });
+
+  test("has not lapsed before it first opened, and has when the lease is lost as when it runs out", async () => {
+    const { world, state } = setUp();
+    expect(state.hasLapsed).toBe(false);
+    state.renewed(0);
+    expect(state.hasLapsed).toBe(false);
+    state.lost("another server uses the server ID a");
+    expect(state.hasLapsed).toBe(true);
+    state.renewed(world.clock.monotonic());
+    expect(state.hasLapsed).toBe(false);
+    await world.advance(FENCE_AFTER_MS);
+    expect(state.hasLapsed).toBe(true);
+  });
 });
 
 describe("fenced requests", () => {

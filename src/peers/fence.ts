@@ -35,6 +35,7 @@ export class Fence {
   /** Lapses so far: what was published before the latest does not count. */
   #lapses = 0;
   #isOpening = false;
+  #hasBeenRenewed = false;
 
   constructor(options: FenceOptions) {
     this.#options = options;
@@ -53,7 +54,7 @@ export class Fence {
 
   /** It has been open and must not be any more: what was let in before must not be written now either. */
   get hasLapsed(): boolean {
-    return this.#renewedAtMs !== -Infinity && this.#isLapsed();
+    return this.#hasBeenRenewed && this.#isLapsed();
   }
 
   get isFenced(): boolean {
@@ -64,6 +65,7 @@ export class Fence {
   renewed(startedAtMs: number): void {
     if (this.#isLapsed()) this.#lapse();
     this.#lostBecause = undefined;
+    this.#hasBeenRenewed = true;
     this.#renewedAtMs = Math.max(this.#renewedAtMs, startedAtMs);
     if (this.#isHeld) void this.#open();
   }

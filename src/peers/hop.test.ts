@@ -102,6 +102,15 @@ describe("headers of a request on its way to a peer", () => {
     ]);
   });
 
+  test.each([
+    { ...JANE, name: "admin " },
+    { ...JANE, groups: ["\tsystem:masters"] },
+    { ...JANE, uid: " 1" },
+    { ...JANE, extra: { scope: ["all "] } },
+  ])("nobody travels who would arrive as somebody else, such as %j", (user) => {
+    expect(() => hopHeaders(userRequest({ url: "/api/v1/pods" }, { user }), "audit")).toThrow(/no peer can be told/);
+  });
+
   test("the server's own say who it is, and each guard once", () => {
     expect(lines(ownHeaders(JANE))).toEqual([
       "X-Remote-User: jane",

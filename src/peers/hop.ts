@@ -2,6 +2,7 @@
 import type { User, WithUser } from "../auth/user.ts";
 import { headerValue, type ResponseHeaders } from "../http/message.ts";
 import type { UpstreamResponse } from "../http/upstream.ts";
+import { StatusError } from "../meta/status-error.ts";
 
 /** Seed name and released name of the loop guard: both are sent, both are honoured. */
 export const GUARD_HEADERS = ["X-Kubernetes-APIServer-Rerouted", "X-Kubernetes-Peer-Proxied"] as const;
@@ -106,8 +107,16 @@ function pushIdentity(headers: string[], user: User): void {
   }
 }
 
-/** Header values are bytes: text beyond ASCII travels as UTF-8, as Go sends it. */
+/**
+ * Header values are bytes: text beyond ASCII travels as UTF-8, as Go sends it. Blanks at either end get lost on the way,
+ * and whoever had them would arrive as somebody else.
+ */
 function headerText(text: string): string {
+  if (/^[ \t]|[ \t]$/.test(text))
+    throw new StatusError(
+      "InternalError",
+      "the identity of the caller begins or ends with a blank, which no peer can be told",
+    );
   return Buffer.from(text, "utf8").toString("latin1");
 }
 

@@ -124,6 +124,13 @@ export class LeaseCollector {
     return this.#known;
   }
 
+  /** Whether the lease counts as it was written at this revision or later. One there is no room for never will. */
+  hasSeen(id: string, revision: number): boolean {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return !this.#hasRoomFor(id);
+    return Number(entry.lease.metadata?.resourceVersion) >= revision;
+  }
+
   /** Called when `known` names other servers or other incarnations of them. The returned function ends it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);

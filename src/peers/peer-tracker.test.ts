@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../base/log.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
-import { UpstreamError, type UpstreamRequest, type UpstreamResponse } from "../http/upstream.ts";
+import { UpstreamError, type UpstreamFailure, type UpstreamRequest, type UpstreamResponse } from "../http/upstream.ts";
 import { World } from "../simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
@@ -45,6 +45,7 @@ class Scene implements AsyncDisposable {
   /** Towards these targets nothing arrives any more, or only refusals. */
   isSilent: (target: string) => boolean = () => false;
   isRefusing: (target: string) => boolean = () => false;
+  refusal: UpstreamFailure = "connect";
   changes = 0;
 
   constructor() {
@@ -76,7 +77,7 @@ class Scene implements AsyncDisposable {
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(new UpstreamError("aborted", "given up", { isSent: true })));
       });
-    if (this.isRefusing(target)) throw new UpstreamError("connect", "refused", { isSent: false });
+    if (this.isRefusing(target)) throw new UpstreamError(this.refusal, "refused", { isSent: false });
     if (target === "/api") return headers.includes("core") ? answerOf(304) : aggregated([], "core");
     if (target !== "/apis") return answerOf(200, [], "ok");
     return headers.includes(this.serves) ? answerOf(304) : documentWith(this.serves);
@@ -161,6 +162,20 @@ describe("a peer that does not answer", () => {
     await scene.world.advance(500);
     expect(scene.view.isReachable).toBe(true);
     expect(scene.view.document?.served.has(GADGETS)).toBe(true);
+  });
+
+  test("for want of connections here is not given up, and what works goes on", async () => {
+    await using scene = new Scene();
+    scene.tracker.update([knownPeer()]);
+    await scene.world.advance(1_000);
+    expect(scene.view.isReachable).toBe(true);
+    scene.isRefusing = () => true;
+    scene.refusal = "exhausted";
+    await scene.world.advance(10_000);
+    expect(scene.view.isReachable).toBe(true);
+    scene.refusal = "connect";
+    await scene.world.advance(1_500);
+    expect(scene.view.isReachable).toBe(false);
   });
 
   test("but holds the connection is out after its probes' timeouts, and no more than four wait", async () => {

@@ -8,7 +8,7 @@ import { Wakeable } from "../base/wakeable.ts";
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
-import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
+import { UpstreamError, type Upstream, type UpstreamAddress } from "../http/upstream.ts";
 import type { AskPeer } from "./ask-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
@@ -178,9 +178,9 @@ export class TrackedPeer {
         signal,
       });
       if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportAnswer();
-    } catch {
+    } catch (thrown) {
       // A timer that is late says that this process did not run, not that the peer did not answer.
-      const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs;
+      const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
       if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
       metrics.probeFailed(this.#known.id).inc();
       this.reportMiss();
@@ -234,6 +234,11 @@ export class TrackedPeer {
       return false;
     }
   }
+}
+
+/** To give a peer up for that would break off all that works. */
+function isExhausted(thrown: unknown): boolean {
+  return thrown instanceof UpstreamError && thrown.failure === "exhausted";
 }
 
 function isSameServing(

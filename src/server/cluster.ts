@@ -12,13 +12,14 @@ import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
 import { endpointPrefix, type EndpointRecord } from "../peers/endpoint-record.ts";
 import { EndpointTable, EndpointWriter } from "../peers/endpoint-registry.ts";
 import { createForward, type Forward } from "../peers/forward.ts";
+import { IDENTITY_LABEL, IDENTITY_LABEL_VALUE } from "../peers/identity-lease.ts";
 import { PeerTracker } from "../peers/peer-tracker.ts";
 import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../peers/proxy-metrics.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
 import { createServedSet } from "../peers/served-set.ts";
 import type { KnownPeer } from "../peers/tracked-peer.ts";
 import type { ClusterView } from "../peers/view.ts";
-import type { Kv } from "../storage/kv.ts";
+import { prefixEnd, StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
@@ -29,7 +30,7 @@ import type { Env } from "./env.ts";
 import { followPrefix } from "./follow-prefix.ts";
 import { createIdentity, type Identity } from "./identity.ts";
 import type { StartupHook } from "./lifecycle.ts";
-import { endpointStore } from "./private-records.ts";
+import { endpointStore, identityLeaseKey } from "./private-records.ts";
 
 export interface ClusterParts {
   readonly env: Env;
@@ -48,6 +49,10 @@ export interface ClusterParts {
 export interface Cluster {
   readonly identity: Identity;
   readonly view: () => ClusterView;
+  /** There may be a live server that has not said yet what it serves, so that nobody can say what does not exist. */
+  readonly hasUndescribed: () => boolean;
+  /** Waits until the view shows every server whose lease has been written by now; false when that cannot be known. */
+  readonly catchUp: () => Promise<boolean>;
   readonly forward: Forward;
   /** Undefined when no peer can be called. */
   readonly ask: AskPeer | undefined;
@@ -110,6 +115,8 @@ export function createCluster(parts: ClusterParts): Cluster {
   return {
     identity,
     view,
+    hasUndescribed: () => !view().isSynced || view().peers.some(({ isDescribed }) => !isDescribed),
+    catchUp: () => hasCaughtUp(parts, identity),
     forward: createForwarding(parts, { upstream, tracker, metrics: proxyMetrics }),
     ask: upstream && createAskPeer({ upstream, clock: env.clock }),
     sources: () => tracker?.sources() ?? [],
@@ -130,6 +137,29 @@ export function createCluster(parts: ClusterParts): Cluster {
       await upstream?.close();
     },
   };
+}
+
+const CATCH_UP_MS = 1_000;
+
+/** Leases reach the view by way of the API: a moment later than they reach the cache. */
+async function hasCaughtUp({ env, config, cache }: ClusterParts, { leases, self }: Identity): Promise<boolean> {
+  try {
+    if (!(await cache.catchUp())) return false;
+  } catch (thrown) {
+    // A store out of reach keeps what has happened to itself.
+    if (thrown instanceof StorageError) return false;
+    throw thrown;
+  }
+  const prefix = identityLeaseKey(config.storageRoot, "");
+  const isSeen = (): boolean =>
+    cache.range(prefix, prefixEnd(prefix)).every(({ key, labels, modRevision }) => {
+      const id = key.slice(prefix.length);
+      const isOther = labels[IDENTITY_LABEL] === IDENTITY_LABEL_VALUE && id !== self.id;
+      return !isOther || leases.hasSeen(id, modRevision);
+    });
+  const until = env.clock.monotonic() + CATCH_UP_MS;
+  await waitUntil(env.clock, () => isSeen() || env.clock.monotonic() >= until, new AbortController().signal);
+  return isSeen();
 }
 
 /** Counts what has changed, so that what was built from it knows that it is old. */

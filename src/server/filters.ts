@@ -21,8 +21,6 @@ import type { ConnectionInfo } from "../http/message.ts";
 import { fence } from "../peers/fence.ts";
 import { peerProxy } from "../peers/peer-proxy.ts";
 import type { ResourceQuestion } from "../peers/view.ts";
-import { StorageError } from "../storage/kv.ts";
-import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { createUnmetNeed } from "./capabilities.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";
@@ -39,13 +37,12 @@ export interface FilterParts {
   readonly catalogue: Catalogue;
   readonly lifecycle: Lifecycle;
   readonly cluster: Cluster;
-  readonly cache: Pick<WatchCache, "catchUp">;
   /** The server's own calls come from here. */
   readonly loopback: ConnectionInfo;
 }
 
 export function createFilters(parts: FilterParts): Filters {
-  const { env, config, metrics, table, catalogue, lifecycle, cluster, cache, loopback } = parts;
+  const { env, config, metrics, table, catalogue, lifecycle, cluster, loopback } = parts;
   const { clock, log } = env;
   const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, peers } = config;
   const isServed = (asked: ResourceQuestion): boolean =>
@@ -70,21 +67,11 @@ export function createFilters(parts: FilterParts): Filters {
           view: cluster.view,
           forward: cluster.forward,
           unmetNeed: createUnmetNeed(catalogue, peers.routing),
-          catchUp: () => hasCaughtUp(cache),
+          catchUp: cluster.catchUp,
         })
       : (next) => next,
     fence: fence({ fence: cluster.identity.fence, isExempt: (request) => request.connection === loopback }),
   };
-}
-
-/** A store out of reach keeps what has happened to itself. */
-async function hasCaughtUp(cache: Pick<WatchCache, "catchUp">): Promise<boolean> {
-  try {
-    return await cache.catchUp();
-  } catch (thrown) {
-    if (thrown instanceof StorageError) return false;
-    throw thrown;
-  }
 }
 
 /** The order is kube-apiserver's: the first that knows the caller decides who it is. */

@@ -5,9 +5,8 @@ const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** Whoever asks has a deadline of its own, which is shorter. */
 const ANSWER_MS = 10_000;
 
-/** Undefined when no peer can be called: then there is only what this server has. */
-export function openApiPeers({ ask, sources, view }: Cluster): OpenApiPeers | undefined {
-  if (ask === undefined) return undefined;
+/** Of a server that can call no peer none is ever described: then there is what this server has, and what is not known. */
+export function openApiPeers({ ask, sources, view, hasUndescribed }: Cluster): OpenApiPeers {
   return {
     list() {
       const { peers } = view();
@@ -20,10 +19,11 @@ export function openApiPeers({ ask, sources, view }: Cluster): OpenApiPeers | un
           peers.find(({ id }) => id === serverId)?.document?.served.hasGroupVersion(group, version) === true,
       }));
     },
-    hasUndescribed: () => view().peers.some(({ isDescribed }) => !isDescribed),
+    hasUndescribed,
     fetch(serverId, target, headers, signal) {
       const address = view().peers.find(({ id }) => id === serverId)?.address;
-      if (address === undefined) return Promise.reject(new Error(`${serverId} has not said where it can be reached`));
+      if (ask === undefined || address === undefined)
+        return Promise.reject(new Error(`${serverId} has not said where it can be reached`));
       return ask({ address, target, headers, timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX, signal });
     },
   };

@@ -62,16 +62,17 @@ describe("the store of endpoint records", () => {
 });
 
 describe("a store behind the fence", () => {
-  test("takes no write but of leases once the fence has lapsed, and any before and after", async () => {
+  test("takes no write but of the own lease once the fence has lapsed, and any before and after", async () => {
     const kv = new World({ seed: 1 }).openKv();
     const fence = { hasLapsed: false };
-    const fenced = fencedKv(kv, fence, "/registry/leases/");
+    const fenced = fencedKv(kv, fence, "/registry/leases/kube-system/a");
     expect(await fenced.commit(put("/registry/pods/a"))).toMatchObject({ committed: true });
     fence.hasLapsed = true;
     await expect(fenced.commit(put("/registry/pods/b"))).rejects.toMatchObject({ code: "unavailable" });
     await expect(fenced.commit({ kind: "delete", key: "/registry/pods/a", expectedRevision: 2 })).rejects.toThrow(
       StorageError,
     );
+    await expect(fenced.commit(put("/registry/leases/kube-system/ab"))).rejects.toThrow(StorageError);
     expect(await fenced.commit(put("/registry/leases/kube-system/a"))).toMatchObject({ committed: true });
     expect((await fenced.range({ start: "/registry/pods/a" })).items).toHaveLength(1);
     fence.hasLapsed = false;

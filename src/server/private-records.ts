@@ -1,8 +1,13 @@
 /** Records that only servers write, straight in the store: out of reach of every user of the API. */
 import type { Fence } from "../peers/fence.ts";
 import type { EndpointStore } from "../peers/endpoint-registry.ts";
+import { IDENTITY_LEASE_NAMESPACE } from "../peers/identity-lease.ts";
 import { StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
+
+export function identityLeaseKey(storageRoot: string, id: string): string {
+  return `${storageRoot}leases/${IDENTITY_LEASE_NAMESPACE}/${id}`;
+}
 
 /** Each attempt loses only to a write that has just happened. */
 const PUT_ATTEMPTS_MAX = 5;
@@ -36,13 +41,13 @@ export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
 
 /**
  * A write that was let in before this process stood still must not be done after it: the last look at the fence is
- * where the write leaves. Leases are how it opens again.
+ * where the write leaves. The server's own lease is how it opens again; those of others are not.
  */
-export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, leasePrefix: string): Kv {
+export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, ownLeaseKey: string): Kv {
   return {
     range: (request) => kv.range(request),
     commit(change) {
-      if (fence.hasLapsed && !change.key.startsWith(leasePrefix))
+      if (fence.hasLapsed && change.key !== ownLeaseKey)
         return Promise.reject(
           new StorageError("unavailable", "this server must not write before its lease is renewed"),
         );

@@ -223,7 +223,10 @@ describe("connections", () => {
     await upstream.send(getRequest(idle.address));
     const pending = upstream.send(getRequest(busy.address)).catch((error: unknown) => error);
     await closing(idle.connections[0]!);
-    await expect(upstream.send(getRequest(idle.address))).rejects.toMatchObject({ failure: "connect", isSent: false });
+    await expect(upstream.send(getRequest(idle.address))).rejects.toMatchObject({
+      failure: "exhausted",
+      isSent: false,
+    });
     upstream.disconnect(busy.address);
     expect(await pending).toMatchObject({ failure: "reset" });
   });

@@ -167,7 +167,7 @@ class Pool {
     exchange.whileConnecting((reason) => opening.abort(reason));
     try {
       if (this.#total > this.#limits.connectionsMax && !this.#evictIdle()) {
-        throw unsent("connect", `there are ${this.#limits.connectionsMax} connections to other servers already`);
+        throw unsent("exhausted", `there are ${this.#limits.connectionsMax} connections to other servers already`);
       }
       const connection = await this.#open(place, tls, opening);
       place.open.add(connection);
@@ -252,6 +252,6 @@ function retire(place: Place, isOld: (connection: Connection) => boolean): void 
   for (const connection of old) connection.destroy();
 }
 
-function unsent(failure: "connect" | "reset" | "timeout", message: string): UpstreamError {
+function unsent(failure: "connect" | "exhausted" | "reset" | "timeout", message: string): UpstreamError {
   return new UpstreamError(failure, message, { isSent: false });
 }
