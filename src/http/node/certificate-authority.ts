@@ -128,10 +128,12 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
   return sequence(content, algorithm, bitString(sign("sha256", content, issuerKey)));
 }
 
-/** Authorities made here have a common name and nothing else. */
+/**
+ * Authorities made here have a common name and nothing else. Not by `toLegacyObject`: where that is the first to need
+ * Node's TLS code, it leaves `tls.createSecureContext` undefined for the rest of the process.
+ */
 function commonNameOf(certPem: string): string {
-  const names: unknown = new X509Certificate(certPem).toLegacyObject().subject?.CN;
-  return typeof names === "string" ? names : "";
+  return new X509Certificate(certPem).subject.replace(/^CN=/, "");
 }
 
 function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
