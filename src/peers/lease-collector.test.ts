@@ -51,7 +51,6 @@ class Scene {
       timing: DEFAULT_PEER_TIMING,
       isStoreWatchAlive: () => this.isWatchAlive,
       hasEndpointRecord: (id) => this.records.has(id),
-      isRecordOf: (id) => this.records.has(id),
     });
     this.collector.onChange(() => void this.told.push(this.known));
   }
@@ -311,36 +310,30 @@ describe("a lease renewed at the last moment", () => {
 });
 
 describe("a planted lease", () => {
-  test("counts as a server only for the grace, even when somebody keeps renewing it", async () => {
+  test("counts as a server for as long as somebody renews it, since there are servers without a record", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
     await scene.put({ name: "test-planted" });
-    scene.keepAlive({ name: "test-planted" });
+    const leave = scene.keepAlive({ name: "test-planted" });
+    await server.world.advance(120_000);
+    expect(scene.known).toEqual(["test-planted"]);
+    leave();
+    await server.world.advance(20_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
+  });
+
+  test("that nobody renews is gone after half a minute, whatever duration it asks for", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    await scene.put({ name: "test-planted", durationSeconds: 3600 });
     await server.world.advance(25_000);
     expect(scene.known).toEqual(["test-planted"]);
     await server.world.advance(10_000);
     expect(scene.known).toEqual([]);
-    expect(await scene.stored()).toEqual(["test-planted"]);
-  });
-
-  test("becomes a server when an endpoint record confirms it, and remains one while its lease lives", async () => {
-    await using server = await startApi();
-    await using scene = new Scene(server);
-    await scene.start();
-    await scene.put({ name: "test-slow" });
-    const crash = scene.keepAlive({ name: "test-slow" });
-    await server.world.advance(60_000);
-    expect(scene.known).toEqual([]);
-    scene.records.add("test-slow");
-    scene.collector.reconsider();
-    expect(scene.known).toEqual(["test-slow"]);
-    scene.records.delete("test-slow");
-    await server.world.advance(60_000);
-    expect(scene.known).toEqual(["test-slow"]);
-    crash();
-    await server.world.advance(20_000);
-    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
   });
 
   test("with the name of our own server is not another server", async () => {

@@ -5,9 +5,8 @@
  * while our own store watch is alive and our own renewals come back through it. So neither an outage of the store nor a
  * pause of this process makes anybody look dead; the view freezes.
  *
- * Anybody who may write Leases can plant one with our label. It counts as a server only for a grace, after which it must
- * have been confirmed by an endpoint record, which only servers can write. A server that takes longer to become ready
- * than the grace counts again as soon as its record is there; until then nobody would be sent to it anyway.
+ * A lease counts for as long as it is renewed, endpoint record or not: there are servers that write none, and what only
+ * they serve must not be called unknown. One that somebody has planted and does not renew is gone after half a minute.
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -45,14 +44,12 @@ export interface LeaseCollectorOptions {
   readonly selfId: string;
   readonly timing: Pick<
     PeerTiming,
-    "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs" | "leaseConfirmGraceMs"
+    "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs"
   >;
   /** The store is being followed, and its endpoint records are loaded. */
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the store holds an endpoint record of this server. */
   readonly hasEndpointRecord: (id: string) => boolean;
-  /** Whether that record was written by this run of the server, as far as it tells. */
-  readonly isRecordOf: (id: string, incarnation: string) => boolean;
 }
 
 /**
@@ -73,10 +70,8 @@ interface Entry {
   readonly changedAtMs: number;
   /** In time during which changes could be seen. */
   readonly changedAtObservedMs: number;
-  readonly firstObservedMs: number;
   /** It was there when this server came, and has not been changed since. */
   readonly isFound: boolean;
-  isConfirmed: boolean;
   hasRunOut: boolean;
   retryAtMs: number;
 }
@@ -140,12 +135,11 @@ export class LeaseCollector {
   /** To be called when an endpoint record has come or gone. */
   reconsider(): void {
     for (const [id, entry] of this.#entries) {
-      entry.isConfirmed ||= this.#options.isRecordOf(id, incarnationOf(id, entry.lease));
       entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
     }
     const before = this.#known;
     this.#known = [...this.#entries]
-      .filter(([id, entry]) => id !== this.#options.selfId && this.#counts(entry))
+      .filter(([id, entry]) => id !== this.#options.selfId && !entry.hasRunOut)
       .map(([id, entry]) => toKnown(id, entry))
       .sort((left, right) => (left.id < right.id ? -1 : 1));
     if (!isSameServers(before, this.#known)) this.#tell();
@@ -166,16 +160,12 @@ export class LeaseCollector {
   #see(lease: LeaseObject, how: "found" | "changed"): void {
     const id = idOf(lease);
     const seen = this.#entries.get(id);
-    // Another run is another server: whether it takes part has to show anew.
-    const before = seen !== undefined && isSameHolder(seen.lease, lease) ? seen : undefined;
     if (seen === undefined && !this.#hasRoomFor(id)) return;
     this.#entries.set(id, {
       lease,
       changedAtMs: this.#options.clock.monotonic(),
       changedAtObservedMs: this.#observedMs,
-      firstObservedMs: before?.firstObservedMs ?? this.#observedMs,
       isFound: how === "found",
-      isConfirmed: before?.isConfirmed ?? false,
       hasRunOut: false,
       retryAtMs: 0,
     });
@@ -212,11 +202,6 @@ export class LeaseCollector {
     const own = this.#entries.get(selfId);
     if (!this.hasSynced || !isStoreWatchAlive() || own === undefined) return false;
     return now - own.changedAtMs < 2 * timing.leaseRenewMs + timing.leaseMarginMs;
-  }
-
-  #counts(entry: Entry): boolean {
-    if (entry.hasRunOut) return false;
-    return entry.isConfirmed || this.#observedMs - entry.firstObservedMs < this.#options.timing.leaseConfirmGraceMs;
   }
 
   #isOver(id: string, entry: Entry): boolean {
@@ -281,10 +266,6 @@ function incarnationOf(id: string, { spec }: LeaseObject): string {
   const prefix = `${id}_`;
   const holderIdentity = spec?.holderIdentity ?? "";
   return holderIdentity.startsWith(prefix) ? holderIdentity.slice(prefix.length) : "";
-}
-
-function isSameHolder(left: LeaseObject, right: LeaseObject): boolean {
-  return left.spec?.holderIdentity === right.spec?.holderIdentity;
 }
 
 function isSameServers(left: readonly KnownLease[], right: readonly KnownLease[]): boolean {

@@ -21,8 +21,6 @@ export interface PeerTiming {
   /** Others wait this much longer than the lease says: renewals need time to be seen. */
   readonly leaseMarginMs: number;
   readonly leaseCollectIntervalMs: number;
-  /** How long a lease whose server has no endpoint record counts as a server. */
-  readonly leaseConfirmGraceMs: number;
   /** How long what a departed server served is unavailable before it is unknown. */
   readonly departedGraceMs: number;
 }
@@ -43,7 +41,6 @@ export const DEFAULT_PEER_TIMING: PeerTiming = {
   fenceAfterMs: 10_000,
   leaseMarginMs: 1_000,
   leaseCollectIntervalMs: 1_000,
-  leaseConfirmGraceMs: 30_000,
   departedGraceMs: 10 * 60_000,
 };
 

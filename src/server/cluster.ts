@@ -85,7 +85,6 @@ export function createCluster(parts: ClusterParts): Cluster {
     release: parts.catalogue.release,
     isStoreWatchAlive: () => cache.state === "following",
     hasEndpointRecord: (id) => table.has(id),
-    isRecordOf: (id, incarnation) => table.has(id) && isSameRun(table.get(id), incarnation),
     recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
   });
   const proxyMetrics = createProxyMetrics(metrics);
@@ -338,7 +337,6 @@ function createOwnRecord(
     task: {
       name: "peer-endpoint-reconciler",
       async run(signal) {
-        if (!config.peers.isEnabled) return;
         const mayBeCalled = Promise.all([announced.promise, ready]);
         if (!(await whenOrAborted(mayBeCalled, signal))) return;
         isKept = true;

@@ -89,7 +89,6 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
       return known().filter((record) => !isLive(live, record));
     },
     async publish(signal) {
-      if (!peers.isEnabled) return;
       await waitUntil(env.clock, () => cache.state === "following", signal);
       const isPublished = (): boolean => [...records.values()].some(({ record }) => isSameRun(record, own));
       while (!signal.aborted && !isPublished()) {
@@ -97,19 +96,17 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
         await waitUntilWithin(env.clock, isPublished, signal);
       }
     },
-    tasks: peers.isEnabled
-      ? [
-          follow,
-          {
-            name: "departed",
-            async run(signal) {
-              while (await sleep(env.clock, STEP_MS, signal)) {
-                if (identity.leases.hasSynced) await step();
-              }
-            },
-          },
-        ]
-      : [],
+    tasks: [
+      follow,
+      {
+        name: "departed",
+        async run(signal) {
+          while (await sleep(env.clock, STEP_MS, signal)) {
+            if (identity.leases.hasSynced) await step();
+          }
+        },
+      },
+    ],
   };
 }
 

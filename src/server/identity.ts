@@ -21,7 +21,6 @@ export interface IdentityOptions {
   readonly isStoreWatchAlive: () => boolean;
   /** By the endpoint records: whether there is one of this server, and whose stands under our own ID. */
   readonly hasEndpointRecord: (id: string) => boolean;
-  readonly isRecordOf: (id: string, incarnation: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
 }
 
@@ -58,7 +57,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     onRenewed: (startedAtMs) => fence.renewed(startedAtMs),
     onLost: (because) => fence.lost(because),
   });
-  const { isStoreWatchAlive, hasEndpointRecord, isRecordOf } = options;
+  const { isStoreWatchAlive, hasEndpointRecord } = options;
   const leases = new LeaseCollector({
     client,
     clock,
@@ -68,7 +67,6 @@ export function createIdentity(options: IdentityOptions): Identity {
     selfId: id,
     isStoreWatchAlive,
     hasEndpointRecord,
-    isRecordOf,
   });
   // The namespace of the lease must be there first, which is the business of an earlier hook.
   const turn = Promise.withResolvers<void>();

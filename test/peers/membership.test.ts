@@ -24,16 +24,25 @@ describe("planted leases", () => {
     expect((await member.get("/apis/nobody.example.com/v1/things")).status).toBe(404);
   });
 
-  test("§9-13 without a record hold up nobody's 404 for longer than the grace, and redirect nothing", async () => {
-    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, leaseConfirmGraceMs: 500 } } }]);
+  test("§9-13 that nobody renews hold up nobody's 404 for longer than they last", async () => {
+    await using cluster = await startCluster([{ peers: { timing: SHORT_LIVES } }]);
     const [member] = cluster.members as [Member];
-    const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
+    const { spec, ...rest } = lease("planted");
+    expect((await member.create(LEASES, { ...rest, spec: { ...spec, leaseDurationSeconds: 1 } })).status).toBe(201);
     await known(member, "planted");
     const answers = await until(
       () => member.get(WIDGETS),
       ({ status }) => status === 404,
     );
     expect(answers.length).toBeGreaterThan(1);
+  });
+
+  test("§9-13 without a record redirect nothing, also when they are renewed", async () => {
+    await using cluster = await startCluster([{ peers: { timing: SHORT_LIVES } }]);
+    const [member] = cluster.members as [Member];
+    const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
+    await known(member, "planted");
+    expect((await member.get(WIDGETS)).status).toBe(503);
     expect([...planted.arrivals, ...planted.discoveryArrivals]).toEqual([]);
   });
 });
