@@ -1,3 +1,4 @@
+import { eitherSignal } from "./either-signal.ts";
 import { describe, expect, test } from "vitest";
 import { assert } from "./assert.ts";
 import { sleep, type Clock } from "./clock.ts";
@@ -125,4 +126,21 @@ describe("chance", () => {
 test("an assertion says what was assumed", () => {
   expect(() => assert(false, "two is three")).toThrow("assertion failed: two is three");
   expect(() => assert(true, "")).not.toThrow();
+});
+
+describe("eitherSignal", () => {
+  test.each(["left", "right"] as const)("aborts with the %s one, for its reason, once", (side) => {
+    const controllers = { left: new AbortController(), right: new AbortController() };
+    const either = eitherSignal(controllers.left.signal, controllers.right.signal);
+    let aborts = 0;
+    either.addEventListener("abort", () => aborts++);
+    expect(either.aborted).toBe(false);
+    controllers[side].abort("why");
+    controllers[side === "left" ? "right" : "left"].abort("too late");
+    expect([either.aborted, either.reason, aborts]).toEqual([true, "why", 1]);
+  });
+
+  test("is aborted at once when one is already", () => {
+    expect(eitherSignal(new AbortController().signal, AbortSignal.abort("before")).reason).toBe("before");
+  });
 });

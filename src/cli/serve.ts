@@ -230,8 +230,8 @@ function callersOf(flags: ServeFlags): Pick<ServerOptions, "clientCa" | "request
 /** The documented order: what was said for everybody, else where the server listens, else the host's own address. */
 function peerAddressOf({ advertiseAddress, bindAddress }: ServeFlags): { address?: string } {
   if (advertiseAddress !== undefined) return { address: advertiseAddress };
-  const address = bindAddress === "0.0.0.0" || bindAddress === "::" ? reachableAddress(bindAddress) : bindAddress;
-  return address === undefined ? {} : { address };
+  const listening = bindAddress === "0.0.0.0" || bindAddress === "::" ? reachableAddress(bindAddress) : bindAddress;
+  return listening === undefined ? {} : { address: listening };
 }
 
 function storageOf(flags: ServeFlags, directory: string): StorageConfig {

@@ -2,6 +2,7 @@
  * Endpoint records, both sides: the writer keeps this server's record in the store, the table holds everybody's in
  * memory, so that a request never has to ask the store where a peer is.
  */
+import { eitherSignal } from "../base/either-signal.ts";
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -156,7 +157,7 @@ export class EndpointWriter {
 
   /** Keeps the record in the store until the signal aborts; begins when peers may send requests. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#keep(AbortSignal.any([signal, this.#removed.signal]));
+    this.#running ??= this.#keep(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 

@@ -9,6 +9,7 @@
  * Two processes with one ID never fight: the endpoint record, which no user of the API can write, says whose the ID is.
  * Whoever has the record takes its lease back; whoever has not stands aside.
  */
+import { eitherSignal } from "../base/either-signal.ts";
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -98,7 +99,7 @@ export class IdentityLease {
 
   /** Holds the lease until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#hold(AbortSignal.any([signal, this.#removed.signal]));
+    this.#running ??= this.#hold(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 

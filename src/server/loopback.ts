@@ -16,7 +16,7 @@ export interface Loopback {
   readonly connection: ConnectionInfo;
   readonly transport: Transport;
   readonly client: Client;
-  call(request: InProcessRequest): Promise<InProcessResponse>;
+  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
 }
 
 /** What the server makes by itself belongs to it by the name clients know. */

@@ -1,0 +1,16 @@
+/**
+ * Aborts with the first of two. Not `AbortSignal.any`: Node keeps what that returns alive for the whole process while
+ * somebody listens to it, and with it a simulated server that has crashed and will never be stopped.
+ */
+export function eitherSignal(left: AbortSignal, right: AbortSignal): AbortSignal {
+  const either = new AbortController();
+  const abort = (): void => {
+    left.removeEventListener("abort", abort);
+    right.removeEventListener("abort", abort);
+    either.abort(left.aborted ? left.reason : right.reason);
+  };
+  left.addEventListener("abort", abort);
+  right.addEventListener("abort", abort);
+  if (left.aborted || right.aborted) abort();
+  return either.signal;
+}
