@@ -159,6 +159,15 @@ export class TestWatch {
   }
 }
 
+const hosts = new WeakMap<World, number>();
+
+/** Servers that share a world are servers of one cluster: two of one name would be one too many. */
+function nextHost(world: World): string {
+  const number = (hosts.get(world) ?? 0) + 1;
+  hosts.set(world, number);
+  return `host-${number}`;
+}
+
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
   const {
     seed = 1,
@@ -166,12 +175,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     random = world.env.random,
     wrapKv = (kv): Kv => kv,
     skipReady = false,
+    peers = { hostname: nextHost(world) },
     ...serverOptions
   } = options;
   const env = { ...world.env, random, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
   const server = await buildServer(
     env,
-    resolveOptions({ storage: { kind: "memory" }, strictRelease: true, ...serverOptions }),
+    resolveOptions({ storage: { kind: "memory" }, strictRelease: true, peers, ...serverOptions }),
   );
   if (!skipReady) await world.run(server.ready);
   return new TestServer(world, server);
