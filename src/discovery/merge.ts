@@ -11,6 +11,7 @@
 import { compareGroups } from "../catalogue/group-order.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
 import { compareNames, compareVersions, isAscending } from "./order.ts";
+import { compareRanks, rankOf, type Rank } from "./rank.ts";
 import { areSameResources, areSameWords } from "./same.ts";
 
 /** One server and its document. */
@@ -22,12 +23,6 @@ export interface DiscoverySource {
   readonly groups: readonly DiscoveryGroup[];
   /** Equal for equal documents, such as a digest. Without it only the same `groups` array counts as the same document. */
   readonly documentKey?: string | undefined;
-}
-
-/** Who says something: decides whose word counts. */
-interface Rank {
-  readonly release: number;
-  readonly serverId: string;
 }
 
 /** A document, or several joined, with who said what. */
@@ -234,16 +229,6 @@ function canonical<Item>(items: readonly Item[], rules: ItemRules<Item>): readon
 
 function joinWords(left: readonly string[], right: readonly string[]): readonly string[] {
   return areSameWords(left, right) ? left : [...new Set([...left, ...right])].sort(compareNames);
-}
-
-function rankOf({ release, serverId }: DiscoverySource): Rank {
-  const [, major, minor] = /^(\d{1,3})\.(\d{1,3})/.exec(release ?? "") ?? [];
-  return { release: major === undefined ? -1 : Number(major) * 1_000 + Number(minor), serverId };
-}
-
-function compareRanks(left: Rank, right: Rank): number {
-  if (left === right) return 0;
-  return right.release - left.release || compareNames(left.serverId, right.serverId);
 }
 
 /** Only a server that contradicts itself gets as far as the texts. */

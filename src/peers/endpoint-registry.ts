@@ -15,7 +15,7 @@ import {
   type EndpointRecord,
 } from "./endpoint-record.ts";
 import type { PeerTiming } from "./timing.ts";
-import { messageOf, within } from "./within.ts";
+import { messageOf, within } from "../base/within.ts";
 
 /** More servers than any cluster has; what comes after them is not looked at. */
 const RECORDS_MAX = 1_000;

@@ -12,7 +12,7 @@ import type { Log } from "../base/log.ts";
 import type { PassingFilter } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { serviceUnavailable } from "../meta/status-error.ts";
-import { messageOf, within } from "./within.ts";
+import { messageOf, within } from "../base/within.ts";
 
 export interface FenceOptions {
   readonly clock: Clock;

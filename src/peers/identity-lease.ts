@@ -19,7 +19,7 @@ import type { ResourceClient } from "../client/resource-client.ts";
 import { labelValueErrors } from "../meta/names.ts";
 import { isReason } from "../meta/status-error.ts";
 import type { PeerTiming } from "./timing.ts";
-import { messageOf, within } from "./within.ts";
+import { messageOf, within } from "../base/within.ts";
 
 export const IDENTITY_LEASE_TYPE: ResourceType = {
   group: "coordination.k8s.io",

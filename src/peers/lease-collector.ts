@@ -24,7 +24,7 @@ import {
   type LeaseObject,
 } from "./identity-lease.ts";
 import type { PeerTiming } from "./timing.ts";
-import { messageOf } from "./within.ts";
+import { messageOf } from "../base/within.ts";
 
 export interface KnownLease {
   readonly id: string;

@@ -1,6 +1,7 @@
 /** One question to another server, with a deadline, a bounded answer and a reader that may refuse it. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { messageOf, within } from "../../base/within.ts";
 import { INDEX_TARGET } from "./documents.ts";
 import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./limits.ts";
 import type { OpenApiPeer, OpenApiPeerAnswer, OpenApiPeers } from "./peers.ts";
@@ -26,29 +27,19 @@ export function createAskPeer({ peers, clock, log }: AskOptions): AskPeer {
     try {
       return read(await answerInTime(serverId, target));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      log.warn("an OpenAPI document of a peer cannot be had", { peer: serverId, target, reason });
+      log.warn("an OpenAPI document of a peer cannot be had", { peer: serverId, target, reason: messageOf(error) });
       return undefined;
     }
   };
 
   async function answerInTime(serverId: string, target: string): Promise<OpenApiPeerAnswer> {
-    const giveUp = new AbortController();
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const cancel = clock.after(PEER_ANSWER_MS, () => {
-      giveUp.abort();
-      reject(new Error(`there was no answer within ${PEER_ANSWER_MS} ms`));
-    });
-    try {
-      const asked = peers.fetch(serverId, target, ["accept", "application/json"], giveUp.signal);
-      const answer = await Promise.race([asked, late]);
-      if (answer.status !== 200) throw new Error(`the answer is ${answer.status}`);
-      const bytesMax = target === INDEX_TARGET ? PEER_INDEX_BYTES_MAX : PEER_DOCUMENT_BYTES_MAX;
-      if (answer.body.length > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`);
-      return answer;
-    } finally {
-      cancel();
-    }
+    const answer = await within(clock, PEER_ANSWER_MS, (signal) =>
+      peers.fetch(serverId, target, ["accept", "application/json"], signal),
+    );
+    if (answer.status !== 200) throw new Error(`the answer is ${answer.status}`);
+    const bytesMax = target === INDEX_TARGET ? PEER_INDEX_BYTES_MAX : PEER_DOCUMENT_BYTES_MAX;
+    if (answer.body.length > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`);
+    return answer;
   }
 }
 

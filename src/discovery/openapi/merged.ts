@@ -11,7 +11,8 @@ import { createIndex, parseGroupVersionPath } from "./peer-answers.ts";
 import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } from "./peer-documents.ts";
 import { createPeerIndexes } from "./peer-indexes.ts";
 import type { OpenApiPeers } from "./peers.ts";
-import { compareRanks, keyOf, mergeHashes, toSources, type Ranked, type RankedSources } from "./sources.ts";
+import { compareRanks, rankOf, type Ranked } from "../rank.ts";
+import { keyOf, mergeHashes, toSources, type RankedSources } from "./sources.ts";
 
 export interface MergedOptions extends AskOptions {
   readonly self: Ranked;
@@ -80,7 +81,10 @@ async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3
   if (groupVersion === undefined) return { kind: "unknown" };
   const { group, version } = groupVersion;
   const holders = peers.list().filter((peer) => peer.hasGroupVersion(group, version));
-  const document = await documents.fetch(path, holders.toSorted(compareRanks));
+  const document = await documents.fetch(
+    path,
+    holders.toSorted((left, right) => compareRanks(rankOf(left), rankOf(right))),
+  );
   if (document !== undefined) return { kind: "document", document };
   if (holders.length > 0) return unreachable(path);
   if (!peers.hasUndescribed()) return { kind: "unknown" };

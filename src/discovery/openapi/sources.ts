@@ -4,14 +4,10 @@
  */
 import { compareGroups } from "../../catalogue/group-order.ts";
 import { compareNames, compareVersions } from "../order.ts";
+import { compareRanks, rankOf, type Rank, type Ranked } from "../rank.ts";
 import { parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
 import type { PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
-
-export interface Ranked {
-  readonly serverId: string;
-  readonly release: string | undefined;
-}
 
 /** Servers with the same documents. */
 export interface Source {
@@ -25,9 +21,9 @@ export type RankedSources = () => Promise<readonly Source[]>;
 
 /** Best first; the local server's is among them. */
 export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonly PeerSource[]): Source[] {
-  const servers: { readonly rank: Ranked; readonly index: OpenApiIndex; readonly peer: OpenApiPeer | undefined }[] = [
-    { rank: self, index: localIndex, peer: undefined },
-    ...peers.map(({ peer, index }) => ({ rank: peer, index, peer })),
+  const servers: { readonly rank: Rank; readonly index: OpenApiIndex; readonly peer: OpenApiPeer | undefined }[] = [
+    { rank: rankOf(self), index: localIndex, peer: undefined },
+    ...peers.map(({ peer, index }) => ({ rank: rankOf(peer), index, peer })),
   ];
   const byDigest = Map.groupBy(
     servers.sort((left, right) => compareRanks(left.rank, right.rank)),
@@ -51,16 +47,6 @@ export function mergeHashes(sources: readonly Source[]): (readonly [path: string
   for (const { index } of sources)
     for (const [path, hash] of index.hashes) if (!hashes.has(path)) hashes.set(path, hash);
   return [...hashes].sort(([left], [right]) => comparePaths(left, right));
-}
-
-/** As where discovery documents are merged. */
-export function compareRanks(left: Ranked, right: Ranked): number {
-  return releaseNumber(right) - releaseNumber(left) || compareNames(left.serverId, right.serverId);
-}
-
-function releaseNumber({ release }: Ranked): number {
-  const [, major, minor] = /^(\d{1,3})\.(\d{1,3})/.exec(release ?? "") ?? [];
-  return major === undefined ? -1 : Number(major) * 1_000 + Number(minor);
 }
 
 function comparePaths(left: string, right: string): number {

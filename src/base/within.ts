@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "./clock.ts";
 
 /**
  * Does the work, but waits for it no longer than this: then, or when the parent aborts, the signal the work was given
