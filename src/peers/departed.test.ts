@@ -178,6 +178,25 @@ describe("the keeper", () => {
     expect(departed.map(({ record }) => record.incarnation)).toEqual(["19"]);
   });
 
+  test("of two that say the same keeps the one noted last, whatever the clocks of those who noted say", () => {
+    const { store, a } = pair();
+    const note = (run: string, departedAt: string): void => {
+      const value = encodeServedRecord(recordOf("b", run, { departedAt }))!;
+      store.write({
+        kind: "put",
+        key: keyOf("b", run),
+        value,
+        expectedRevision: store.entries.get(keyOf("b", run))?.revision ?? 0,
+      });
+    };
+    a.live["b"] = "3";
+    note("1", "2027-01-01T00:00:00.000Z");
+    note("2", "2026-01-01T00:00:00.000Z");
+    a.step(1_000);
+    a.step(1_000);
+    expect([store.has("b", "1"), store.has("b", "2")]).toEqual([false, true]);
+  });
+
   test("keeps the record of a run that served something else", () => {
     const { store, a } = pair();
     a.live["b"] = "2";

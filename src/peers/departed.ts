@@ -183,24 +183,20 @@ export class DepartedKeeper {
 }
 
 /**
- * Of those noted as departed that say the same, the last one tells all there is to tell. So a server that starts over
- * and over, and never lives for as long as the grace, does not fill the store.
+ * Of those noted as departed that say the same, the one noted last tells all there is to tell. So a server that starts
+ * over and over, and never lives for as long as the grace, does not fill the store. Which is the last the store says:
+ * times were written by different clocks, and all servers must keep the same one.
  */
 function redundantOnes(records: readonly StoredServedRecord[], states: ReadonlyMap<string, State>): KeeperWrite[] {
   const departed = records.filter(({ key }) => states.get(key)?.name === "departed");
   if (departed.length < 2) return [];
   const bySaid = Map.groupBy(departed, ({ record }) => JSON.stringify([...record.resources]));
   return [...bySaid.values()].flatMap((same) => {
-    const last = same.reduce((left, right) => (isEarlier(left, right) ? right : left));
+    const lastRevision = Math.max(...same.map(({ revision }) => revision));
     return same
-      .filter((stored) => stored !== last)
+      .filter(({ revision }) => revision !== lastRevision)
       .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision }));
   });
-}
-
-function isEarlier(left: StoredServedRecord, right: StoredServedRecord): boolean {
-  const [leftAt, rightAt] = [left.record.departedAt ?? "", right.record.departedAt ?? ""];
-  return leftAt === rightAt ? left.key < right.key : leftAt < rightAt;
 }
 
 export function isLive(live: LiveIncarnations, { serverId, incarnation }: ServedRecord): boolean {

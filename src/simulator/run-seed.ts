@@ -2,6 +2,7 @@
  * One seed, two phases. Safety: faults, with promises checked at every answer. Liveness: faults end, and within the time
  * of `settle` everybody must know everybody again.
  */
+import type { PeerTiming } from "../peers/timing.ts";
 import type { Checker, Violation } from "./checker.ts";
 import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
 import { documentsEqual } from "./checkers/documents-equal.ts";
@@ -86,7 +87,7 @@ class Simulation {
       },
     });
     this.#checkers = [
-      noFalse404({ runs: this.cluster.runs, departedGraceMs }),
+      noFalse404({ runs: this.cluster.runs, departedGraceMs, leaseKeptMs: leaseKeptMs(this.cluster.timing) }),
       atMostOneHop(),
       noCircle(),
       sentOnce((path) => this.#objects.get(path) === "leaving"),
@@ -161,4 +162,9 @@ class Simulation {
       this.cluster.trace.add("BROKEN", `${name}: ${what}`);
     }
   }
+}
+
+/** Since its last renewal, when trouble began just before the next. */
+function leaseKeptMs({ leaseDurationSeconds, leaseRenewMs }: PeerTiming): number {
+  return leaseDurationSeconds * 1000 - leaseRenewMs;
 }

@@ -38,6 +38,8 @@ export interface Run {
   endedAtMs: number | undefined;
   /** Until then it was paused or had trouble with the store, or others have not had the time to see that it is over. */
   troubledUntilMs: number;
+  /** Undefined while it is well. */
+  troubledSinceMs: number | undefined;
 }
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>;
@@ -97,6 +99,7 @@ export class SimulatedServer {
       readyAtMs: undefined,
       endedAtMs: undefined,
       troubledUntilMs: 0,
+      troubledSinceMs: undefined,
     };
     this.#run = run;
     this.#handle = wrapHandle(server.handle, this.id);
@@ -162,9 +165,12 @@ export class SimulatedServer {
 
   #noteTrouble(): void {
     const run = this.#run;
-    if (run === undefined) return;
+    // What became of it after its end does not change how it was then.
+    if (run === undefined || run.endedAtMs !== undefined) return;
     const isWell = run.host.state === "running" && run.store.isFine;
-    run.troubledUntilMs = isWell ? this.#context.world.clock.monotonic() + NOTICED_WITHIN_MS : Infinity;
+    const nowMs = this.#context.world.clock.monotonic();
+    run.troubledUntilMs = isWell ? nowMs + NOTICED_WITHIN_MS : Infinity;
+    run.troubledSinceMs = isWell ? undefined : (run.troubledSinceMs ?? nowMs);
   }
 
   #end(how: string): Run | undefined {

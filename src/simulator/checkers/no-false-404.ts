@@ -9,16 +9,21 @@ export interface NoFalse404Options {
   /** All there were so far. */
   readonly runs: readonly Run[];
   readonly departedGraceMs: number;
+  /** How long a server that cannot renew its lease still counts as living, at least. */
+  readonly leaseKeptMs: number;
 }
 
 /**
  * Whoever serves it lives, or has left so short a time ago that it must be called unavailable. Discovery shows who is
- * there now, so it is held to this only about servers that were well, and by such.
+ * there now, so it is held to this only about servers that were well, and by such. A server that is paused or cut off
+ * from the store has left when its lease has run out.
  */
-export function noFalse404({ runs, departedGraceMs }: NoFalse404Options): Checker {
+export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): Checker {
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
+  const leftAtMs = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): number =>
+    Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX));
   const isKnown = (run: Run, { question, atMs }: Answer): boolean =>
-    isReady(run, question) && atMs < (run.endedAtMs ?? Infinity) + graceMs;
+    isReady(run, question) && atMs < leftAtMs(run) + graceMs;
   const isWell = (run: Run, { question }: Answer): boolean =>
     isReady(run, question) && run.endedAtMs === undefined && run.troubledUntilMs < question.startedAtMs;
   const findServing = (answer: Answer): Run | undefined => {
