@@ -83,6 +83,17 @@ describe("tokenFileAuthenticator", () => {
     },
   );
 
+  test("each request of a connection speaks for itself", () => {
+    const { connection } = infoRequest({});
+    const users = ["Bearer secret", "Bearer secret", "Bearer __proto__", "Bearer wrong", "", "Bearer secret"].map(
+      (authorization) => {
+        const answer = authenticator({ ...infoRequest({ headers: { authorization } }), connection });
+        return typeof answer === "string" ? answer : answer.user.name;
+      },
+    );
+    expect(users).toEqual(["jane", "jane", "john", "rejected", "none", "jane"]);
+  });
+
   test("a token may look like anything", () => {
     expect(answerTo("Bearer __proto__")).toMatchObject({ user: { name: "john" } });
     expect(answerTo(["Bearer secret", "Bearer wrong"])).toBe("none");
