@@ -139,20 +139,21 @@ interface ItemRules<Item> {
 const SUBRESOURCES: ItemRules<SubresourceView> = {
   compare: (left, right) => compareNames(left.name, right.name),
   join(left, right) {
-    const winner = compareClaims(left, right, subresourceText) <= 0 ? left : right;
-    return { name: left.name, rank: winner.rank, said: winner.said, verbs: joinWords(left.verbs, right.verbs) };
+    const [winner, other] = compareClaims(left, right, subresourceText) <= 0 ? [left, right] : [right, left];
+    const verbs = joinWords(winner.verbs, other.verbs);
+    return verbs === winner.verbs ? winner : { name: left.name, rank: winner.rank, said: winner.said, verbs };
   },
 };
 
 const RESOURCES: ItemRules<ResourceView> = {
   compare: (left, right) => compareNames(left.name, right.name),
   join(left, right) {
-    const winner = compareClaims(left, right, resourceText) <= 0 ? left : right;
+    const [winner, other] = compareClaims(left, right, resourceText) <= 0 ? [left, right] : [right, left];
     return {
       name: left.name,
       rank: winner.rank,
       said: winner.said,
-      verbs: joinWords(left.verbs, right.verbs),
+      verbs: joinWords(winner.verbs, other.verbs),
       subresources: joinSorted(left.subresources, right.subresources, SUBRESOURCES),
       hash: joinHashes(left.hash, right.hash),
     };
@@ -227,8 +228,10 @@ function canonical<Item>(items: readonly Item[], rules: ItemRules<Item>): readon
   return joined;
 }
 
+const WORDS: ItemRules<string> = { compare: compareNames, join: (word) => word };
+
 function joinWords(left: readonly string[], right: readonly string[]): readonly string[] {
-  return areSameWords(left, right) ? left : [...new Set([...left, ...right])].sort(compareNames);
+  return areSameWords(left, right) ? left : joinSorted(left, right, WORDS);
 }
 
 /** Only a server that contradicts itself gets as far as the texts. */
