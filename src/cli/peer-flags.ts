@@ -72,9 +72,9 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
   return {
     hostname: hostname(),
     ...given("serverId", flags.serverId),
-    ...given("caFile", flags.peerCaFile),
-    ...given("certFile", flags.proxyClientCertFile),
-    ...given("keyFile", flags.proxyClientKeyFile),
+    ...given("caFile", readable(flags.peerCaFile, "peer CA")),
+    ...given("certFile", readable(flags.proxyClientCertFile, "proxy client certificate")),
+    ...given("keyFile", readable(flags.proxyClientKeyFile, "key of the proxy client certificate")),
     ...given("advertiseIp", flags.peerAdvertiseIp),
     ...given("advertisePort", flags.peerAdvertisePort),
     requestsInflightMax: flags.peerMaxRequestsInflight,
@@ -84,6 +84,12 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
     ...given("egress", egressOf(flags.egressSelectorConfigFile)),
     timing: timingOf(flags),
   };
+}
+
+/** The server reads it again and again; that it can at all is found out before anything is made. */
+function readable(file: string | undefined, what: string): string | undefined {
+  if (file !== undefined) readFile(file, what);
+  return file;
 }
 
 function timingOf(flags: PeerFlags): Partial<PeerTiming> {

@@ -271,7 +271,7 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
   try {
     return await start();
   } catch (thrown) {
-    if (thrown instanceof StorageError) throw new CommandFailure(thrown.message, 1);
+    if (thrown instanceof StorageError || thrown instanceof OptionError) throw new CommandFailure(thrown.message, 1);
     const code = (thrown as NodeJS.ErrnoException).code;
     if (code === "EADDRINUSE")
       throw new CommandFailure(

@@ -15,11 +15,17 @@ import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions, type FieldValidation } from "./options.ts";
 import type { WriteWish } from "./write-wish.ts";
 
+/** Those of Kubernetes that can be applied here so far. */
+export const PATCH_TYPES: ReadonlySet<string> = new Set([
+  "application/json-patch+json",
+  "application/merge-patch+json",
+]);
+
 type Patch = (existing: JsonObject) => unknown;
 
 export async function readPatch({ request }: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const type = contentType(request);
-  if (type !== "application/json-patch+json" && type !== "application/merge-patch+json") {
+  if (!PATCH_TYPES.has(type)) {
     throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
   }
   const { dryRun, fieldValidation, manager } = writeOptions(request, "PatchOptions");

@@ -1,6 +1,5 @@
 /** Who a server is to others: the name of its identity lease and of its endpoint record. */
 import { createHash } from "node:crypto";
-import { dnsSubdomainErrors, labelValueErrors } from "../meta/names.ts";
 
 const COMPONENT = "kube-apiserver";
 const DIGEST_BYTES = 16;
@@ -16,12 +15,6 @@ export function serverId(hostname: string): string {
     hash.update(length).update(bytes);
   }
   return `apiserver-${base32(hash.digest().subarray(0, DIGEST_BYTES))}`;
-}
-
-/** What is wrong with an ID somebody chose: it becomes the name of an object and the value of a label. */
-export function serverIdErrors(id: string): string[] {
-  if (id === "") return ["must not be empty"];
-  return [...new Set([...dnsSubdomainErrors(id), ...labelValueErrors(id)])];
 }
 
 function base32(bytes: Uint8Array): string {

@@ -16,7 +16,7 @@ import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
-import type { UpstreamAddress } from "../http/upstream.ts";
+import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
 import type { ClusterView } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
@@ -101,6 +101,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const { release, runtimeConfig, featureGates, strictRelease, storageRoot, eventTtlSeconds } = config;
   const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease });
   const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds });
+  const upstream = openPeers(env, config);
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
 
@@ -109,8 +110,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const healthMetrics = new MetricsRegistry();
   const ready = Promise.withResolvers<void>();
   const local = localDocument(catalogue);
-  const { client } = loopback;
-  const cluster = createCluster({ env, config, kv, cache, catalogue, client, metrics, local, ready: ready.promise });
+  const using = { env, config, kv, cache, catalogue, metrics, local, upstream };
+  const cluster = createCluster({ ...using, client: loopback.client, ready: ready.promise });
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
@@ -181,6 +182,12 @@ function ending(
       await kv.close();
     },
   };
+}
+
+/** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */
+function openPeers({ openUpstream }: Env, { peers }: ServerConfig): Upstream | undefined {
+  const { credentials, egress } = peers;
+  return credentials === undefined ? undefined : openUpstream({ credentials, egress });
 }
 
 function localDocument(catalogue: Catalogue): LocalDocument {

@@ -1,4 +1,5 @@
 /** What a request needs beyond a served resource, and which releases have it: the extended part of routing. */
+import { PATCH_TYPES } from "../endpoints/patch.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { headerValue } from "../http/message.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
@@ -7,9 +8,6 @@ import { parseFieldSelector } from "../meta/field-selector.ts";
 import type { CapabilityNeed, ClusterView, ResourceQuestion } from "../peers/view.ts";
 
 const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
-
-/** What endpoints/patch.ts can apply. */
-const PATCH_TYPES: ReadonlySet<string> = new Set(["application/json-patch+json", "application/merge-patch+json"]);
 
 /** What every kube-apiserver of these releases can apply. */
 const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([

@@ -42,6 +42,8 @@ export interface ClusterParts {
   readonly metrics: MetricsRegistry;
   /** What this server serves, and a digest of it. */
   readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
+  /** The way to peers; undefined when none can be called. */
+  readonly upstream: Upstream | undefined;
   /** Resolves when this server may be sent requests. */
   readonly ready: Promise<void>;
 }
@@ -76,7 +78,7 @@ export interface Cluster {
 const FIRST_ROUND_MS = 5_000;
 
 export function createCluster(parts: ClusterParts): Cluster {
-  const { env, config, cache, metrics } = parts;
+  const { env, config, cache, metrics, upstream } = parts;
   const { log } = env;
   const { storageRoot } = config;
   const table = new EndpointTable({ storageRoot, log });
@@ -88,8 +90,6 @@ export function createCluster(parts: ClusterParts): Cluster {
     recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
   });
   const proxyMetrics = createProxyMetrics(metrics);
-  const { credentials, egress } = config.peers;
-  const upstream = credentials === undefined ? undefined : env.openUpstream({ credentials, egress });
   const changes = new Changes();
   const onChange = (): void => {
     changes.count();

@@ -3,7 +3,9 @@ import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { messageOf } from "../base/within.ts";
 import type { UpstreamTls } from "../http/node/upstream/credentials.ts";
+import { OptionError } from "./option-error.ts";
 import type { PeerCredentials } from "./peer-config.ts";
 
 const LOOK_MS = 1_000;
@@ -14,10 +16,9 @@ export interface ReloadingOptions {
   readonly log: Log;
 }
 
-/** Throws for files that cannot be read at first; later the last ones that could be stay in use. */
+/** Throws an OptionError for files that cannot be used at first; later the last ones that could be stay in use. */
 export function reloadingCredentials({ files, clock, log }: ReloadingOptions): () => UpstreamTls {
-  let seen = stampOf(files);
-  let current = read(files);
+  let { seen, current } = firstOf(files);
   let lookedAtMs = clock.monotonic();
   return () => {
     if (clock.monotonic() - lookedAtMs < LOOK_MS) return current;
@@ -30,11 +31,19 @@ export function reloadingCredentials({ files, clock, log }: ReloadingOptions): (
       log.info("the certificates for peers were read again", { file: files.certFile });
     } catch (thrown) {
       log.warn("the certificates for peers cannot be read; the last ones stay in use", {
-        error: thrown instanceof Error ? thrown.message : String(thrown),
+        error: messageOf(thrown),
       });
     }
     return current;
   };
+}
+
+function firstOf(files: PeerCredentials): { seen: string; current: UpstreamTls } {
+  try {
+    return { seen: stampOf(files), current: read(files) };
+  } catch (thrown) {
+    throw new OptionError(`the certificates for peers cannot be used: ${messageOf(thrown)}`);
+  }
 }
 
 /** Files are replaced one by one: a certificate that does not go with the key yet is not taken. */

@@ -118,6 +118,12 @@ describe("what the machine refuses", () => {
     const serve = ["serve", "--secure-port", "0", "--data-dir", directory.path];
     const certificate = await ended(...serve, "--tls-cert-file", garbage, "--tls-private-key-file", garbage);
     expect(certificate).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    const files = (file: string): string[] =>
+      ["--peer-ca-file", "--proxy-client-cert-file", "--proxy-client-key-file"].flatMap((flag) => [flag, file]);
+    for (const file of [garbage, `${garbage}-absent`]) {
+      const peers = await ended(...serve, ...files(file));
+      expect(peers).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    }
     const tokens = await ended(...serve, "--token-auth-file", garbage);
     expect(tokens).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
   });
