@@ -13,10 +13,18 @@ import { StorageError, prefixEnd } from "./kv.ts";
 import type { Change, Kv } from "./kv.ts";
 
 const PREFIX = "/m/";
+const UNGUARDED = { guess: 0, lease: undefined, guard: undefined };
 
 /** `guess` picks the expected revision: the right one, none, or one that is `guess` behind. */
 type Operation =
-  | { kind: "put"; key: string; value: string; guess: number; lease: number | undefined }
+  | {
+      kind: "put";
+      key: string;
+      value: string;
+      guess: number;
+      lease: number | undefined;
+      guard: { key: string; guess: number } | undefined;
+    }
   | { kind: "delete"; key: string; guess: number }
   | {
       kind: "range";
@@ -48,6 +56,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       value: fc.string({ maxLength: 5 }),
       guess,
       lease: fc.option(fc.nat(2), { nil: undefined, freq: 3 }),
+      guard: fc.option(fc.record({ key, guess }), { nil: undefined, freq: 3 }),
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), key, guess }) },
@@ -108,7 +117,7 @@ class Subject {
     // More than one change: some watches begin a little in the future.
     let last: unknown;
     for (const value of ["one", "two", "three", "four"]) {
-      last = await this.run({ kind: "put", key: `${PREFIX}a/bc`, value, guess: 0, lease: undefined });
+      last = await this.run({ kind: "put", key: `${PREFIX}a/bc`, value, ...UNGUARDED });
     }
     const { revision } = last as { revision: number };
     await Promise.all(
@@ -160,8 +169,7 @@ class Subject {
   }
 
   async #toChange(step: Operation & { kind: "put" | "delete" }): Promise<Change> {
-    const { items } = await this.#kv.range({ start: step.key });
-    const expectedRevision = Math.max(0, (items[0]?.modRevision ?? 0) - step.guess);
+    const expectedRevision = await this.#guessed(step);
     if (step.kind === "delete") return { kind: "delete", key: step.key, expectedRevision };
     const lease = step.lease === undefined ? undefined : this.#leases[step.lease];
     return {
@@ -170,7 +178,13 @@ class Subject {
       value: Buffer.from(step.value),
       expectedRevision,
       ...(lease !== undefined && { lease }),
+      ...(step.guard && { guard: { key: step.guard.key, revision: await this.#guessed(step.guard) } }),
     };
+  }
+
+  async #guessed(wanted: { key: string; guess: number }): Promise<number> {
+    const { items } = await this.#kv.range({ start: wanted.key });
+    return Math.max(0, (items[0]?.modRevision ?? 0) - wanted.guess);
   }
 }
 

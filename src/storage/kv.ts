@@ -17,6 +17,8 @@ export interface Kv {
   /**
    * Applies one change if the key's modRevision is what the caller saw (0 = key absent).
    * A lost race is a value, not an error: `current` is the key's state at the time of the attempt.
+   * A put's guard must hold at that same moment, as part of the same decision: no change of the guard's
+   * key, whoever makes it, comes between the look at it and the write.
    */
   commit(change: Change): Promise<CommitResult>;
 
@@ -81,12 +83,25 @@ export type Change =
       readonly value: Buffer;
       readonly expectedRevision: number;
       readonly lease?: LeaseId;
+      readonly guard?: Guard;
     }
   | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
 
+/** What a put depends on besides its own key: that this key's modRevision is exactly this one (0 = key absent). */
+export interface Guard {
+  readonly key: string;
+  readonly revision: number;
+}
+
 export type CommitResult =
   | { readonly committed: true; readonly revision: number }
-  | { readonly committed: false; readonly current: KeyValue | undefined; readonly revision: number };
+  | {
+      readonly committed: false;
+      readonly current: KeyValue | undefined;
+      readonly revision: number;
+      /** The guard did not hold, whether or not the key was as expected. */
+      readonly isGuardLost: boolean;
+    };
 
 export interface WatchRequest {
   readonly prefix: string;

@@ -166,6 +166,28 @@ describe("writing", () => {
     });
   });
 
+  test("a write is guarded by another key, and says when the guard was lost", async () => {
+    const { store, writer } = await open();
+    const guardKey = "/registry/guard";
+    const absent = { key: guardKey, revision: 0 };
+    const created = await store.create(KEY, object("x"), undefined, absent);
+    if (!created.committed) throw new Error("the create was lost");
+    const guard = { key: guardKey, revision: await create(writer, guardKey, object("guard")) };
+    const current = { key: KEY, modRevision: created.entry.modRevision };
+    const lost = { committed: false, isGuardLost: true };
+    expect(await store.replace(created.entry, object("y"), undefined, absent)).toMatchObject({ ...lost, current });
+    expect(await store.create(`${KEY}-2`, object("y"), undefined, absent)).toEqual({ ...lost, current: undefined });
+    expect(await store.create(KEY, object("y"), undefined, guard)).toMatchObject({
+      committed: false,
+      isGuardLost: false,
+      current,
+    });
+    expect(await store.replace(created.entry, object("y"), undefined, guard)).toMatchObject({
+      committed: true,
+      entry: { modRevision: guard.revision + 1 },
+    });
+  });
+
   test("an object with a lease goes when the lease does", async () => {
     const { store, writer } = await open();
     const lease = await writer.leaseGrant(60);

@@ -3,7 +3,7 @@
  * swap. Knows keys, bytes and revisions; nothing of kinds, verbs or what makes an object valid.
  */
 import type { JsonObject } from "../meta/json.ts";
-import type { CommitResult, KeyValue, Kv, LeaseId } from "./kv.ts";
+import type { CommitResult, Guard, KeyValue, Kv, LeaseId } from "./kv.ts";
 import { StorageError } from "./kv.ts";
 import type { WatchCache } from "./watch-cache/cache.ts";
 import type { Entry } from "./watch-cache/entry.ts";
@@ -17,7 +17,8 @@ export type Freshness =
 
 export type WriteResult =
   | { readonly committed: true; readonly entry: Entry }
-  | { readonly committed: false; readonly current: Entry | undefined };
+  /** `isGuardLost`: the guard did not hold, whether or not the key was as expected. */
+  | { readonly committed: false; readonly current: Entry | undefined; readonly isGuardLost: boolean };
 
 export interface ListPage {
   readonly entries: readonly Entry[];
@@ -36,8 +37,8 @@ export interface ObjectStore {
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   /** Says which object these bytes were made of, so that they need not be parsed when they come back. */
   readonly vouch: (value: Buffer, object: JsonObject) => void;
-  create(key: string, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
-  replace(current: Entry, value: Buffer, lease?: LeaseId): Promise<WriteResult>;
+  create(key: string, value: Buffer, lease?: LeaseId, guard?: Guard): Promise<WriteResult>;
+  replace(current: Entry, value: Buffer, lease?: LeaseId, guard?: Guard): Promise<WriteResult>;
   remove(
     current: Entry,
   ): Promise<
@@ -72,24 +73,26 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
-    async create(key, value, lease) {
+    async create(key, value, lease, guard) {
       const result = await kv.commit({
         kind: "put",
         key,
         value,
         expectedRevision: 0,
-        ...(lease === undefined ? {} : { lease }),
+        ...(lease !== undefined && { lease }),
+        ...(guard !== undefined && { guard }),
       });
       return writeResult(cache, result, { key, value, createRevision: 0 });
     },
-    async replace(current, value, lease) {
+    async replace(current, value, lease, guard) {
       const { key, createRevision, modRevision } = current;
       const result = await kv.commit({
         kind: "put",
         key,
         value,
         expectedRevision: modRevision,
-        ...(lease === undefined ? {} : { lease }),
+        ...(lease !== undefined && { lease }),
+        ...(guard !== undefined && { guard }),
       });
       return writeResult(cache, result, { key, value, createRevision });
     },
@@ -131,7 +134,8 @@ function writeResult(
   result: CommitResult,
   written: { key: string; value: Buffer; createRevision: number },
 ): WriteResult {
-  if (!result.committed) return { committed: false, current: toEntry(cache, result.current) };
+  if (!result.committed)
+    return { committed: false, current: toEntry(cache, result.current), isGuardLost: result.isGuardLost };
   const { key, value, createRevision } = written;
   // The embedded stores tell the cache before they tell the writer: then the entry is there already.
   const cached = cache.get(key);

@@ -1,7 +1,7 @@
 /**
  * The first start: everything the server owns and a store lacks is prepared in memory and then written
  * with nothing waiting for anything else, so that a store with group commit takes it as one commit. What
- * cannot be settled so (somebody else was faster, a refusal) is left to the way every client goes.
+ * cannot be settled so (somebody else was faster, a refusal, a lost guard) is left to the way every client goes.
  */
 import { sleep } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -33,6 +33,8 @@ type Outcome =
   | { readonly kind: "stored"; readonly entry: Entry }
   /** The key is somebody else's. */
   | { readonly kind: "taken" }
+  /** Not stored, and not to be stored as it was prepared: its guard did not hold. */
+  | { readonly kind: "guard-lost" }
   /** The signal aborted before it was known. */
   | { readonly kind: "unknown" };
 
@@ -94,23 +96,25 @@ async function stage(context: RegistryContext, served: ServedResource, owned: Ow
 async function storePlanned(seeding: Seeding, { key, writes }: Planned, signal: AbortSignal): Promise<boolean> {
   const outcomes = await Promise.all(writes.map(async (write) => ({ write, ...(await put(seeding, write, signal)) })));
   const object = outcomes.find(({ write }) => write.key === key);
-  if (object?.kind === "taken") await Promise.all(outcomes.map((outcome) => giveBack(seeding, outcome)));
+  if (object?.kind === "taken" || object?.kind === "guard-lost")
+    await Promise.all(outcomes.map((outcome) => giveBack(seeding, outcome)));
   if (object?.kind !== "stored") return false;
   const isSettled = await Promise.all(outcomes.map((outcome) => insist(seeding, outcome, signal)));
   return isSettled.every(Boolean);
 }
 
 /** A write whose answer was lost is made again: the uid in it tells whether it had happened. */
-async function put({ context }: Seeding, { key, value }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
+async function put({ context }: Seeding, { key, value, guard }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
   const { store, clock } = context;
   const uid = uidIn(JSON.parse(value.toString("utf8")) as JsonObject);
   do {
     try {
-      const result = await store.create(key, value);
+      const result = await store.create(key, value, undefined, guard);
       if (result.committed) return { kind: "stored", entry: result.entry };
       const { current } = result;
       const isOurs = current !== undefined && current.corrupt === undefined && uidIn(parseEntry(current)) === uid;
-      return isOurs ? { kind: "stored", entry: current } : { kind: "taken" };
+      if (isOurs) return { kind: "stored", entry: current };
+      return { kind: current === undefined && result.isGuardLost ? "guard-lost" : "taken" };
     } catch (thrown) {
       if (!(thrown instanceof StorageError)) throw thrown;
     }
@@ -132,7 +136,7 @@ async function insist(
   return latest.kind === "stored";
 }
 
-/** The object is another server's: what was stored for the sake of ours goes again, or the repair finds it. */
+/** The object is another server's, or nobody's yet: what was stored for the sake of ours goes again, or the repair finds it. */
 async function giveBack({ context }: Seeding, outcome: Outcome): Promise<void> {
   if (outcome.kind !== "stored") return;
   try {

@@ -4,12 +4,15 @@
  * all at once. Reads see what is staged before what is stored. Only new keys can be staged.
  */
 import { assert } from "../../base/assert.ts";
+import type { Guard } from "../../storage/kv.ts";
 import type { ObjectStore, WriteResult } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 
 export interface StagedWrite {
   readonly key: string;
   readonly value: Buffer;
+  /** Judged when it is stored. */
+  readonly guard: Guard | undefined;
 }
 
 export interface StagedStore {
@@ -22,9 +25,10 @@ export interface StagedStore {
 
 export function createStagedStore(base: ObjectStore): StagedStore {
   const staged = new Map<string, { readonly write: StagedWrite; readonly entry: Entry }>();
-  const put = (key: string, value: Buffer): WriteResult => {
+  const put = (write: StagedWrite): WriteResult => {
+    const { key, value } = write;
     const entry = base.cache.toEntry({ key, value, createRevision: 0, modRevision: 0 });
-    staged.set(key, { write: { key, value }, entry });
+    staged.set(key, { write, entry });
     return { committed: true, entry };
   };
   return {
@@ -35,14 +39,14 @@ export function createStagedStore(base: ObjectStore): StagedStore {
     store: {
       ...base,
       get: async (key, freshness) => staged.get(key)?.entry ?? base.get(key, freshness),
-      async create(key, value, lease) {
+      async create(key, value, lease, guard) {
         assert(lease === undefined, "nothing staged expires");
         const current = staged.get(key)?.entry ?? base.cache.get(key);
-        return current === undefined ? put(key, value) : { committed: false, current };
+        return current === undefined ? put({ key, value, guard }) : { committed: false, current, isGuardLost: false };
       },
-      async replace({ key }, value) {
+      async replace({ key }, value, _lease, guard) {
         assert(staged.has(key), "only what is staged can be changed before it is stored");
-        return put(key, value);
+        return put({ key, value, guard });
       },
       async remove({ key }) {
         assert(staged.delete(key), "only what is staged can be removed before it is stored");

@@ -6,6 +6,7 @@ import { describe } from "vitest";
 import { commitTests } from "./kv-commits.ts";
 import { DEADLINE_MS } from "./kv-fixture.ts";
 import type { KvCapabilities, KvFixture, KvSuiteContext } from "./kv-fixture.ts";
+import { guardTests } from "./kv-guards.ts";
 import { leaseTests } from "./kv-leases.ts";
 import { lifecycleTests } from "./kv-lifecycle.ts";
 import { rangeTests } from "./kv-ranges.ts";
@@ -20,6 +21,7 @@ export function kvSuite(name: string, open: () => Promise<KvFixture>, capabiliti
   };
   describe(`${name} keeps the promises of the storage port`, { timeout: DEADLINE_MS }, () => {
     describe("commits", () => commitTests(context));
+    describe("guards", () => guardTests(context));
     describe("ranges", () => rangeTests(context));
     describe("watches", () => watchTests(context));
     describe("leases", () => leaseTests(context));

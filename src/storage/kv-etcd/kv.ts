@@ -61,13 +61,21 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
 
 async function commit(connection: Connection, change: Change): Promise<CommitResult> {
   assert(change.key !== "", "a key is not empty");
+  const guard = change.kind === "put" ? change.guard : undefined;
+  assert(guard?.key !== "", "a guard's key is not empty");
   if (change.kind === "put" && change.lease !== undefined) requireLeaseId(change.lease);
   const answer = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
   try {
-    const { revision, succeeded, current, deleted } = decodeTxn(answer);
+    const { revision, succeeded, current, guardRevision, deleted } = decodeTxn(answer);
     // To etcd, deleting a key that is expected to be absent succeeds, without a revision of its own.
     const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
-    return hasChanged ? { committed: true, revision } : { committed: false, current, revision };
+    if (hasChanged) return { committed: true, revision };
+    return {
+      committed: false,
+      current,
+      revision,
+      isGuardLost: guard !== undefined && guardRevision !== guard.revision,
+    };
   } catch (thrown) {
     throw toStorageError(thrown);
   }

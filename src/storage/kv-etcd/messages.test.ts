@@ -48,6 +48,15 @@ describe("requests", () => {
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}12121210${put}${failure}`);
   });
 
+  test("a guard is a second compare, and its key is looked at without the value when the compares fail", () => {
+    const guard = { key: "g", revision: 300 };
+    const frame = encodeCommit({ kind: "put", key: "k", value: Buffer.from("v"), expectedRevision: 7, guard });
+    const compares = "0a07" + "1002" + "1a016b" + "3007" + "0a08" + "1002" + "1a0167" + "30ac02";
+    const put = "1208" + "1206" + "0a016b" + "120176";
+    const failure = "1a05" + "0a03" + "0a016b" + "1a07" + "0a05" + "0a0167" + "4001";
+    expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compares}${put}${failure}`);
+  });
+
   test("a key expected to be absent is compared with revision 0, which the wire leaves out", () => {
     const frame = encodeCommit({ kind: "delete", key: "k", expectedRevision: 0 });
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
@@ -96,6 +105,23 @@ describe("answers", () => {
       }),
     );
     expect(answer).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
+  });
+
+  test("of a guarded put that was not made tell the key from the guard's", () => {
+    const answerOf = (...found: (number | undefined)[]): Buffer =>
+      message((writer) => {
+        writeHeader(writer, 12);
+        for (const modRevision of found)
+          writer.message(3, (operation) =>
+            operation.message(1, (range) => {
+              if (modRevision === undefined) return;
+              range.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision }));
+            }),
+          );
+      });
+    expect(decodeTxn(answerOf(6, 9))).toMatchObject({ current: { modRevision: 6 }, guardRevision: 9 });
+    expect(decodeTxn(answerOf(undefined, 9))).toMatchObject({ current: undefined, guardRevision: 9 });
+    expect(decodeTxn(answerOf(6, undefined))).toMatchObject({ current: { modRevision: 6 }, guardRevision: 0 });
   });
 
   test("without a revision are refused", () => {

@@ -2,7 +2,7 @@
  * The messages of etcd's v3 API that this client speaks: field numbers as in etcd's rpc.proto and
  * kv.proto. Encoders return a whole gRPC frame; decoders take a message without its frame.
  */
-import type { Change, KeyValue, LeaseId } from "../kv.ts";
+import type { Change, Guard, KeyValue, LeaseId } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
 import type { Writer } from "./wire.ts";
 import { DecodeError, Reader } from "./wire.ts";
@@ -28,6 +28,8 @@ export interface RangeMessage {
   readonly limit?: number;
   readonly revision?: number;
   readonly countOnly?: boolean;
+  /** The keys and their revisions without the values. */
+  readonly keysOnly?: boolean;
 }
 
 export interface RangeAnswer {
@@ -40,8 +42,10 @@ export interface RangeAnswer {
 export interface TxnAnswer {
   readonly revision: number;
   readonly succeeded: boolean;
-  /** What the range of the failure branch found. */
+  /** What the first range of the failure branch found. */
   readonly current: KeyValue | undefined;
+  /** The modRevision of what the range after it found, 0 for nothing. */
+  readonly guardRevision: number;
   /** How many keys the delete of the success branch removed. */
   readonly deleted: number;
 }
@@ -60,24 +64,34 @@ function writeRange(writer: Writer, request: RangeMessage): void {
   writer.string(2, request.rangeEnd ?? "");
   writer.int64(3, request.limit ?? 0);
   writer.int64(4, request.revision ?? 0);
+  writer.bool(8, request.keysOnly ?? false);
   writer.bool(9, request.countOnly ?? false);
 }
 
 const COMPARE_TARGET_MOD = 2;
 
-/** The change if the key's mod_revision is the expected one, else a look at the key. */
+/** The change if the key's mod_revision is the expected one and the guard holds, else a look at the key and the guard's. */
 export function encodeCommit(change: Change): Buffer {
   const { key, expectedRevision } = change;
   const valueBytes = change.kind === "put" ? change.value.length : 0;
-  return encodeFrame(4 * key.length + valueBytes + OVERHEAD_BYTES, (txn) => {
-    txn.message(1, (compare) => {
-      compare.int64(2, COMPARE_TARGET_MOD);
-      compare.string(3, key);
-      compare.int64(6, expectedRevision);
-    });
+  const guard = change.kind === "put" ? change.guard : undefined;
+  const keyBytes = 4 * key.length + 3 * (guard?.key.length ?? 0);
+  return encodeFrame(keyBytes + valueBytes + OVERHEAD_BYTES, (txn) => {
+    txn.message(1, (compare) => writeCompare(compare, { key, revision: expectedRevision }));
+    if (guard !== undefined) txn.message(1, (compare) => writeCompare(compare, guard));
     txn.message(2, (operation) => writeChange(operation, change));
     txn.message(3, (operation) => operation.message(1, (range) => writeRange(range, { key })));
+    if (guard === undefined) return;
+    const looked = { key: guard.key, keysOnly: true };
+    txn.message(3, (operation) => operation.message(1, (range) => writeRange(range, looked)));
   });
+}
+
+/** To etcd a key that is absent has the mod_revision 0. */
+function writeCompare(compare: Writer, { key, revision }: Guard): void {
+  compare.int64(2, COMPARE_TARGET_MOD);
+  compare.string(3, key);
+  compare.int64(6, revision);
 }
 
 function writeChange(operation: Writer, change: Change): void {
@@ -129,21 +143,26 @@ export function decodeTxn(message: Buffer): TxnAnswer {
   const reader = new Reader(message);
   let revision = 0;
   let succeeded = false;
-  let current: KeyValue | undefined;
   let deleted = 0;
+  let ranges = 0;
+  let current: KeyValue | undefined;
+  let guardRevision = 0;
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());
     else if (reader.field === 2) succeeded = reader.bool();
     else if (reader.field === 3) {
       const operation = reader.message();
       while (operation.next()) {
-        if (operation.field === 1) current = readRange(operation.message()).items[0];
-        else if (operation.field === 3) deleted = readDeleted(operation.message());
+        if (operation.field === 1) {
+          const [item] = readRange(operation.message()).items;
+          if (ranges++ === 0) current = item;
+          else guardRevision = item?.modRevision ?? 0;
+        } else if (operation.field === 3) deleted = readDeleted(operation.message());
         else operation.skip();
       }
     } else reader.skip();
   }
-  return { revision: requireRevision(revision), succeeded, current, deleted };
+  return { revision: requireRevision(revision), succeeded, current, guardRevision, deleted };
 }
 
 function readDeleted(reader: Reader): number {

@@ -73,6 +73,15 @@ describe("a store behind a channel", () => {
     expect(values.map((value) => Buffer.isBuffer(value))).toEqual([true, true, true]);
   });
 
+  test("refuses a guard that cannot be judged, and writes nothing", async () => {
+    await using store = new FarStore();
+    const { kv } = store.connect();
+    const change = { kind: "put", key: "/a/x", value: bytes("x"), expectedRevision: 0 } as const;
+    for (const guard of [null, "/a/g", {}, { key: "/a/g" }, { key: 7, revision: 0 }, { key: "/a/g", revision: NaN }])
+      await expectStorageError(kv.commit({ ...change, guard: guard as never }), "unavailable");
+    expect((await kv.range({ start: "/a/x" })).count).toBe(0);
+  });
+
   test("answers a range of many pages as one, at one revision", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();

@@ -2,7 +2,7 @@
  * The end of the channel that has the store. The other end may be killed or stand still at any moment: its watches
  * go with it, its leases run out by themselves, and what it does not take is bounded.
  */
-import { StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
+import { StorageError, type Change, type CommitResult, type Kv, type KvEvent, type Watching } from "../kv.ts";
 import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./limits.ts";
 import {
   batchBytes,
@@ -90,9 +90,7 @@ class Client {
       case "range":
         return kv.range(call.request);
       case "commit":
-        return kv.commit(
-          call.change.kind === "put" ? { ...call.change, value: asBuffer(call.change.value) } : call.change,
-        );
+        return this.#commit(call.change);
       case "current-revision":
         return kv.currentRevision();
       case "compact":
@@ -106,6 +104,14 @@ class Client {
       default:
         return Promise.reject(new StorageError("unavailable", "The store was asked for something it does not know."));
     }
+  }
+
+  #commit(change: Change): Promise<CommitResult> {
+    if (change.kind !== "put") return this.#kv.commit(change);
+    // A guard that the store cannot judge must not be taken for one that holds.
+    if (change.guard !== undefined && !isGuard(change.guard))
+      return Promise.reject(new StorageError("unavailable", "The guard of a write is not one."));
+    return this.#kv.commit({ ...change, value: asBuffer(change.value) });
   }
 
   #watch(id: number, request: { prefix: string; fromRevision: number }): void {
@@ -153,6 +159,12 @@ class Client {
     this.#watches.delete(watch.id);
     watch.watching?.close();
   }
+}
+
+function isGuard(received: unknown): boolean {
+  if (typeof received !== "object" || received === null) return false;
+  const { key, revision } = received as { key?: unknown; revision?: unknown };
+  return typeof key === "string" && key !== "" && Number.isSafeInteger(revision);
 }
 
 function toWire(thrown: unknown): WireError {

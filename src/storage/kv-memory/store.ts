@@ -8,7 +8,7 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
-import type { Change, CommitResult, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
+import type { Change, CommitResult, Guard, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
 import { compactedError, futureError, leaseError } from "./errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 import { VALUE_BYTES_MAX } from "./limits.ts";
@@ -78,8 +78,9 @@ export class StoreState implements Log {
     }
     const current = this.#liveAt(change.key, this.#revision);
     const isExpected = (current?.modRevision ?? 0) === change.expectedRevision;
-    if (!isExpected || (change.kind === "delete" && current === undefined)) {
-      return { committed: false, current, revision: this.#revision };
+    const isGuardLost = change.kind === "put" && !this.#holds(change.guard);
+    if (!isExpected || isGuardLost || (change.kind === "delete" && current === undefined)) {
+      return { committed: false, current, revision: this.#revision, isGuardLost };
     }
     if (change.kind === "delete") {
       this.#delete(change.key);
@@ -137,6 +138,12 @@ export class StoreState implements Log {
     const version = versions[newestAt(versions, revision)];
     if (version?.value === undefined) return undefined;
     return { key, value: version.value, createRevision: version.createRevision, modRevision: version.revision };
+  }
+
+  #holds(guard: Guard | undefined): boolean {
+    if (guard === undefined) return true;
+    const newest = this.#versions.get(guard.key)?.at(-1);
+    return (newest?.value === undefined ? 0 : newest.revision) === guard.revision;
   }
 
   #put(change: { key: string; value: Buffer; lease?: LeaseId }, createRevision: number): void {

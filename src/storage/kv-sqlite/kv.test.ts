@@ -77,6 +77,33 @@ describe("the SQLite store's commits", () => {
     expect(recorder.progressRevisions.at(-1)).toBe(revision);
   });
 
+  test("a guard is judged at the put's place in its batch", async () => {
+    await using store = new TempStore();
+    const kv = await store.open();
+    const first = (await kv.currentRevision()) + 1;
+    const write = (key: string, revision: number) =>
+      kv.commit({ kind: "put", key, value: bytes(key), expectedRevision: 0, guard: { key: "/guard", revision } });
+    const results = await Promise.all([
+      write("/a", 0),
+      create(kv, "/guard"),
+      write("/b", 0),
+      write("/c", first + 1),
+      remove(kv, "/guard", first + 1),
+      write("/d", first + 1),
+      write("/e", 0),
+    ]);
+    const lost = { committed: false, isGuardLost: true, current: undefined };
+    expect(results).toEqual([
+      { committed: true, revision: first },
+      first + 1,
+      { ...lost, revision: first + 1 },
+      { committed: true, revision: first + 2 },
+      first + 3,
+      { ...lost, revision: first + 3 },
+      { committed: true, revision: first + 4 },
+    ]);
+  });
+
   test("more than the queue holds is refused as overloaded, and the queue drains", async () => {
     await using store = new TempStore();
     const kv = await store.open();

@@ -166,7 +166,7 @@ class SqliteKv implements Kv {
         return { committed: true, revision: result.revision };
       case "conflict": {
         const current = result.current === undefined ? undefined : toKeyValue(result.current);
-        return { committed: false, current, revision: result.revision };
+        return { committed: false, current, revision: result.revision, isGuardLost: result.isGuardLost };
       }
       case "lease-not-found":
         throw leaseError(change.kind === "put" ? (change.lease ?? "") : "");
@@ -185,8 +185,9 @@ class SqliteKv implements Kv {
         `The value of ${key} has ${length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
       );
     }
+    const guard = change.guard && { key: change.guard.key, revision: change.guard.revision };
     return this.#writes.add(
-      { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease },
+      { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease, guard },
       change.value,
     );
   }

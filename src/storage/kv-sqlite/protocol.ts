@@ -2,7 +2,7 @@
  * Messages between the event loop and the worker that owns the database. Requests are answered in the
  * order they were sent, each by exactly one reply; a reply to `write` is sent after its COMMIT.
  */
-import type { LeaseId, StorageErrorCode } from "../kv.ts";
+import type { Guard, LeaseId, StorageErrorCode } from "../kv.ts";
 
 export interface WorkerOptions {
   readonly directory: string;
@@ -11,14 +11,22 @@ export interface WorkerOptions {
 
 /** The values of the puts are in one transferred buffer: posting pooled Buffers would clone their whole pools. */
 export type WireWrite =
-  | { kind: "put"; key: string; expectedRevision: number; offset: number; length: number; lease: LeaseId | undefined }
+  | {
+      kind: "put";
+      key: string;
+      expectedRevision: number;
+      offset: number;
+      length: number;
+      lease: LeaseId | undefined;
+      guard: Guard | undefined;
+    }
   | { kind: "delete"; key: string; expectedRevision: number }
   | { kind: "grant"; ttlSeconds: number }
   | { kind: "revoke"; lease: LeaseId };
 
 export type WireWriteResult =
   | { kind: "committed"; revision: number; createRevision: number }
-  | { kind: "conflict"; revision: number; current: WireKeyValue | undefined }
+  | { kind: "conflict"; revision: number; current: WireKeyValue | undefined; isGuardLost: boolean }
   | { kind: "lease-not-found" }
   | { kind: "granted"; lease: LeaseId }
   | { kind: "revoked"; deleted: readonly WireDeletion[] };

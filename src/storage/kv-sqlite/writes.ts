@@ -1,6 +1,6 @@
 /** Applies a batch of writes as one transaction. Runs in the worker; owns the revision counter. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { LeaseId } from "../kv.ts";
+import type { Guard, LeaseId } from "../kv.ts";
 import type { WireDeletion, WireKeyValue, WireWrite, WireWriteResult } from "./protocol.ts";
 
 interface Current {
@@ -83,10 +83,11 @@ export class Writer {
   }
 
   #put(
-    write: { key: string; expectedRevision: number; lease: LeaseId | undefined },
+    write: { key: string; expectedRevision: number; lease: LeaseId | undefined; guard: Guard | undefined },
     value: Uint8Array,
   ): WireWriteResult {
     const current = this.#current(write.key);
+    if (!this.#holds(write.guard)) return this.#conflict(write.key, current, { isGuardLost: true });
     if (current.liveRevision !== write.expectedRevision) return this.#conflict(write.key, current);
     const lease = write.lease === undefined ? null : Number(write.lease);
     if (lease !== null && this.#findLease.get(lease) === undefined) return { kind: "lease-not-found" };
@@ -117,6 +118,11 @@ export class Writer {
     return keys.map(([key]) => ({ key, revision: this.#deleteKey(key, this.#current(key)) }));
   }
 
+  /** Judged inside the transaction, so after the writes that are before this one in the batch. */
+  #holds(guard: Guard | undefined): boolean {
+    return guard === undefined || this.#current(guard.key).liveRevision === guard.revision;
+  }
+
   #current(key: string): Current {
     const row = this.#find.get(key) as unknown as [number, number, number] | undefined;
     if (row === undefined) return NOTHING;
@@ -124,11 +130,12 @@ export class Writer {
     return { revision, createRevision, liveRevision: deleted === 1 ? 0 : revision };
   }
 
-  #conflict(key: string, current: Current): WireWriteResult {
+  #conflict(key: string, current: Current, { isGuardLost } = { isGuardLost: false }): WireWriteResult {
     return {
       kind: "conflict",
       revision: this.#revision,
       current: current.liveRevision === 0 ? undefined : this.#keyValue(key, current),
+      isGuardLost,
     };
   }
 
