@@ -11,6 +11,7 @@ import { encodeForStorage } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { kindRules } from "./kind-rules.ts";
 import { withAllocation, type Allocation } from "./services/service-allocation.ts";
+import { writeEncoded } from "./write-encoded.ts";
 
 /** Collisions of generated names before the client is told to try again. */
 const GENERATED_NAME_ATTEMPTS = 8;
@@ -89,8 +90,10 @@ async function createNamed(
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const bytes = encodeForStorage(complete, served, context.store.vouch, managedFields);
-  const result = await context.store.create(key, bytes, lease);
+  const { vouch } = context.store;
+  const result = await writeEncoded(served, ({ version, guard }) =>
+    context.store.create(key, encodeForStorage(complete, served, version, { vouch, managedFields }), lease, guard),
+  );
   return result.committed ? { entry: result.entry } : undefined;
 }
 

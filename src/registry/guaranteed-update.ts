@@ -2,12 +2,14 @@
  * Reads, changes and writes one object until nobody else came in between. The first try may work on what
  * the cache shows; every verdict against the request (an error, a lost race) is reached on fresh data only.
  */
+import { formatGroupVersion } from "../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../meta/json.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../meta/status-error.ts";
+import { writeEncoded } from "./write-encoded.ts";
 
 /** What to make of the current object (in the served version): a new one, or its removal after a last change. */
 export type Change =
@@ -75,18 +77,25 @@ async function replace(
   served: ServedResource,
   change: { object: JsonObject; existing: JsonObject; entry: Entry; isFresh: boolean },
 ): Promise<Outcome> {
-  if (jsonEquals(change.object, change.existing))
-    return change.isFresh ? { kind: "done", written: { entry: change.entry } } : { kind: "stale" };
+  const { entry, isFresh } = change;
+  const isUnchanged = jsonEquals(change.object, change.existing);
+  // An object that stays as it is but lies there in another version is written anew: that is how objects migrate.
+  if (isUnchanged && (await isInCurrentVersion(served, entry)))
+    return isFresh ? { kind: "done", written: { entry } } : { kind: "stale" };
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const result = await context.store.replace(
-    change.entry,
-    encodeForStorage(change.object, served, context.store.vouch),
-    lease,
+  const { store } = context;
+  const { vouch } = store;
+  const result = await writeEncoded(served, ({ version, guard }) =>
+    store.replace(entry, encodeForStorage(change.object, served, version, { vouch }), lease, guard),
   );
   return result.committed
     ? { kind: "done", written: { entry: result.entry } }
     : { kind: "lost", current: result.current };
+}
+
+async function isInCurrentVersion({ stored }: ServedResource, { apiVersion }: Entry): Promise<boolean> {
+  return formatGroupVersion((await stored.encoding.current()).version) === apiVersion;
 }
 
 async function remove(context: RegistryContext, object: JsonObject, entry: Entry): Promise<Outcome> {

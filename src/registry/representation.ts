@@ -1,5 +1,5 @@
 /** A stored entry as bytes of the version somebody asked for, derived at most once per entry and version. */
-import { parseGroupVersion } from "../meta/group-version.ts";
+import { parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
 import type { JsonObject } from "../meta/json.ts";
 import { convertObject, isConvertible, isSameShape } from "../object/conversion/convert.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
@@ -80,18 +80,20 @@ const METADATA_ORDER: readonly string[] = [
   "managedFields",
 ];
 
-/**
- * Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. `managedFields` is
- * the text of a new object's, which then has none itself.
- */
+export interface EncodeOptions {
+  readonly vouch?: ObjectStore["vouch"];
+  /** The text of a new object's managedFields, which then has none itself. */
+  readonly managedFields?: string | undefined;
+}
+
+/** Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. */
 export function encodeForStorage(
   object: JsonObject,
   served: ServedResource,
-  vouch?: ObjectStore["vouch"],
-  managedFields?: string,
+  version: GroupVersion,
+  { vouch, managedFields }: EncodeOptions = {},
 ): Buffer {
-  const { storageVersion } = served.stored;
-  const converted = convertObject(object, served.groupVersion, storageVersion);
+  const converted = convertObject(object, served.groupVersion, version);
   const { kind, apiVersion, metadata, ...rest } = converted;
   const head = { kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject) };
   const canonical = { ...head, ...rest };

@@ -3,6 +3,7 @@ import type { GroupResource, GroupVersion } from "../meta/group-version.ts";
 import type { NameRule } from "../meta/names.ts";
 import type { StructSchema } from "../object/schema.ts";
 import type { TableRenderer } from "../object/table/table.ts";
+import type { Guard } from "../storage/kv.ts";
 
 /** What distinguishes one kind's life from another's. Everything else is the same for all kinds. */
 export interface Strategy {
@@ -27,11 +28,27 @@ export interface Strategy {
   readonly ignoresGarbageCollection: boolean;
 }
 
+/** In which version an object is written now, and by what the store knows that this still holds when it is. */
+export interface WriteEncoding {
+  readonly version: GroupVersion;
+  readonly guard?: Guard;
+}
+
+export interface Encoding {
+  /**
+   * Waits a moment for what servers are agreeing on; throws a 503 when nothing may be written. `lost` is the guard of an
+   * attempt that came too late: the answer is newer.
+   */
+  current(lost?: Guard): Promise<WriteEncoding>;
+}
+
 export interface StoredResource extends GroupResource {
   readonly namespaced: boolean;
   /** Such as "/registry/pods/". */
   readonly keyPrefix: string;
+  /** What the release writes when it is alone. */
   readonly storageVersion: GroupVersion;
+  readonly encoding: Encoding;
   readonly strategy: Strategy;
 }
 

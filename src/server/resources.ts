@@ -3,8 +3,8 @@ import type { Catalogue, CatalogueResource, CatalogueVersion } from "../catalogu
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import type { ResolveEndpoint } from "../endpoints/resources.ts";
 import { tableColumns } from "../catalogue/table-columns.ts";
-import { formatGroupVersion, parseGroupVersion } from "../meta/group-version.ts";
-import type { ServedResource, StoredResource } from "../registry/resource.ts";
+import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
+import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
 import { tableRenderer } from "../object/table/table.ts";
 import { strategyFor } from "../registry/strategies.ts";
 
@@ -12,6 +12,8 @@ export interface ResourceTableOptions {
   readonly catalogue: Catalogue;
   readonly storageRoot: string;
   readonly eventTtlSeconds: number;
+  /** In which version it is written; absent: in that of the release. */
+  readonly encodingOf?: ((resource: CatalogueResource) => Encoding | undefined) | undefined;
 }
 
 export interface ResourceTable {
@@ -57,8 +59,14 @@ function toStored(resource: CatalogueResource, options: ResourceTableOptions): S
     namespaced,
     keyPrefix: `${options.storageRoot}${storagePrefix}/`,
     storageVersion: parseGroupVersion(storageVersion),
+    encoding: options.encodingOf?.(resource) ?? fixedEncoding(parseGroupVersion(storageVersion)),
     strategy: strategyFor(group, resource.resource, { hasStatus, eventTtlSeconds: options.eventTtlSeconds }),
   };
+}
+
+function fixedEncoding(version: GroupVersion): Encoding {
+  const encoding = Promise.resolve({ version });
+  return { current: () => encoding };
 }
 
 function toEndpoint(

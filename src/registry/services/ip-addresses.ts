@@ -7,6 +7,7 @@ import { prefixEnd } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { encodeForStorage } from "../representation.ts";
+import { writeEncoded } from "../write-encoded.ts";
 import type { ServedResource } from "../resource.ts";
 import { familyOf } from "./ip-range.ts";
 
@@ -57,7 +58,9 @@ export function createIpAddresses(options: {
         metadata: { name: ip, labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } },
         spec: { parentRef: { resource: "services", namespace: parent.namespace, name: parent.name } },
       });
-      await store.create(prefix + ip, encodeForStorage(object, served));
+      await writeEncoded(served, ({ version, guard }) =>
+        store.create(prefix + ip, encodeForStorage(object, served, version), undefined, guard),
+      );
     },
     async withdraw(entry) {
       await store.remove(entry);
