@@ -18,6 +18,7 @@ const RECORD: EndpointRecord = {
   binaryVersion: "0.3.0",
   incarnation: "uuid",
   document: '"etag"',
+  hasPublishedStorageVersions: true,
 };
 
 /** As kube-apiserver writes it. */
@@ -42,6 +43,7 @@ describe("the endpoint record", () => {
           "evenkeel.io/binary-version": "0.3.0",
           "evenkeel.io/incarnation": "uuid",
           "evenkeel.io/document": '"etag"',
+          "evenkeel.io/storage-versions": "published",
         },
       },
     });
@@ -64,6 +66,7 @@ describe("the endpoint record", () => {
       binaryVersion: undefined,
       incarnation: undefined,
       document: undefined,
+      hasPublishedStorageVersions: false,
     });
   });
 
@@ -125,6 +128,7 @@ describe("what is no record", () => {
       release: undefined,
       incarnation: undefined,
       document: undefined,
+      hasPublishedStorageVersions: false,
       binaryVersion: undefined,
     });
   });

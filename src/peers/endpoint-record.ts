@@ -21,11 +21,14 @@ export interface EndpointRecord {
   readonly incarnation: string | undefined;
   /** The etag of its own discovery document: peers fetch it again when this changes. */
   readonly document: string | undefined;
+  /** It has published the storage version of everything it stores. */
+  readonly hasPublishedStorageVersions: boolean;
 }
 
 const PREFIX = "peerserverleases/";
 const IDENTITY_LABEL = "apiserverIdentity";
 const ANNOTATION = "evenkeel.io/";
+const PUBLISHED = "published";
 /** Longer than any honest version, UUID or etag. */
 const TEXT_LENGTH_MAX = 256;
 const ID_LENGTH_MAX = 253;
@@ -49,6 +52,7 @@ export function endpointKeyId(storageRoot: string, key: string): string | undefi
 export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
   const { id, address, generation, state, release, compatibilityVersion, binaryVersion, incarnation, document } =
     record;
+  const storageVersions = record.hasPublishedStorageVersions ? PUBLISHED : undefined;
   const texts = {
     state,
     release,
@@ -56,6 +60,7 @@ export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
     "binary-version": binaryVersion,
     incarnation,
     document,
+    "storage-versions": storageVersions,
   };
   const annotations = Object.entries(texts).filter(([, text]) => text !== undefined);
   return {
@@ -95,6 +100,7 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
     binaryVersion: text("binary-version"),
     incarnation: text("incarnation"),
     document: text("document"),
+    hasPublishedStorageVersions: text("storage-versions") === PUBLISHED,
   };
 }
 

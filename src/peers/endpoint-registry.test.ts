@@ -20,6 +20,7 @@ function record(id: string, more: Partial<EndpointRecord> = {}): EndpointRecord 
     binaryVersion: "0.3.0",
     incarnation: "one",
     document: "etag-1",
+    hasPublishedStorageVersions: true,
     ...more,
   };
 }

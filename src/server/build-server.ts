@@ -25,9 +25,18 @@ import { createLeasePool } from "../storage/lease-pool.ts";
 import type { Kv } from "../storage/kv.ts";
 import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
-import { bootstrapHooks } from "./bootstrap/hooks.ts";
+import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
-import { repeat, startBackground, waitUntil, type Background, type BackgroundTask } from "./background.ts";
+import {
+  repeat,
+  startBackground,
+  waitUntil,
+  whenOrAborted,
+  type Background,
+  type BackgroundTask,
+} from "./background.ts";
+import type { ControllerManager } from "../controllers/runtime/manager.ts";
+import { createControllers } from "./controllers.ts";
 import { createCluster, type Cluster } from "./cluster.ts";
 import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { compactor } from "./compactor.ts";
@@ -38,11 +47,12 @@ import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
 import { asServer, createLoopback } from "./loopback.ts";
-import { Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
+import { afterwards, Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { openApiPeers } from "./openapi-peers.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
+import { agreedEncodings, createStorageVersions, type StorageVersions } from "./storage-versions.ts";
 import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
 import { storedProtobufDecoder } from "./stored-protobuf.ts";
 
@@ -93,6 +103,10 @@ interface Parts {
   readonly openWatches: OpenWatches;
   readonly checks: () => HealthCheck[];
   readonly cluster: Cluster;
+  /** Undefined: everybody writes what its release writes. */
+  readonly storageVersions: StorageVersions | undefined;
+  /** Undefined: there is nothing to control. */
+  readonly controllers: ControllerManager | undefined;
   readonly local: LocalDocument;
   readonly address: () => string;
 }
@@ -100,7 +114,8 @@ interface Parts {
 export async function buildServer(env: Env, config: ServerConfig): Promise<Server> {
   const { release, runtimeConfig, featureGates, strictRelease, storageRoot, eventTtlSeconds } = config;
   const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease });
-  const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds });
+  const agreed = config.usesStorageVersions ? agreedEncodings(env, config, catalogue) : undefined;
+  const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds, encodingOf: agreed?.encodingOf });
   const upstream = openPeers(env, config);
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
@@ -111,20 +126,31 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const ready = Promise.withResolvers<void>();
   const local = localDocument(catalogue);
   const using = { env, config, kv, cache, catalogue, metrics, local, upstream };
-  const cluster = createCluster({ ...using, client: loopback.client, ready: ready.promise });
+  const { client } = loopback;
+  const cluster = createCluster({
+    ...{ ...using, client, ready: ready.promise },
+    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? Promise.resolve(),
+  });
+  const storageVersions = agreed && createStorageVersions({ ...using, client, cluster }, agreed);
+  const controllers = createControllers({ ...using, client, cluster, members: storageVersions?.members });
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
   const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
   const announced = Promise.withResolvers<string>();
   const own = asServer(loopback.call);
-  const hooks = [
-    ...startupHooks({ env, config, cache, catalogue, table, call: own, repair, announced: announced.promise }),
-    ...cluster.hooks,
-  ];
+  const hooks = startupHooks({
+    ...{ env, config, cache, catalogue, table, call: own, repair, cluster, storageVersions },
+    announced: announced.promise,
+  });
   const lifecycle = new Lifecycle(hooks);
   ready.resolve(lifecycle.ready);
-  const checks = (): HealthCheck[] => [...storageChecks(cache), ...cluster.identity.checks, ...lifecycle.checks()];
+  const checks = (): HealthCheck[] => [
+    ...storageChecks(cache),
+    ...cluster.identity.checks,
+    ...lifecycle.checks(),
+    ...(controllers?.checks() ?? []),
+  ];
   const openWatches: OpenWatches = new Set();
   let address = "localhost";
   const parts: Parts = {
@@ -142,6 +168,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     openWatches,
     checks,
     cluster,
+    storageVersions,
+    controllers,
     local,
     address: () => address,
   };
@@ -213,14 +241,17 @@ function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv)
   });
 }
 
-interface HookParts extends Pick<Parts, "env" | "config" | "cache" | "catalogue" | "table" | "repair"> {
+interface HookParts extends Pick<
+  Parts,
+  "env" | "config" | "cache" | "catalogue" | "table" | "repair" | "cluster" | "storageVersions"
+> {
   readonly call: Server["call"];
   /** Where the server listens, once it does. */
   readonly announced: Promise<string>;
 }
 
 function startupHooks(parts: HookParts): StartupHook[] {
-  const { env, config, cache, catalogue, table, call, repair, announced } = parts;
+  const { env, config, cache, catalogue, table, call, repair, cluster, storageVersions, announced } = parts;
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
@@ -228,8 +259,12 @@ function startupHooks(parts: HookParts): StartupHook[] {
   const making = { call, clock, log, context: repair.context, resolve: table.resolve };
   return [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
+    // Before it has an identity a server publishes nothing, and before it has published it writes nothing else.
+    ...afterwards(ensureIdentityNamespace({ ...making, catalogue }), cluster.identity.hooks),
+    ...(storageVersions === undefined ? [] : [storageVersions.hook]),
     serviceRepairHook(repair),
     ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published }),
+    ...cluster.hooks,
   ];
 }
 
@@ -288,6 +323,15 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   });
 }
 
+function onceReady(name: string, { run }: Pick<BackgroundTask, "run">, { ready }: Lifecycle): BackgroundTask {
+  return {
+    name,
+    async run(signal) {
+      if (await whenOrAborted(ready, signal)) await run(signal);
+    },
+  };
+}
+
 function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): BackgroundTask[] {
   const { env, config, kv, cache, lifecycle, checks, healthMetrics } = parts;
   const { clock, log } = env;
@@ -306,6 +350,8 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
       run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal),
     },
     ...parts.cluster.tasks,
+    ...(parts.storageVersions?.tasks ?? []),
+    ...(parts.controllers === undefined ? [] : [onceReady("controllers", parts.controllers, lifecycle)]),
     compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
     serviceRepair(parts.repair),
   ];

@@ -46,6 +46,8 @@ export interface ClusterParts {
   readonly upstream: Upstream | undefined;
   /** Resolves when this server may be sent requests. */
   readonly ready: Promise<void>;
+  /** What others must know before this server writes, at its start and whenever it was silent for too long. */
+  readonly beforeUnfence: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface Cluster {
@@ -64,6 +66,8 @@ export interface Cluster {
   /** For people: the endpoint record of a server, and what runs that are over served. */
   readonly record: (id: string) => EndpointRecord | undefined;
   readonly departed: () => readonly ServedRecord[];
+  /** Called when a lease or an endpoint record of a server says something else. The returned function ends it. */
+  onChange(listener: () => void): () => void;
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
   /** Where peers reach this server, once that is known. */
@@ -122,7 +126,11 @@ export function createCluster(parts: ClusterParts): Cluster {
     generation: () => changes.generation,
     record: (id) => table.get(id),
     departed: () => departed.departed(),
-    hooks: clusterHooks(parts, { identity, departed, tracker, view }),
+    onChange(listener) {
+      const ends = [identity.leases.onChange(listener), table.onChange(listener)];
+      return () => ends.forEach((end) => end());
+    },
+    hooks: clusterHooks(parts, { departed, tracker, view }),
     tasks: [...identity.tasks, followTable.task, ...departed.tasks, own.task],
     announce(address) {
       identity.announce(address);
@@ -317,6 +325,8 @@ function createOwnRecord(
   const { clock, random, log } = env;
   const { self } = identity;
   const announced = Promise.withResolvers<void>();
+  // The record is there from readiness on, and a server is not ready before it has published.
+  const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
   let writer: EndpointWriter | undefined;
   let isKept = false;
   return {
@@ -328,7 +338,7 @@ function createOwnRecord(
         random,
         log,
         timing: config.peers.timing,
-        content: { ...self, address, state: "serving", document: local.etag },
+        content: { ...self, address, state: "serving", document: local.etag, ...publishing },
         table,
         isOwner: identity.isOwner,
       });
@@ -355,17 +365,16 @@ function createOwnRecord(
 
 function clusterHooks(
   { env }: ClusterParts,
-  from: Pick<ViewParts, "identity" | "tracker" | "departed"> & { readonly view: () => ClusterView },
+  from: Pick<ViewParts, "tracker" | "departed"> & { readonly view: () => ClusterView },
 ): StartupHook[] {
   const { clock } = env;
-  const { identity, tracker, departed, view } = from;
+  const { tracker, departed, view } = from;
   const firstRound = async (signal: AbortSignal): Promise<void> => {
     const until = clock.monotonic() + FIRST_ROUND_MS;
     const isDone = (): boolean => tracker === undefined || tracker.haveBeenAttempted || clock.monotonic() >= until;
     await waitUntil(clock, isDone, signal);
   };
   return [
-    ...identity.hooks,
     { name: "local-discovery-cache-sync", run: (signal) => departed.publish(signal) },
     { name: "mixed-version-proxy-handler", run: (signal) => waitUntil(clock, () => view().isSynced, signal) },
     { name: "peer-discovery-workers", run: firstRound },

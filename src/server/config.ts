@@ -16,6 +16,9 @@ import {
   type RequestHeaderOptions,
 } from "../auth/request-header-options.ts";
 import { parseCertificates } from "../auth/client-certificates.ts";
+import { enabledControllers } from "../controllers/runtime/enabled-controllers.ts";
+import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../storageversion/objects.ts";
+import { CONTROLLERS } from "./controller-names.ts";
 import { asOption, OptionError } from "./option-error.ts";
 import { PEER_PROXY_GATE, resolvePeerOptions, type PeerConfig, type PeerOptions } from "./peer-config.ts";
 
@@ -73,6 +76,8 @@ export interface ServerOptions {
   readonly serviceClusterIpRange?: string;
   /** The ports node ports are taken from. Default "30000-32767". */
   readonly serviceNodePortRange?: string;
+  /** As kube-controller-manager: "*", "name", "-name". Default "*". */
+  readonly controllers?: readonly string[];
   /** For a server that will listen and announce where. Absent: it has no listener, and no Service to be found by. */
   readonly advertise?: Advertise;
 }
@@ -103,6 +108,9 @@ export interface ServerConfig {
   readonly serviceClusterIpRange: IpRange;
   readonly serviceNodePortRange: NumberRange;
   readonly advertise: Advertise | undefined;
+  /** Servers agree on encodings by StorageVersion objects. */
+  readonly usesStorageVersions: boolean;
+  readonly controllers: ReadonlySet<string>;
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
@@ -113,9 +121,11 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     options.runtimeConfig === undefined
       ? EMPTY_RUNTIME_CONFIG
       : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? []));
-  const { gates, peerProxy } = featureGates(options.featureGates ?? [], release);
+  const { gates, peerProxy, ...storageVersionGates } = featureGates(options.featureGates ?? [], release);
   const strictRelease = options.strictRelease ?? false;
-  asOption(() => openCatalogue({ release, runtimeConfig, featureGates: gates }));
+  const catalogue = asOption(() =>
+    openCatalogue({ release, runtimeConfig, featureGates: gates, extensions: !strictRelease }),
+  );
   return {
     release,
     strictRelease,
@@ -139,6 +149,13 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     advertise: options.advertise,
+    usesStorageVersions: usesStorageVersions({
+      ...storageVersionGates,
+      allAlpha: gates.get("AllAlpha"),
+      isServed: catalogue.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
+      strictRelease,
+    }),
+    controllers: asOption(() => enabledControllers(options.controllers ?? ["*"], CONTROLLERS)),
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
 }
 
@@ -173,13 +190,15 @@ interface Gates {
   /** Those that decide about resources. */
   readonly gates: ReadonlyMap<string, boolean>;
   readonly peerProxy: boolean | undefined;
+  readonly storageVersions: boolean | undefined;
+  readonly identity: boolean | undefined;
 }
 
 /** Gates that decide nothing here are accepted, as in kube-apiserver's own long list, and have no effect. */
 function featureGates(entries: readonly string[], release: ReleaseName): Gates {
   const known = new Set(catalogueGateNames(release));
   const gates = new Map<string, boolean>();
-  let peerProxy: boolean | undefined;
+  const own = new Map<string, boolean>();
   for (const entry of entries.flatMap((text) => text.split(","))) {
     if (entry === "") continue;
     const [name = "", value = "", ...rest] = entry.split("=");
@@ -187,7 +206,33 @@ function featureGates(entries: readonly string[], release: ReleaseName): Gates {
     if (name === "" || rest.length > 0 || isOn === undefined)
       throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
     if (known.has(name) || name === "AllAlpha" || name === "AllBeta") gates.set(name, isOn);
-    if (name === PEER_PROXY_GATE) peerProxy = isOn;
+    own.set(name, isOn);
   }
-  return { gates, peerProxy };
+  return {
+    gates,
+    peerProxy: own.get(PEER_PROXY_GATE),
+    storageVersions: own.get(STORAGE_VERSION_GATE),
+    identity: own.get(IDENTITY_GATE),
+  };
+}
+
+const STORAGE_VERSION_GATE = "StorageVersionAPI";
+const IDENTITY_GATE = "APIServerIdentity";
+
+/** A server that would publish what it does not serve could never become ready: it does not start either. */
+function usesStorageVersions(
+  from: Pick<Gates, "storageVersions" | "identity"> & {
+    readonly allAlpha: boolean | undefined;
+    readonly isServed: boolean;
+    readonly strictRelease: boolean;
+  },
+): boolean {
+  const { storageVersions: gate, identity, allAlpha, isServed, strictRelease } = from;
+  if (gate === true && !isServed)
+    throw new OptionError(
+      `the feature gate ${STORAGE_VERSION_GATE} needs its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true`,
+    );
+  if (gate === true && identity === false)
+    throw new OptionError(`the feature gate ${STORAGE_VERSION_GATE} needs the feature gate ${IDENTITY_GATE}`);
+  return gate ?? (isServed && identity !== false && (!strictRelease || allAlpha === true));
 }

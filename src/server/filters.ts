@@ -17,7 +17,7 @@ import { measure } from "../http/filters/measure.ts";
 import { recover } from "../http/filters/recover.ts";
 import { requestInfo } from "../http/filters/request-info.ts";
 import { stripIdentity } from "../http/filters/strip-identity.ts";
-import type { ConnectionInfo } from "../http/message.ts";
+import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
 import { fence } from "../peers/fence.ts";
 import { peerProxy } from "../peers/peer-proxy.ts";
 import type { ResourceQuestion } from "../peers/view.ts";
@@ -28,6 +28,8 @@ import type { Env } from "./env.ts";
 import type { Filters } from "./handler-chain.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { ResourceTable } from "./resources.ts";
+import { writeGate } from "../storageversion/write-gate.ts";
+import type { StorageVersions } from "./storage-versions.ts";
 
 export interface FilterParts {
   readonly env: Env;
@@ -37,14 +39,16 @@ export interface FilterParts {
   readonly catalogue: Catalogue;
   readonly lifecycle: Lifecycle;
   readonly cluster: Cluster;
+  readonly storageVersions: StorageVersions | undefined;
   /** The server's own calls come from here. */
   readonly loopback: ConnectionInfo;
 }
 
 export function createFilters(parts: FilterParts): Filters {
-  const { env, config, metrics, table, catalogue, lifecycle, cluster, loopback } = parts;
+  const { env, config, metrics, table, catalogue, lifecycle, cluster, storageVersions, loopback } = parts;
   const { clock, log } = env;
   const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, peers } = config;
+  const isLoopback = (request: ApiRequest): boolean => request.connection === loopback;
   const isServed = (asked: ResourceQuestion): boolean =>
     cluster.view().peers.some(({ document }) => document?.served.has(asked));
   return {
@@ -62,6 +66,10 @@ export function createFilters(parts: FilterParts): Filters {
     impersonate: impersonate(),
     inFlight: inFlight({ metrics, readsMax, writesMax }),
     authorize: authorize(allowAuthenticated),
+    writeGate:
+      storageVersions === undefined
+        ? (next) => next
+        : writeGate({ state: storageVersions.gate, isLoopback, serverId: peers.serverId, metrics }),
     peerProxy: peers.isEnabled
       ? peerProxy({
           view: cluster.view,
@@ -70,7 +78,7 @@ export function createFilters(parts: FilterParts): Filters {
           catchUp: cluster.catchUp,
         })
       : (next) => next,
-    fence: fence({ fence: cluster.identity.fence, isExempt: (request) => request.connection === loopback }),
+    fence: fence({ fence: cluster.identity.fence, isExempt: isLoopback }),
   };
 }
 

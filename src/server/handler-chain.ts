@@ -16,6 +16,7 @@ export interface Filters {
   readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithInfo>;
   readonly authorize: PassingFilter<WithUser>;
+  readonly writeGate: PassingFilter<WithInfo>;
   readonly peerProxy: PassingFilter<WithUser>;
   readonly fence: PassingFilter<WithInfo>;
 }
@@ -32,6 +33,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.impersonate)
     .through(filters.inFlight)
     .through(filters.authorize)
+    .through(filters.writeGate)
     .through(filters.peerProxy)
     .through(filters.fence)
     .to(route);

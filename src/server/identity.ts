@@ -22,6 +22,7 @@ export interface IdentityOptions {
   /** By the endpoint records: whether there is one of this server, and whose stands under our own ID. */
   readonly hasEndpointRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
+  readonly beforeUnfence: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface Identity {
@@ -40,12 +41,12 @@ export interface Identity {
 }
 
 export function createIdentity(options: IdentityOptions): Identity {
-  const { env, config, client } = options;
+  const { env, config, client, beforeUnfence } = options;
   const { clock, random, log } = env;
   const { timing, serverId: id } = config.peers;
   let peerAddress: string | undefined;
   const self = selfOf(options, () => peerAddress);
-  const fence = new Fence({ clock, log, fenceAfterMs: timing.fenceAfterMs });
+  const fence = new Fence({ clock, log, fenceAfterMs: timing.fenceAfterMs, beforeUnfence });
   const lease = new IdentityLease({
     client,
     clock,

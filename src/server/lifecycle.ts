@@ -73,6 +73,15 @@ export class Lifecycle {
   }
 }
 
+/** The hooks, the first of them after something that has no name of its own. */
+export function afterwards(
+  before: (signal: AbortSignal) => Promise<void>,
+  [first, ...rest]: readonly StartupHook[],
+): StartupHook[] {
+  if (first === undefined) return [];
+  return [{ name: first.name, run: (signal) => before(signal).then(() => first.run(signal)) }, ...rest];
+}
+
 /** One after the other: a hook may rely on those before it. */
 export async function runHooks(
   hooks: readonly StartupHook[],

@@ -8,6 +8,7 @@ import { jsonResponse, pageNotFound, textResponse } from "../http/respond.ts";
 import { isHealthPath } from "../endpoints/health.ts";
 import { methodNotAllowed } from "../meta/status-error.ts";
 import { CLUSTER_PATHS, isClusterPath } from "./cluster-endpoints.ts";
+import { INSPECT_PATHS } from "./inspect-endpoints.ts";
 
 export interface Routes {
   readonly resources: Handler<WithUser>;
@@ -16,6 +17,8 @@ export interface Routes {
   readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
   readonly cluster: (request: WithInfo) => ApiResponse;
+  /** Undefined for paths that are not its own. */
+  readonly inspect?: (request: WithInfo) => ApiResponse | undefined;
   readonly version: object;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
@@ -27,7 +30,7 @@ const PATHS: readonly string[] = [
   "/api",
   "/api/v1",
   "/apis",
-  ...CLUSTER_PATHS,
+  ...[...CLUSTER_PATHS, ...INSPECT_PATHS].toSorted(),
   "/healthz",
   "/livez",
   "/metrics",
@@ -46,7 +49,7 @@ export function createRouter(routes: Routes): Handler<WithUser> {
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;
     if (isHealthPath(first)) return routes.health(request);
-    if (isClusterPath(first)) return routes.cluster(request);
+    if (isClusterPath(first)) return routes.inspect?.(request) ?? routes.cluster(request);
     if (first === "openapi") return routes.openApi(request);
     if (first === undefined) return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {

@@ -8,7 +8,8 @@ import type { StartupHook } from "../lifecycle.ts";
 import { flowControl } from "./flow-control.ts";
 import { kubernetesService } from "./kubernetes-service.ts";
 import { systemNamespaces } from "./namespaces.ts";
-import { ensureAll, type Making, type OwnedObject } from "./owned-object.ts";
+import { IDENTITY_LEASE_NAMESPACE } from "../../peers/identity-lease.ts";
+import { ensureAll, nameOf, type Making, type OwnedObject } from "./owned-object.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";
 import { seed, type Seeding } from "./seed.ts";
 import { servedVersions, type Serves } from "./served-version.ts";
@@ -70,6 +71,19 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
       await ensureAll(options, (await starting)[index] ?? [], signal);
     },
   }));
+}
+
+/** The namespace of the identity leases alone, which comes before everything else. */
+export function ensureIdentityNamespace(
+  options: Making & Pick<BootstrapOptions, "catalogue">,
+): (signal: AbortSignal) => Promise<void> {
+  const namespaces = systemNamespaces(servedVersions(options.catalogue));
+  return (signal) =>
+    ensureAll(
+      options,
+      namespaces.filter((owned) => nameOf(owned) === IDENTITY_LEASE_NAMESPACE),
+      signal,
+    );
 }
 
 /** Undefined when the signal aborts first. */

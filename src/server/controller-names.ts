@@ -1,0 +1,8 @@
+/** The controllers a server runs while it leads, as --controllers and metrics name them. */
+export const CONTROLLERS = [
+  "storage-version-garbage-collector",
+  "storage-version-migrator",
+  "storage-version-migrator-controller",
+] as const;
+
+export type ControllerName = (typeof CONTROLLERS)[number];

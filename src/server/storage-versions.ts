@@ -1,0 +1,166 @@
+/** Agreement on encodings, put together: what this server publishes, and in which version it may write by now. */
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Catalogue, CatalogueResource } from "../catalogue/catalogue.ts";
+import type { Client } from "../client/client.ts";
+import { formatGroupResource } from "../meta/group-version.ts";
+import type { Encoding } from "../registry/resource.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
+import { decodeStatus } from "../storageversion/decode-status.ts";
+import { Encodings, type StoredResourceVersions } from "../storageversion/encodings.ts";
+import type { Member, Members } from "../storageversion/members.ts";
+import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
+import { Publisher } from "../storageversion/publisher.ts";
+import type { WriteGateState } from "../storageversion/write-gate.ts";
+import { whenOrAborted, type BackgroundTask } from "./background.ts";
+import type { Cluster } from "./cluster.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import { followPrefix } from "./follow-prefix.ts";
+import type { StartupHook } from "./lifecycle.ts";
+import { storedResourceVersions } from "./stored-resource-versions.ts";
+import { followUnreadable } from "./unreadable-objects.ts";
+
+/** What the resources of a server need before there is anybody to agree with. */
+export interface AgreedEncodings {
+  readonly encodings: Encodings;
+  readonly resources: readonly StoredResourceVersions[];
+  /** Where StorageVersion objects lie. */
+  readonly keyPrefix: string;
+  readonly encodingOf: (resource: CatalogueResource) => Encoding | undefined;
+}
+
+export interface StorageVersions {
+  readonly members: Members;
+  readonly gate: WriteGateState;
+  readonly hook: StartupHook;
+  readonly tasks: readonly BackgroundTask[];
+  /** After a silence others may have forgotten this server: nothing is written before they know it again. */
+  beforeUnfence(signal: AbortSignal): Promise<void>;
+}
+
+export function agreedEncodings({ clock }: Env, config: ServerConfig, catalogue: Catalogue): AgreedEncodings {
+  const resources = storedResourceVersions(catalogue);
+  const { group, resource } = STORAGE_VERSION_TYPE;
+  const keyPrefix = `${config.storageRoot}${catalogue.resource(group, resource)!.storagePrefix}/`;
+  const encodings = new Encodings({ clock, serverId: config.peers.serverId, resources, keyPrefix });
+  const names = new Map(
+    resources.flatMap(({ name, aliases }) => aliases.map((alias) => [formatGroupResource(alias), name])),
+  );
+  return {
+    encodings,
+    resources,
+    keyPrefix,
+    encodingOf(of) {
+      const name = names.get(formatGroupResource(of));
+      return name === undefined ? undefined : { current: (lost) => encodings.current(name, lost) };
+    },
+  };
+}
+
+export interface StorageVersionParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly metrics: MetricsRegistry;
+  readonly cache: WatchCache;
+  readonly client: Client;
+  readonly cluster: Cluster;
+  readonly catalogue: Catalogue;
+}
+
+export function createStorageVersions(parts: StorageVersionParts, agreed: AgreedEncodings): StorageVersions {
+  const { env, config, metrics, cache, client, cluster, catalogue } = parts;
+  const { clock, random, log } = env;
+  const { serverId } = config.peers;
+  const { encodings, resources, keyPrefix } = agreed;
+  const members = clusterMembers(cluster, serverId, () => publisher.isComplete);
+  const publisher = new Publisher({
+    ...{ client, members, clock, random, log, metrics, serverId, resources },
+    isOwner: cluster.identity.isOwner,
+    onPublished: (name) => encodings.published(name),
+  });
+  const unreadable = followUnreadable({ env, cache, metrics, catalogue, config, agreed });
+  const turn = Promise.withResolvers<void>();
+  let isFirst = true;
+  return {
+    members,
+    gate: {
+      get isOpen() {
+        return encodings.isOpen;
+      },
+      closedBecause(group, resource) {
+        const name = encodings.unpublishedName(group, resource);
+        return name === undefined ? undefined : { lastError: publisher.lastError(name) };
+      },
+    },
+    hook: {
+      name: "built-in-resources-storage-version-updater",
+      async run(signal) {
+        turn.resolve();
+        await publisher.publishAll(signal);
+      },
+    },
+    tasks: [
+      followObjects(parts, encodings, keyPrefix),
+      {
+        name: "storage-version-updater",
+        async run(signal) {
+          if (await whenOrAborted(turn.promise, signal)) await publisher.run(signal);
+        },
+      },
+      unreadable,
+    ],
+    async beforeUnfence(signal) {
+      // At the start each resource opens by itself as soon as it is published.
+      if (isFirst) isFirst = false;
+      else {
+        encodings.unpublishAll();
+        await publisher.publishAll(signal);
+      }
+    },
+  };
+}
+
+/** From the store itself: a write is bound to the revision of what stands there. */
+function followObjects(
+  { env, cache }: Pick<StorageVersionParts, "env" | "cache">,
+  encodings: Encodings,
+  prefix: string,
+): BackgroundTask {
+  const nameOf = (key: string): string => key.slice(prefix.length);
+  const observe = (entry: Entry): void =>
+    encodings.observe(
+      nameOf(entry.key),
+      entry.modRevision,
+      entry.corrupt === undefined ? decodeStatus(parseEntry(entry)) : undefined,
+    );
+  return followPrefix({
+    cache,
+    clock: env.clock,
+    prefix,
+    table: {
+      reset(entries) {
+        encodings.keepOnly(new Set(entries.map(({ key }) => nameOf(key))));
+        entries.forEach(observe);
+      },
+      put: observe,
+      remove: (key) => encodings.forget(nameOf(key)),
+    },
+  });
+}
+
+function clusterMembers(cluster: Cluster, serverId: string, isComplete: () => boolean): Members {
+  const { leases } = cluster.identity;
+  return {
+    live() {
+      const others = leases.known().map(({ id, incarnation }): [string, Member] => {
+        const record = cluster.record(id);
+        const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
+        return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
+      });
+      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others]);
+    },
+    catchUp: cluster.catchUp,
+    onChange: (listener) => cluster.onChange(listener),
+  };
+}
