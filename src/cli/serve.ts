@@ -31,6 +31,7 @@ interface ServeFlags {
   readonly release: string;
   readonly strictRelease?: boolean;
   readonly runtimeConfig?: readonly string[];
+  readonly controllers?: readonly string[];
   readonly featureGates?: readonly string[];
   readonly etcdServers?: readonly string[];
   readonly etcdCafile?: string;
@@ -84,6 +85,11 @@ function serveFlags(): Command {
       list,
     )
     .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", list)
+    .option(
+      "--controllers <names>",
+      'controllers to run while this server leads: "*" (default) for all, name, -name',
+      list,
+    )
     .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
     .option("--etcd-cafile <file>", "CA that signed etcd's certificate")
     .option("--etcd-certfile <file>", "client certificate for etcd")
@@ -189,6 +195,7 @@ function configOf(flags: AllFlags, made: { directory: string; tokenFile: string 
       strictRelease: flags.strictRelease ?? false,
       ...(flags.runtimeConfig === undefined ? {} : { runtimeConfig: flags.runtimeConfig }),
       ...(flags.featureGates === undefined ? {} : { featureGates: flags.featureGates }),
+      ...(flags.controllers === undefined ? {} : { controllers: flags.controllers }),
       storage: storageOf(flags, made.directory),
       etcdPrefix: flags.etcdPrefix,
       tokenFile: made.tokenFile,

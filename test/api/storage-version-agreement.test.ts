@@ -1,0 +1,320 @@
+/** Servers that share a store and agree on how they write: the whole server, in a world of its own. */
+import { describe, expect, test } from "vitest";
+import { World } from "../../src/simulator/world.ts";
+import type { Change, CommitResult, Kv } from "../../src/storage/kv.ts";
+import { StorageError } from "../../src/storage/kv.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  deployment,
+  startServer,
+  type Json,
+  type StartOptions,
+  type TestServer,
+} from "./start.ts";
+
+const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
+const KEYS = "/registry/storageversions/";
+const CLAIMS = "namespaces/default/resourceclaims";
+
+const start = (options: StartOptions): Promise<TestServer> => startServer({ strictRelease: false, ...options });
+
+async function storageVersion(server: TestServer, name: string): Promise<Json> {
+  return (await server.get(`${STORAGE_VERSIONS}/${name}`)).body;
+}
+
+/** By server, which version of the resource it writes. */
+async function encodings(server: TestServer, name: string): Promise<string[]> {
+  const { status } = await storageVersion(server, name);
+  return (status.storageVersions ?? []).map(({ encodingVersion }: Json) => encodingVersion);
+}
+
+async function storedVersion(server: TestServer, key: string): Promise<string> {
+  const { items } = await server.kv.range({ start: key });
+  return JSON.parse(items[0]!.value.toString("utf8")).apiVersion;
+}
+
+function committing(kv: Kv, commit: (change: Change) => Promise<CommitResult>): Kv {
+  return {
+    range: (request) => kv.range(request),
+    commit,
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => kv.currentRevision(),
+    compact: (revision) => kv.compact(revision),
+    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
+    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => kv.leaseRevoke(lease),
+    close: () => kv.close(),
+  };
+}
+
+const HEALTH = 'kubernetes_healthcheck{name="poststarthook/built-in-resources-storage-version-updater",type="readyz"}';
+
+const asClient = { asClient: true, headers: { authorization: "Bearer t" } };
+const tokenFile = 't,admin,1,"system:masters"';
+
+describe("before a server has published", () => {
+  const start503 = async (held: (key: string) => boolean): Promise<{ server: TestServer; release: () => void }> => {
+    const gate = Promise.withResolvers<void>();
+    const server = await start({
+      skipReady: true,
+      tokenFile,
+      wrapKv: (kv) =>
+        committing(kv, async (change) => {
+          if (held(change.key)) await gate.promise;
+          return kv.commit(change);
+        }),
+    });
+    await server.world.advance(2_000);
+    return { server, release: () => gate.resolve() };
+  };
+  const write = (server: TestServer, path: string, body: Json): Promise<Json> =>
+    server.call("POST", path, body, asClient);
+  const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "a.b.c" } };
+
+  test("writes of what is stored wait, and say for what; everything else goes on", async () => {
+    const { server, release } = await start503((key) => key.startsWith(KEYS));
+    const blocked = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
+    expect(blocked).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "1" },
+      body: {
+        reason: "ServiceUnavailable",
+        message: "wait for storage version registration to complete for resource: configmaps",
+        details: { retryAfterSeconds: 1 },
+      },
+    });
+    expect(await write(server, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)).toMatchObject({
+      status: 503,
+      body: {
+        message:
+          "wait for storage version registration to complete for resource: customresourcedefinitions.apiextensions.k8s.io",
+      },
+    });
+    expect((await write(server, "/apis/apiregistration.k8s.io/v1/apiservices", {})).status).toBe(503);
+    // Stricter than kubernetes: only the server itself.
+    expect((await write(server, STORAGE_VERSIONS, { metadata: { name: "a.b" } })).status).toBe(503);
+    const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: {} };
+    expect((await write(server, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)).status).not.toBe(
+      503,
+    );
+    expect((await server.call("GET", "/api/v1/namespaces", undefined, asClient)).status).toBe(200);
+    const ready = await server.get("/readyz?verbose");
+    expect(ready.status).toBe(500);
+    expect(ready.text).toContain("[-]poststarthook/built-in-resources-storage-version-updater failed");
+    expect((await server.get("/metrics/slis")).text).toContain(`${HEALTH} 0\n`);
+    release();
+    await server.world.run(server.server.ready);
+    expect((await write(server, CONFIG_MAPS, configMap("a"))).status).toBe(201);
+    await server.world.advance(10_000);
+    expect((await server.get("/metrics/slis")).text).toContain(`${HEALTH} 1\n`);
+    await server[Symbol.asyncDispose]();
+  });
+
+  test("one slow resource does not hold the rest", async () => {
+    const { server, release } = await start503((key) => key === `${KEYS}apps.deployments`);
+    const made = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
+    expect(made.status).toBe(201);
+    const blocked = await write(server, "/apis/apps/v1/namespaces/kube-system/deployments", deployment("a"));
+    expect(blocked.status).toBe(503);
+    expect(blocked.body.message).toContain("for resource: deployments.apps");
+    release();
+    await server.world.run(server.server.ready);
+    await server[Symbol.asyncDispose]();
+  });
+
+  test("an error is tried again within seconds, and shown meanwhile", async () => {
+    let failures = 0;
+    const server = await start({
+      skipReady: true,
+      tokenFile,
+      wrapKv: (kv) =>
+        committing(kv, (change) => {
+          if (change.key !== `${KEYS}apps.deployments` || failures >= 8) return kv.commit(change);
+          failures++;
+          return Promise.reject(new StorageError("unavailable", "the disk is on fire"));
+        }),
+    });
+    await server.world.advance(200);
+    const blocked = await write(server, "/apis/apps/v1/namespaces/kube-system/deployments", deployment("a"));
+    expect(blocked.body.message).toContain("for resource: deployments.apps, last seen error: ");
+    await server.world.advance(10_000);
+    expect(failures).toBe(8);
+    expect((await server.get("/readyz")).status).toBe(200);
+    await server[Symbol.asyncDispose]();
+  });
+});
+
+test("a restart that has nothing to say writes no storage version", async () => {
+  const world = new World({ seed: 1 });
+  const peers = { hostname: "one" };
+  const first = await start({ world, peers });
+  await first[Symbol.asyncDispose]();
+  const written: string[] = [];
+  const second = await start({
+    world,
+    peers,
+    wrapKv: (kv) =>
+      committing(kv, (change) => {
+        if (change.key.startsWith(KEYS)) written.push(change.key);
+        return kv.commit(change);
+      }),
+  });
+  await world.advance(20_000);
+  expect(written).toEqual([]);
+  expect((await storageVersion(second, "apps.deployments")).status).toMatchObject({
+    commonEncodingVersion: "apps/v1",
+    conditions: [{ type: "AllEncodingVersionsEqual", status: "True", reason: "CommonEncodingVersionSet" }],
+  });
+  await second[Symbol.asyncDispose]();
+});
+
+describe("two releases", () => {
+  const claim = (name: string): Json => ({
+    metadata: { name },
+    spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "c" } }] } },
+  });
+
+  test("that write different versions agree on none, and every write can be read by both", async () => {
+    const world = new World({ seed: 1 });
+    const older = await start({ world, release: "1.34" });
+    const newer = await start({ world, release: "1.35" });
+    await world.advance(5_000);
+    const name = "resource.k8s.io.resourceclaims";
+    expect((await encodings(newer, name)).sort()).toEqual(["resource.k8s.io/v1", "resource.k8s.io/v1beta2"]);
+    const { status } = await storageVersion(newer, name);
+    expect(status.commonEncodingVersion).toBeUndefined();
+    expect(status.conditions).toMatchObject([{ status: "False", reason: "CommonEncodingVersionUnset" }]);
+    for (const [server, made, version] of [
+      [older, "a", "resource.k8s.io/v1beta2"],
+      [newer, "b", "resource.k8s.io/v1"],
+    ] as const) {
+      expect((await server.call("POST", `/apis/resource.k8s.io/v1/${CLAIMS}`, claim(made))).status).toBe(201);
+      expect(await storedVersion(server, `/registry/resourceclaims/default/${made}`)).toBe(version);
+    }
+    for (const server of [older, newer])
+      expect((await server.get(`/apis/resource.k8s.io/v1/${CLAIMS}`)).body.items).toHaveLength(2);
+    await older[Symbol.asyncDispose]();
+    await world.advance(5_000);
+    expect((await storageVersion(newer, name)).status.commonEncodingVersion).toBe("resource.k8s.io/v1");
+    await newer[Symbol.asyncDispose]();
+  });
+
+  test("a server changes over to what an older one that joins can read, before it writes again", async () => {
+    const world = new World({ seed: 1 });
+    const runtimeConfig = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
+    const newer = await start({ world, release: "1.35", runtimeConfig });
+    const name = "resource.k8s.io.resourceclaims";
+    expect(await encodings(newer, name)).toEqual(["resource.k8s.io/v1"]);
+    const older = await start({ world, release: "1.33", runtimeConfig });
+    // 1.33 reads v1beta1, v1beta2 and v1alpha3; it writes v1beta1 itself.
+    await world.advance(100);
+    expect(await encodings(newer, name)).toEqual(["resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1"]);
+    const made = await newer.call("POST", `/apis/resource.k8s.io/v1/${CLAIMS}`, claim("a"));
+    expect(made.status).toBe(201);
+    expect(await storedVersion(newer, "/registry/resourceclaims/default/a")).toBe("resource.k8s.io/v1beta2");
+    expect((await older.get(`/apis/resource.k8s.io/v1beta1/${CLAIMS}/a`)).status).toBe(200);
+    await older[Symbol.asyncDispose]();
+    await world.advance(5_000);
+    expect(await encodings(newer, name)).toEqual(["resource.k8s.io/v1"]);
+    // A change that changes nothing writes what lies there in another version.
+    const patched = await newer.call(
+      "PATCH",
+      `/apis/resource.k8s.io/v1/${CLAIMS}/a`,
+      {},
+      {
+        headers: { "content-type": "application/merge-patch+json" },
+      },
+    );
+    expect(patched.body.metadata.resourceVersion).not.toBe(made.body.metadata.resourceVersion);
+    expect(await storedVersion(newer, "/registry/resourceclaims/default/a")).toBe("resource.k8s.io/v1");
+    await newer[Symbol.asyncDispose]();
+  });
+
+  test("an older server that finds objects it cannot read says so, and does not write their like", async () => {
+    const world = new World({ seed: 1 });
+    const runtimeConfig = ["resource.k8s.io/v1beta1=true"];
+    const newer = await start({ world, release: "1.35" });
+    await newer.call("POST", `/apis/resource.k8s.io/v1/${CLAIMS}`, claim("a"));
+    await newer[Symbol.asyncDispose]();
+    const older = await start({ world, release: "1.33", runtimeConfig });
+    await world.advance(100);
+    const refused = await older.call("POST", `/apis/resource.k8s.io/v1beta1/${CLAIMS}`, {
+      metadata: { name: "b" },
+      spec: { devices: { requests: [{ name: "r", deviceClassName: "c" }] } },
+    });
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { "retry-after": "1" },
+      body: {
+        message:
+          "resourceclaims.resource.k8s.io cannot be written now: release 1.33 cannot read resource.k8s.io/v1, in which default/a are stored",
+      },
+    });
+    const gauge = 'evenkeel_storage_version_unreadable_objects{resource="resource.k8s.io.resourceclaims"}';
+    expect(await older.metric(gauge)).toBe(1);
+    expect((await older.call("POST", CONFIG_MAPS, configMap("a"))).status).toBe(201);
+    expect((await older.delete(`/apis/resource.k8s.io/v1beta1/${CLAIMS}/a`)).status).toBe(200);
+    await world.advance(2_000);
+    expect(await older.metric(gauge)).toBe(0);
+    await older[Symbol.asyncDispose]();
+  });
+});
+
+describe("the feature can be switched", () => {
+  test("off and on again with objects present: nothing is lost, and it is true again at once", async () => {
+    const world = new World({ seed: 1 });
+    const peers = { hostname: "one" };
+    const first = await start({ world, peers });
+    await first.call("POST", CONFIG_MAPS, configMap("a"));
+    await first[Symbol.asyncDispose]();
+    const off = await start({
+      world,
+      peers,
+      release: "1.35",
+      runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"],
+    });
+    // Until the grace for what has departed is over nobody says that it does not exist.
+    expect((await off.get(STORAGE_VERSIONS)).status).toBe(503);
+    await world.advance(12 * 60_000);
+    expect((await off.get(STORAGE_VERSIONS)).status).toBe(404);
+    expect((await off.call("POST", CONFIG_MAPS, configMap("b"))).status).toBe(201);
+    await off[Symbol.asyncDispose]();
+    const on = await start({ world, peers, release: "1.35" });
+    expect((await on.get(CONFIG_MAPS)).body.items).toHaveLength(2);
+    await world.advance(5_000);
+    const { items } = (await on.get(STORAGE_VERSIONS)).body;
+    for (const { metadata, status } of items) {
+      expect(status.storageVersions, metadata.name).toHaveLength(1);
+      expect(status.conditions, metadata.name).toMatchObject([{ status: "True" }]);
+    }
+    await on[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    [{ featureGates: ["StorageVersionAPI=false"] }, 200],
+    [{ runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"] }, 404],
+    [{ strictRelease: true }, 404],
+    [{ strictRelease: true, runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=true"] }, 200],
+  ])("%j: nothing is published", async (options, status) => {
+    const server = await start(options);
+    const answer = await server.get(STORAGE_VERSIONS);
+    expect(answer.status).toBe(status);
+    expect(answer.body?.items ?? []).toEqual([]);
+    await server[Symbol.asyncDispose]();
+  });
+
+  test("a gate without its API is refused with a sentence", async () => {
+    await expect(
+      start({
+        featureGates: ["StorageVersionAPI=true"],
+        runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"],
+      }),
+    ).rejects.toThrow(
+      "the feature gate StorageVersionAPI needs its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
+    );
+    await expect(start({ featureGates: ["StorageVersionAPI=true", "APIServerIdentity=false"] })).rejects.toThrow(
+      "the feature gate StorageVersionAPI needs the feature gate APIServerIdentity",
+    );
+  });
+});
