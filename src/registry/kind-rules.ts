@@ -4,23 +4,48 @@ import type { FieldError } from "../meta/status-error.ts";
 import { forbiddenField, invalidValue, required } from "./metadata-validation.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceErrors, serviceUpdateErrors } from "./services/service-rules.ts";
+import {
+  alphaMigrationErrors,
+  alphaMigrationStatusErrors,
+  alphaMigrationUpdateErrors,
+} from "./storage-versions/migration-rules-alpha.ts";
+import { migrationErrors, migrationStatusErrors, migrationUpdateErrors } from "./storage-versions/migration-rules.ts";
+import { storageVersionErrors, storageVersionStatusErrors } from "./storage-versions/storage-version-rules.ts";
 
 export interface KindRules {
   onCreate(object: JsonObject): FieldError[];
   onUpdate(object: JsonObject, existing: JsonObject): FieldError[];
+  /** Of what comes in through the status door; absent: anything goes. */
+  onStatusUpdate?(object: JsonObject, existing: JsonObject): FieldError[];
 }
 
 const NONE: KindRules = { onCreate: () => [], onUpdate: () => [] };
 
-export function kindRules(served: ServedResource): KindRules {
-  if (served.groupVersion.group !== "") return NONE;
-  return CORE_RULES.get(served.kind) ?? NONE;
+export function kindRules({ apiVersion, groupVersion, kind }: ServedResource): KindRules {
+  return RULES.get(`${apiVersion}/${kind}`) ?? RULES.get(`${groupVersion.group}/${kind}`) ?? NONE;
 }
 
-const CORE_RULES: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
-  ["Service", { onCreate: serviceErrors, onUpdate: serviceUpdateErrors }],
+/** Keys are "group/Kind", and "group/version/Kind" where a version has rules of its own; the core group is "". */
+const RULES: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
   [
-    "ConfigMap",
+    "internal.apiserver.k8s.io/StorageVersion",
+    { onCreate: storageVersionErrors, onUpdate: () => [], onStatusUpdate: storageVersionStatusErrors },
+  ],
+  [
+    "storagemigration.k8s.io/StorageVersionMigration",
+    { onCreate: migrationErrors, onUpdate: migrationUpdateErrors, onStatusUpdate: migrationStatusErrors },
+  ],
+  [
+    "storagemigration.k8s.io/v1alpha1/StorageVersionMigration",
+    {
+      onCreate: alphaMigrationErrors,
+      onUpdate: alphaMigrationUpdateErrors,
+      onStatusUpdate: alphaMigrationStatusErrors,
+    },
+  ],
+  ["/Service", { onCreate: serviceErrors, onUpdate: serviceUpdateErrors }],
+  [
+    "/ConfigMap",
     {
       onCreate: configMapErrors,
       onUpdate: (object, existing) => [
@@ -30,7 +55,7 @@ const CORE_RULES: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
     },
   ],
   [
-    "Secret",
+    "/Secret",
     {
       onCreate: (object) => [...secretDataErrors(object), ...secretTypeErrors(object)],
       onUpdate: (object, existing) => [

@@ -5,6 +5,7 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 import { prepareService, prepareServiceUpdate } from "./services/service-defaults.ts";
 import { isServices } from "./services/service-fields.ts";
+import { isAboutStorageVersions, withSpecAndStatus } from "./storage-versions/preparation.ts";
 
 /** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
 export type Door = "main" | "status" | "finalize";
@@ -26,7 +27,7 @@ export function prepareForCreate(context: RegistryContext, served: ServedResourc
   if (strategy.life === "namespace") prepareNamespace(prepared);
   if (strategy.life === "pod") prepared["status"] = { phase: "Pending" };
   if (isServices(served.stored)) prepareService(prepared);
-  return prepared;
+  return isAboutStorageVersions(served.stored) ? withSpecAndStatus(prepared) : prepared;
 }
 
 /** The object as it will be stored; `existing` is in the served version. */
@@ -63,7 +64,7 @@ export function prepareForUpdate(
   if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
     metadata["generation"] = Number(before["generation"] ?? 0) + 1;
   }
-  return prepared;
+  return isAboutStorageVersions(served.stored) ? withSpecAndStatus(prepared) : prepared;
 }
 
 function throughDoor(

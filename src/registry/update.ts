@@ -1,5 +1,5 @@
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
-import { conflict, invalid, notFound } from "../meta/status-error.ts";
+import { conflict, invalid, notFound, type FieldError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { create } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
@@ -11,6 +11,7 @@ import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
+import { isAboutStorageVersions, withMetadataLeftAlone } from "./storage-versions/preparation.ts";
 
 export interface UpdateRequest {
   readonly namespace: string;
@@ -50,7 +51,7 @@ export async function update(
         refuseUnconditional(served, object, request);
         const tracked = withManagedFields(context, served, {
           live: existing,
-          next: withDefaults(served, object),
+          next: withDefaults(served, withinDoor(served, object, { existing, door: request.door })),
           manager: request.manager,
           door: request.door,
         });
@@ -74,6 +75,15 @@ export async function update(
   return { written, isCreated };
 }
 
+/** What a door cannot write must not become somebody's own either: it is taken out before that is tracked. */
+function withinDoor(
+  { stored }: ServedResource,
+  object: JsonObject,
+  { existing, door }: { existing: JsonObject; door: Door },
+): JsonObject {
+  return door === "status" && isAboutStorageVersions(stored) ? withMetadataLeftAlone(object, existing) : object;
+}
+
 function decideChange(
   served: ServedResource,
   object: JsonObject,
@@ -88,12 +98,22 @@ function decideChange(
     // As kubernetes: the generic update check runs once more inside each kind's own validation.
     ...updateErrors,
     ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
-    ...(request.door === "main" ? kindRules(served).onUpdate(prepared, existing) : []),
+    ...kindErrors(served, prepared, { existing, door: request.door }),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, errors);
   return isFinallyDeleted(served, prepared)
     ? { kind: "remove", object: prepared }
     : { kind: "store", object: prepared };
+}
+
+function kindErrors(
+  served: ServedResource,
+  object: JsonObject,
+  { existing, door }: { existing: JsonObject; door: Door },
+): FieldError[] {
+  const rules = kindRules(served);
+  if (door === "main") return rules.onUpdate(object, existing);
+  return door === "status" ? (rules.onStatusUpdate?.(object, existing) ?? []) : [];
 }
 
 /** The write that empties the finalizers of an object being deleted is the one that deletes it. */
@@ -114,7 +134,9 @@ function refuseUnconditional(served: ServedResource, object: JsonObject, request
     (version !== "" && version !== "0")
   )
     return;
-  throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, [
+  // As kubernetes: of all that makes an object invalid, this alone is said of the resource and not of the kind.
+  const { group, resource } = served.groupResource;
+  throw invalid({ group, kind: resource }, request.name, [
     invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
   ]);
 }

@@ -50,7 +50,7 @@ describe("optimistic locking", () => {
     const answer = await api.put(`${LEASES}/l`, lease("l"));
     expect(answer.status).toBe(422);
     expect(answer.body.message).toBe(
-      'Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+      'leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
   });
 
