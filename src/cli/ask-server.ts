@@ -2,7 +2,7 @@
 import { delimiter, join } from "node:path";
 import { Option, type Command } from "commander";
 import { createNodeTransport } from "../client/node-transport.ts";
-import { readBody, TransportError } from "../client/transport.ts";
+import { readBody, TransportError, type ClientResponse } from "../client/transport.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../meta/json.ts";
 import { CommandFailure } from "./failure.ts";
 import { readKubeconfigs, type Connection } from "./kubeconfig.ts";
@@ -33,15 +33,20 @@ export function withServerFlags(command: Command): Command {
 }
 
 export async function askServer(flags: ServerFlags, target: string): Promise<JsonObject> {
-  const connection = connectionOf(flags, process.env["KUBECONFIG"]);
-  const { status, text } = await send(connection, target);
-  if (status !== 200) throw new CommandFailure(refusal(connection.url, status, text), 1);
+  const connection = connectionOf(flags);
+  const asking = { target, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+  const text = await exchange(connection, asking, ({ body }) => readText(body));
   const value = parsed(text);
   if (!isJsonObject(value)) throw new CommandFailure(notEvenkeel(connection.url), 1);
   return value;
 }
 
-function connectionOf(flags: ServerFlags, environment: string | undefined): Connection {
+/** Where the flags say the server is, and who is asking. */
+export function connectionOf(flags: ServerFlags): Connection {
+  return connectionFrom(flags, process.env["KUBECONFIG"]);
+}
+
+function connectionFrom(flags: ServerFlags, environment: string | undefined): Connection {
   const { kubeconfig, context, server, token, caFile, dataDir } = flags;
   const given = {
     ...(token === undefined ? {} : { token }),
@@ -54,10 +59,19 @@ function connectionOf(flags: ServerFlags, environment: string | undefined): Conn
   return { ...read, ...(server === undefined ? {} : { url: server }), ...given };
 }
 
-async function send(
+interface Asking {
+  readonly target: string;
+  /** Aborts when the time is over. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Hands on an answer of 200; everything else is a CommandFailure. */
+export async function exchange<T>(
   connection: Connection,
-  target: string,
-): Promise<{ readonly status: number; readonly text: string }> {
+  { target, signal, timeoutMs }: Asking,
+  read: (response: ClientResponse) => Promise<T>,
+): Promise<T> {
   const { url } = connection;
   if (!URL.canParse(url) || !/^https?:/.test(url))
     throw new CommandFailure(
@@ -66,23 +80,24 @@ async function send(
     );
   try {
     using transport = createNodeTransport(connection);
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const { status, body } = await transport.send({
-      method: "GET",
-      target,
-      headers: { accept: "application/json", "user-agent": "evenkeel" },
-      signal,
-    });
-    return { status, text: Buffer.from(await readBody(body, ANSWER_BYTES_MAX)).toString("utf8") };
+    const headers = { accept: "application/json", "user-agent": "evenkeel" };
+    const response = await transport.send({ method: "GET", target, headers, signal });
+    if (response.status === 200) return await read(response);
+    throw new CommandFailure(refusal(url, response.status, await readText(response.body)), 1);
   } catch (thrown) {
-    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown), 1);
+    if (thrown instanceof CommandFailure) throw thrown;
+    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown, timeoutMs), 1);
     const { message } = thrown as Error;
     throw new CommandFailure(`the certificates for ${url} cannot be used: ${message}`, 1);
   }
 }
 
-function unreachable(url: string, error: TransportError): string {
-  if (error.failure === "aborted") return `${url} did not answer within ${TIMEOUT_MS / 1000} s`;
+async function readText(body: ClientResponse["body"]): Promise<string> {
+  return Buffer.from(await readBody(body, ANSWER_BYTES_MAX)).toString("utf8");
+}
+
+function unreachable(url: string, error: TransportError, timeoutMs: number): string {
+  if (error.failure === "aborted") return `${url} did not answer within ${timeoutMs / 1000} s`;
   const code = codeOf(error.cause);
   if (/CERT|SIGNATURE|ISSUER/.test(code))
     return `the certificate of ${url} is not trusted (${error.message}): give its CA with --ca-file`;

@@ -40,11 +40,20 @@ function removeServer(): Command {
 }
 
 function upgrade(): Command {
-  return control("upgrade", "Stop a server of a running cluster and start it as another, with the same ID and port.")
+  return control(
+    "upgrade",
+    "Stop a server of a running cluster and start it as another, with the same ID and port. An older release is refused " +
+      "while objects are stored that it could not read or would not serve; see rollback-check.",
+  )
     .argument("<id>", "such as apiserver-2")
     .argument("<spec>", "what it is from then on, as in 1.37 or 1.36+batch/v1=false")
-    .action((id: string, spec: string, flags: ControlFlags) =>
-      ask(flags, { command: "upgrade", id, spec }, (server) => `${server.id} is ${server.spec} now, at ${server.url}`),
+    .option("--force", "also to an older release that could not use everything that is stored")
+    .action((id: string, spec: string, { force = false, ...flags }: ControlFlags & { readonly force?: boolean }) =>
+      ask(
+        flags,
+        { command: "upgrade", id, spec, force },
+        (server) => `${server.id} is ${server.spec} now, at ${server.url}`,
+      ),
     );
 }
 

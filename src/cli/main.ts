@@ -4,8 +4,10 @@ import { controlCommands } from "./control-commands.ts";
 import { certsCommand } from "./certs.ts";
 import { explainRouteCommand } from "./explain-route.ts";
 import { CommandFailure } from "./failure.ts";
+import { rollbackCheckCommand } from "./rollback-check.ts";
 import { serveCommand } from "./serve.ts";
 import { statusCommand } from "./status.ts";
+import { storedVersionsCommand } from "./stored-versions.ts";
 import { childServerCommand } from "./up/child-server.ts";
 import { upCommand } from "./up.ts";
 
@@ -25,6 +27,8 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(certsCommand()))
     .addCommand(exitOverridden(statusCommand()))
     .addCommand(exitOverridden(explainRouteCommand()))
+    .addCommand(exitOverridden(storedVersionsCommand()))
+    .addCommand(exitOverridden(rollbackCheckCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
   // Whoever reads the output may leave early (`| head`); the server goes on.

@@ -20,6 +20,7 @@ import { HOST } from "./up/hosted-server.ts";
 import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from "./up/load-balancer.ts";
 import { inProcess, type StartMember } from "./up/member.ts";
 import { createReadiness } from "./up/readiness.ts";
+import { createRollbackGuard } from "./up/rollback-guard.ts";
 import { DEFAULT_SERVERS, parseServerSpec, type ServerSpec } from "./up/server-spec.ts";
 import { serverJson, statusText, summaryText } from "./up/summary.ts";
 
@@ -143,6 +144,7 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
       featureGates,
       balancer,
       peersOf: (backend) => readiness.peersOf(backend),
+      guardRollback: createRollbackGuard({ ca: credentials.ca.certPem, token: credentials.token, featureGates }),
       start: starter(flags, { env, kv: store.kv, display }),
       firstPort: flags.port === 0 ? undefined : balancer.port + 1,
       say: (line) => display.line(line),

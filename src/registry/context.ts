@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 import type { JsonObject } from "../meta/json.ts";
+import { timestampAt } from "../meta/timestamp.ts";
 import type { LeasePool } from "../storage/lease-pool.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
@@ -22,5 +23,5 @@ export type Written = { readonly entry: Entry } | { readonly object: JsonObject 
 
 /** Seconds, UTC: the resolution of every timestamp the server sets. */
 export function timestamp(clock: Clock, fromNowMs = 0): string {
-  return `${new Date(clock.now() + fromNowMs).toISOString().slice(0, 19)}Z`;
+  return timestampAt(clock.now() + fromNowMs);
 }

@@ -37,7 +37,7 @@ import {
 } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
-import { createCluster, type Cluster } from "./cluster.ts";
+import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
 import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
@@ -46,13 +46,19 @@ import { freshBeforeNotFound } from "./fresh-not-found.ts";
 import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
+import { inspectEndpoints } from "./inspect-endpoints.ts";
 import { asServer, createLoopback } from "./loopback.ts";
 import { afterwards, Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { openApiPeers } from "./openapi-peers.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
-import { agreedEncodings, createStorageVersions, type StorageVersions } from "./storage-versions.ts";
+import {
+  agreedEncodings,
+  createStorageVersions,
+  type AgreedEncodings,
+  type StorageVersions,
+} from "./storage-versions.ts";
 import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
 import { storedProtobufDecoder } from "./stored-protobuf.ts";
 
@@ -126,13 +132,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const ready = Promise.withResolvers<void>();
   const local = localDocument(catalogue);
   const using = { env, config, kv, cache, catalogue, metrics, local, upstream };
-  const { client } = loopback;
-  const cluster = createCluster({
-    ...{ ...using, client, ready: ready.promise },
-    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? Promise.resolve(),
-  });
-  const storageVersions = agreed && createStorageVersions({ ...using, client, cluster }, agreed);
-  const controllers = createControllers({ ...using, client, cluster, members: storageVersions?.members });
+  const joined = join({ ...using, client: loopback.client, ready: ready.promise }, agreed);
+  const { cluster, storageVersions, controllers } = joined;
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
@@ -154,24 +155,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const openWatches: OpenWatches = new Set();
   let address = "localhost";
   const parts: Parts = {
-    env,
-    config,
-    metrics,
-    healthMetrics,
-    catalogue,
-    table,
-    kv,
-    cache,
-    context,
-    repair,
-    lifecycle,
-    openWatches,
-    checks,
-    cluster,
-    storageVersions,
-    controllers,
-    local,
-    address: () => address,
+    ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
+    ...{ checks, ...joined, local, address: () => address },
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
@@ -191,6 +176,20 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     },
     ...ending(parts, background),
   };
+}
+
+/** What makes a server one of several. */
+function join(
+  using: Omit<ClusterParts, "beforeUnfence">,
+  agreed: AgreedEncodings | undefined,
+): Pick<Parts, "cluster" | "storageVersions" | "controllers"> {
+  const cluster = createCluster({
+    ...using,
+    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? Promise.resolve(),
+  });
+  const storageVersions = agreed && createStorageVersions({ ...using, cluster }, agreed);
+  const controllers = createControllers({ ...using, cluster, members: storageVersions?.members });
+  return { cluster, storageVersions, controllers };
 }
 
 function ending(
@@ -315,6 +314,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       peers: peers.isEnabled && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
     }),
     cluster: clusterEndpoints({ env, config, catalogue, cluster, local }),
+    inspect: inspectEndpoints({ env, config, kv: parts.kv }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),
     metrics,

@@ -17,7 +17,7 @@ const ROLLBACK = "/evenkeel/v1/rollback-check";
 
 interface Asking {
   get(target: string, method?: string): Promise<InProcessResponse>;
-  /** How often the time moves on, one second each. */
+  /** Moves as the test says. */
   readonly clock: { at: number };
 }
 

@@ -18,7 +18,7 @@ export interface Routes {
   readonly health: (request: WithInfo) => ApiResponse;
   readonly cluster: (request: WithInfo) => ApiResponse;
   /** Undefined for paths that are not its own. */
-  readonly inspect?: (request: WithInfo) => ApiResponse | undefined;
+  readonly inspect: (request: WithInfo) => ApiResponse | undefined;
   readonly version: object;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
@@ -49,7 +49,7 @@ export function createRouter(routes: Routes): Handler<WithUser> {
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;
     if (isHealthPath(first)) return routes.health(request);
-    if (isClusterPath(first)) return routes.inspect?.(request) ?? routes.cluster(request);
+    if (isClusterPath(first)) return routes.inspect(request) ?? routes.cluster(request);
     if (first === "openapi") return routes.openApi(request);
     if (first === undefined) return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {

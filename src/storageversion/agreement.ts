@@ -79,7 +79,7 @@ export function writability(status: StorageVersionStatus, serverId: string): Wri
   const entries = status.storageVersions ?? [];
   const own = entries.find(({ apiServerID }) => apiServerID === serverId);
   if (own === undefined) return { kind: "closed", because: "this server has no entry in it" };
-  const blind = entries.filter(({ decodableVersions }) => !decodableVersions.includes(own.encodingVersion));
+  const blind = entries.filter((entry) => !isReadableBy([entry], own.encodingVersion));
   if (blind.length === 0) return { kind: "open", version: own.encodingVersion };
   const ids = blind.map(({ apiServerID }) => apiServerID).join(", ");
   return { kind: "closed", because: `this server writes ${own.encodingVersion}, which ${ids} cannot read` };

@@ -6,6 +6,7 @@
  *
  * Entries of others are dropped only in a write that is due anyway, and only when their servers are known to be gone.
  */
+import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { MetricsRegistry, Counter, MetricFamily } from "../base/metrics.ts";
@@ -17,6 +18,7 @@ import type { Informer } from "../client/informer.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import { jsonEquals } from "../meta/json.ts";
 import { isReason } from "../meta/status-error.ts";
+import { timestampAt } from "../meta/timestamp.ts";
 import { chooseEncoding, settle } from "./agreement.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
 import type { Members } from "./members.ts";
@@ -195,8 +197,9 @@ export class Publisher {
       )
     )
       return undefined;
-    const now = `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
-    return settle(status, { live: members.live(), now, own });
+    const live = members.live();
+    assert(live.has(serverId), "a server that publishes lives");
+    return settle(status, { live, now: timestampAt(clock.now()), own });
   }
 
   #entry(resource: StoredResourceVersions, others: readonly ServerStorageVersion[]): ServerStorageVersion {

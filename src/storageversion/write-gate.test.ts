@@ -102,7 +102,12 @@ describe("a closed gate, whoever asks", () => {
       "wait for customresourcedefinitions.apiextensions.k8s.io",
     ],
     ["POST /apis/apiregistration.k8s.io/v1/apiservices", "wait for apiservices.apiregistration.k8s.io"],
+  ])("%s: %s", (request, expected) => {
+    expect(decide(request, closed(), false)).toBe(expected);
+    expect(decide(request, closed(), true)).toBe(expected);
+  });
 
+  test.each([
     [`POST ${PODS}/a/eviction`, "wait for pods"],
     [`POST ${PODS}/a/binding`, "wait for pods"],
     [`POST ${CORE}/bindings`, "wait for pods"],

@@ -31,6 +31,8 @@ const LAYERS = {
   controllers: { imports: ["base", "meta", "client"] },
   crd: { imports: ["base", "meta", "object", "registry", "discovery", "client"] },
   aggregation: { imports: ["base", "meta", "http", "client", "discovery"] },
+  // Reads the store itself, past the registry: also what no server here serves.
+  inspect: { imports: ["base", "meta", "object", "catalogue", "storage"] },
 } as const satisfies Record<string, ModuleRule>;
 
 const BELOW_SERVER = Object.keys(LAYERS);

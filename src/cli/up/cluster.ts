@@ -16,6 +16,7 @@ import {
 import { HOST, type Launch } from "./hosted-server.ts";
 import type { Backend, LoadBalancer } from "./load-balancer.ts";
 import type { Member, StartMember } from "./member.ts";
+import type { RollbackGuard } from "./rollback-guard.ts";
 import { parseServerSpec, type ServerSpec } from "./server-spec.ts";
 
 export type ServerState = "starting" | "running" | "paused" | "stopping" | "killed";
@@ -42,6 +43,7 @@ export interface ClusterOptions {
   readonly start: StartMember;
   /** The servers that this one can pass requests on to now. */
   readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
+  readonly guardRollback: RollbackGuard;
   /** Where the first server is put when nothing is remembered; undefined: anywhere. */
   readonly firstPort: number | undefined;
   readonly say: (line: string) => void;
@@ -133,11 +135,13 @@ export class Cluster {
     });
   }
 
-  /** It keeps its ID and its port. */
-  upgrade(id: string, text: string): Promise<ServerInfo> {
+  /** It keeps its ID and its port. Unless forced, it is not made older than what is stored allows. */
+  upgrade(id: string, text: string, { force }: { readonly force: boolean }): Promise<ServerInfo> {
     return this.#change(async () => {
       const entry = this.#find(id);
       const spec = parseServerSpec(text, this.#options.featureGates);
+      if (!force)
+        await this.#options.guardRollback({ id, from: entry.spec, to: spec, through: this.#runningBackend(entry) });
       await this.#halt(entry);
       entry.spec = spec;
       await this.#launch(entry);
@@ -324,6 +328,12 @@ export class Cluster {
   #backends(): { id: string; host: string; port: number }[] {
     const there = this.#entries.filter(({ state }) => state !== "starting" && state !== "killed");
     return there.map(({ id, port }) => ({ id, host: HOST, port }));
+  }
+
+  /** The server itself if it runs, else another that does. */
+  #runningBackend(entry: Entry): Backend | undefined {
+    const running = [entry, ...this.#entries].find(({ state }) => state === "running");
+    return running && { id: running.id, host: HOST, port: running.port };
   }
 
   #infoOf(entry: Entry): ServerInfo {

@@ -12,14 +12,15 @@ export function controlHandler(cluster: Cluster): ControlHandler {
   };
 }
 
-function perform(cluster: Cluster, { command, id = "", spec = "", fault = "" }: ControlRequest): Promise<ServerInfo> {
+function perform(cluster: Cluster, request: ControlRequest): Promise<ServerInfo> {
+  const { command, id = "", spec = "", fault = "", force = false } = request;
   switch (command) {
     case "add-server":
       return cluster.add(spec);
     case "remove-server":
       return cluster.remove(id);
     case "upgrade":
-      return cluster.upgrade(id, spec);
+      return cluster.upgrade(id, spec, { force });
     case "fault": {
       const known = FAULTS.find((candidate) => candidate === fault);
       if (known === undefined)

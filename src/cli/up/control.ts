@@ -12,6 +12,7 @@ export interface ControlRequest {
   readonly id?: string;
   readonly spec?: string;
   readonly fault?: string;
+  readonly force?: boolean;
 }
 
 export type ControlAnswer =
@@ -79,8 +80,9 @@ async function answer(line: string, handle: ControlHandler): Promise<ControlAnsw
 
 function isRequest(value: unknown): value is ControlRequest {
   if (typeof value !== "object" || value === null) return false;
-  const { command, id, spec, fault } = value as Record<string, unknown>;
-  return typeof command === "string" && [id, spec, fault].every((one) => one === undefined || typeof one === "string");
+  const { command, id, spec, fault, force } = value as Record<string, unknown>;
+  const isText = [id, spec, fault].every((one) => one === undefined || typeof one === "string");
+  return typeof command === "string" && isText && (force === undefined || typeof force === "boolean");
 }
 
 /** The result, or a CommandFailure with the sentence the cluster answered. */

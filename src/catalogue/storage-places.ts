@@ -1,0 +1,50 @@
+/** Where objects lie in the store and in which versions, over all releases: also what a given one does not serve. */
+import { decodedOnce, storedResources } from "./data-files.ts";
+import { valueAt } from "./release.ts";
+import type { ReleaseName } from "./release.ts";
+import type { StoredResource } from "./stored-format.ts";
+
+export interface StoragePlace {
+  readonly group: string;
+  readonly resource: string;
+  readonly namespaced: boolean;
+  /** Key part under the storage root, such as "services/specs". */
+  readonly prefix: string;
+}
+
+/** One for each prefix: where two resources share one, as both kinds of events do, the core group's stands for both. */
+export function storagePlaces(): readonly StoragePlace[] {
+  return [...placesByPrefix().values()].map(({ place }) => place);
+}
+
+export interface StorageOfRelease {
+  /** In which the release writes objects, such as "resource.k8s.io/v1". */
+  readonly storageVersion: string;
+  /** What the release can read, most preferred first. */
+  readonly decodableVersions: readonly string[];
+}
+
+/** Undefined when the release does not know the resource. */
+export function storageOfRelease(place: StoragePlace, release: ReleaseName): StorageOfRelease | undefined {
+  const { storage = [], decodable = [] } = placesByPrefix().get(place.prefix)?.stored ?? {};
+  const storageVersion = valueAt(storage, release);
+  if (storageVersion === undefined) return undefined;
+  return { storageVersion, decodableVersions: valueAt(decodable, release) ?? [] };
+}
+
+interface Placed {
+  readonly place: StoragePlace;
+  readonly stored: StoredResource;
+}
+
+function placesByPrefix(): ReadonlyMap<string, Placed> {
+  return decodedOnce("places", () => {
+    const places = new Map<string, Placed>();
+    for (const stored of storedResources().resources) {
+      const { group, resource, namespaced, prefix = resource } = stored;
+      if (stored.storage === undefined || places.has(prefix)) continue;
+      places.set(prefix, { place: Object.freeze({ group, resource, namespaced, prefix }), stored });
+    }
+    return places;
+  });
+}

@@ -1,0 +1,33 @@
+/** One line on a terminal that says how far a long walk is; elsewhere, and for short ones, nothing. */
+import type { ReportProgress } from "./ask-report.ts";
+
+/** Fewer keys than this are read before anybody wonders. */
+const KEYS_SHOWN_MIN = 5_000;
+const BAR_LENGTH = 30;
+
+export interface Terminal {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export class ProgressLine {
+  readonly #terminal: Terminal;
+  #isShown = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  show({ done, total }: ReportProgress): void {
+    if (this.#terminal.isTTY !== true || total < KEYS_SHOWN_MIN) return;
+    this.#isShown = true;
+    const share = Math.min(1, Math.max(0, done / total));
+    const bar = "#".repeat(Math.round(share * BAR_LENGTH)).padEnd(BAR_LENGTH, ".");
+    this.#terminal.write(`\r[${bar}] ${Math.floor(share * 100)}% of ${total} keys`);
+  }
+
+  clear(): void {
+    if (this.#isShown) this.#terminal.write("\r\u001b[K");
+    this.#isShown = false;
+  }
+}

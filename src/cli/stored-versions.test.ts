@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { ProgressLine } from "./progress-line.ts";
+import { findingsText, rollbackCheckPath, rollbackCheckText } from "./rollback-check.ts";
+import { storedVersionsText } from "./stored-versions.ts";
+
+const CLAIMS = {
+  group: "resource.k8s.io",
+  resource: "resourceclaims",
+  writes: "resource.k8s.io/v1",
+  versions: [
+    { apiVersion: "resource.k8s.io/v1", objects: 3 },
+    { apiVersion: "resource.k8s.io/v1beta1", objects: 1 },
+  ],
+  unreadable: 2,
+};
+const PODS = {
+  group: "",
+  resource: "pods",
+  writes: "v1",
+  versions: [{ apiVersion: "v1", objects: 10 }],
+  unreadable: 0,
+};
+const GONE = { group: "a.io", resource: "old", versions: [{ apiVersion: "a.io/v1", objects: 1 }], unreadable: 0 };
+const SURVEY = { release: "1.36", revision: 42, isSnapshot: true, privateKeys: 0, unknown: [] };
+
+test("the table has a line for each resource and version, and marks what an operator should look at", () => {
+  expect(storedVersionsText({ ...SURVEY, resources: [PODS, CLAIMS, GONE] })).toBe(
+    [
+      "RESOURCE                        VERSION                  OBJECTS  NOTE",
+      "pods                            v1                       10",
+      "resourceclaims.resource.k8s.io  resource.k8s.io/v1       3        ! one of 2 versions",
+      "resourceclaims.resource.k8s.io  resource.k8s.io/v1beta1  1        ! one of 2 versions, 1.36 writes resource.k8s.io/v1",
+      "resourceclaims.resource.k8s.io  unknown                  2        ! cannot be read",
+      "old.a.io                        a.io/v1                  1        ! 1.36 does not know it",
+      "",
+      "15 objects of 3 resources at revision 42.",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("below it stands what is no object, and what the walk could not judge", () => {
+  const unknown = [{ prefix: "example.com/widgets", keys: 2 }];
+  const text = storedVersionsText({ ...SURVEY, resources: [], privateKeys: 7, unknown, isSnapshot: false });
+  expect(text).toContain("and 7 keys that servers keep for themselves.\n");
+  expect(text).toContain("such as custom resources: example.com/widgets (2).\n");
+  expect(text).toContain("History was compacted");
+});
+
+test("what is no report still makes a table, and nothing in it steers the terminal", () => {
+  expect(storedVersionsText({})).toMatch(/^RESOURCE/);
+  const resources = [{ ...PODS, resource: "\u001b[31mred" }, null, 1];
+  expect(storedVersionsText({ ...SURVEY, resources })).not.toContain("\u001b");
+  expect(rollbackCheckText({ findings: [{ names: [{ name: "\u001b[31m" }], count: 1 }] })).not.toContain("\u001b");
+});
+
+const FINDINGS = [
+  {
+    problem: "unreadable",
+    group: "resource.k8s.io",
+    resource: "resourceclaims",
+    storedVersion: "resource.k8s.io/v1",
+    reason: "it cannot be read",
+    count: 4,
+    names: [
+      { namespace: "a", name: "one" },
+      { namespace: "b", name: "two" },
+    ],
+  },
+  { group: "", resource: "nodes", storedVersion: "v1", reason: "it is not served", count: 1, names: [{ name: "n" }] },
+];
+
+test("findings are named by reason, and the rest is counted", () => {
+  expect(rollbackCheckText({ ...SURVEY, to: "1.33", objects: 20, findings: FINDINGS, broken: [] })).toBe(
+    [
+      "A server of Kubernetes 1.33 could not use 5 of 20 objects.",
+      "",
+      "it cannot be read:",
+      "  resourceclaims.resource.k8s.io a/one (resource.k8s.io/v1)",
+      "  resourceclaims.resource.k8s.io b/two (resource.k8s.io/v1)",
+      "  and 2 more",
+      "it is not served:",
+      "  nodes n (v1)",
+      "",
+      "",
+    ].join("\n"),
+  );
+  expect(findingsText({ findings: FINDINGS }, 1)).toContain("and 3 more\nit is not served:\n  1 more\n");
+});
+
+test("nothing found is one sentence; values that nobody can read are told beside it", () => {
+  const broken = [{ group: "", resource: "secrets", count: 2, names: [{ namespace: "a", name: "s" }] }];
+  expect(rollbackCheckText({ ...SURVEY, to: "1.33", objects: 20, findings: [], broken })).toBe(
+    "A server of Kubernetes 1.33 can read and serve all 20 objects.\n" +
+      "2 values of secrets cannot be read by any release, as a/s.\n",
+  );
+});
+
+test("the flags of the other server go with the question", () => {
+  const target = { to: "1.33", runtimeConfig: ["a/v1=true", "b/v1=false"], featureGates: ["G=true"] };
+  expect(rollbackCheckPath(target)).toBe(
+    "/evenkeel/v1/rollback-check?to=1.33&runtimeConfig=a%2Fv1%3Dtrue&runtimeConfig=b%2Fv1%3Dfalse&featureGates=G%3Dtrue",
+  );
+});
+
+test("progress is shown on a terminal, of a store that is large, and wiped away", () => {
+  const shown = (isTTY: boolean, total: number): string => {
+    let text = "";
+    const line = new ProgressLine({ isTTY, write: (more) => (text += more) });
+    line.show({ done: total / 2, total });
+    line.clear();
+    return text;
+  };
+  expect(shown(true, 10_000)).toBe(`\r[${"#".repeat(15)}${".".repeat(15)}] 50% of 10000 keys\r\u001b[K`);
+  expect(shown(false, 10_000)).toBe("");
+  expect(shown(true, 100)).toBe("");
+});
