@@ -111,8 +111,7 @@ interface Parts {
   readonly cluster: Cluster;
   /** Undefined: everybody writes what its release writes. */
   readonly storageVersions: StorageVersions | undefined;
-  /** Undefined: there is nothing to control. */
-  readonly controllers: ControllerManager | undefined;
+  readonly controllers: readonly ControllerManager[];
   readonly local: LocalDocument;
   readonly address: () => string;
 }
@@ -150,7 +149,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     ...storageChecks(cache),
     ...cluster.identity.checks,
     ...lifecycle.checks(),
-    ...(controllers?.checks() ?? []),
+    ...controllers.flatMap((manager) => manager.checks()),
   ];
   const openWatches: OpenWatches = new Set();
   let address = "localhost";
@@ -351,7 +350,7 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
     },
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),
-    ...(parts.controllers === undefined ? [] : [onceReady("controllers", parts.controllers, lifecycle)]),
+    ...parts.controllers.map((manager) => onceReady("controllers", manager, lifecycle)),
     compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
     serviceRepair(parts.repair),
   ];

@@ -1,17 +1,22 @@
-/** The controllers of a cluster: on one of its servers at a time, through the same chain as everybody. */
+/** The controllers of a cluster: each on one of its servers at a time, through the same chain as everybody. */
 import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Client } from "../client/client.ts";
 import { createControllerManager, type ControllerManager } from "../controllers/runtime/manager.ts";
+import { createControllerMetrics, type ControllerMetrics } from "../controllers/runtime/controller-metrics.ts";
 import type { ControllerSpec } from "../controllers/runtime/controller.ts";
 import { createCollector } from "../storageversion/collector.ts";
 import type { Members } from "../storageversion/members.ts";
+import { createMigrationMetrics } from "../storageversion/migration/metrics.ts";
+import { createEngine } from "../storageversion/migration/migrate-resource.ts";
+import { createMigrator, type MigrationOptions } from "../storageversion/migration/migrator.ts";
+import { migrationType } from "../storageversion/migration/migration-objects.ts";
+import { createStorageStates } from "../storageversion/migration/storage-state.ts";
+import { createSvmController } from "../storageversion/migration/svm-controller.ts";
 import type { ControllerName } from "./controller-names.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
-
-/** In the namespace kube-system. */
-const LEADER_LEASE = "evenkeel-controllers";
 
 export interface ControllerParts {
   readonly env: Env;
@@ -19,29 +24,63 @@ export interface ControllerParts {
   readonly metrics: MetricsRegistry;
   readonly client: Client;
   readonly cluster: Cluster;
+  readonly catalogue: Catalogue;
   /** Undefined: servers agree on nothing, and there is nothing to keep true. */
   readonly members: Members | undefined;
 }
 
+type NamedSpec = ControllerSpec & { readonly name: ControllerName };
+
+/**
+ * Controllers that every server can run are one leader's. Migrations that people ask for are another's, which must serve
+ * their API: in a mixed cluster not every server does. Leases are in kube-system.
+ */
+export function createControllers(parts: ControllerParts): ControllerManager[] {
+  const tools = migrationOptions(parts);
+  const metrics = createControllerMetrics(parts.metrics);
+  const groups: [leaseName: string, controllers: readonly NamedSpec[]][] = [
+    ["evenkeel-controllers", everywhere(parts, tools)],
+    ["evenkeel-storage-version-migrations", whereServed(parts, tools)],
+  ];
+  return groups.flatMap(([leaseName, controllers]) => manager({ ...parts, metrics }, leaseName, controllers) ?? []);
+}
+
 /** Undefined when there is nothing to run. */
-export function createControllers(parts: ControllerParts): ControllerManager | undefined {
-  const { env, config, metrics, client, cluster } = parts;
+function manager(
+  { env, config, metrics, client, cluster }: Omit<ControllerParts, "metrics"> & { readonly metrics: ControllerMetrics },
+  leaseName: string,
+  all: readonly NamedSpec[],
+): ControllerManager | undefined {
   const { clock, random, log } = env;
-  const controllers = specs(parts).filter(({ name }) => config.controllers.has(name));
+  const controllers = all.filter(({ name }) => config.controllers.has(name));
   if (controllers.length === 0) return undefined;
   const { id, incarnation } = cluster.identity.self;
+  const identity = `${id}_${incarnation}`;
   return createControllerManager({
-    ...{ controllers, client, clock, random, log, metrics },
+    ...{ controllers, client, clock, random, log, metrics, identity, leaseName },
     enabled: config.controllers,
-    identity: `${id}_${incarnation}`,
-    leaseName: LEADER_LEASE,
   });
 }
 
-type NamedSpec = ControllerSpec & { readonly name: ControllerName };
-
-function specs({ env, metrics, client, members }: ControllerParts): NamedSpec[] {
+function everywhere({ env, metrics, client, members }: ControllerParts, tools: MigrationOptions): NamedSpec[] {
   const { clock, log } = env;
   if (members === undefined) return [];
-  return [createCollector({ client, members, clock, log, metrics })];
+  return [createCollector({ client, members, clock, log, metrics }), createMigrator(tools)];
+}
+
+function whereServed({ catalogue, members }: ControllerParts, tools: MigrationOptions): NamedSpec[] {
+  const { group, resource } = migrationType("");
+  const version = catalogue.resource(group, resource)?.versions[0]?.version;
+  const controller = createSvmController({ ...tools, version, servesStorageVersions: members !== undefined });
+  return controller === undefined ? [] : [controller];
+}
+
+function migrationOptions({ env, metrics, client }: ControllerParts): MigrationOptions {
+  const { clock, random, log } = env;
+  return {
+    ...{ client, clock, log },
+    engine: createEngine({ client, clock, random }),
+    states: createStorageStates({ client, clock, random }),
+    metrics: createMigrationMetrics(metrics),
+  };
 }

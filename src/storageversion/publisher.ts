@@ -1,6 +1,7 @@
 /**
  * Keeps this server's entries in the StorageVersion objects right: one for every resource it stores, published before
- * the resource may be written, and again whenever what stands there is not what this server would say now.
+ * the resource may be written, and again whenever what stands there is not what this server would say now. What a run
+ * before this one has left for a resource that is not stored here any more is taken back.
  *
  *   pending → (written, or there already) → published → (the object changed and the entry is not right) → written again
  *
@@ -116,7 +117,7 @@ export class Publisher {
   async #work(signal: AbortSignal): Promise<void> {
     for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
       try {
-        await this.#publish(this.#resources.get(name)!, signal);
+        await this.#publish(name, signal);
         this.#queue.forget(name);
         this.#done(name);
       } catch (thrown) {
@@ -129,15 +130,15 @@ export class Publisher {
 
   /** The object has changed. */
   #look(name: string): void {
-    const resource = this.#resources.get(name);
-    if (resource !== undefined && !this.#pending.has(name) && !this.#isRight(resource)) this.#queue.add(name);
+    if (!this.#pending.has(name) && !this.#isRight(name)) this.#queue.add(name);
   }
 
-  #isRight(resource: StoredResourceVersions): boolean {
-    const entries = this.#informer.get({ name: resource.name })?.status?.storageVersions ?? [];
+  #isRight(name: string): boolean {
+    const resource = this.#resources.get(name);
+    const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
     const others = entries.filter(({ apiServerID }) => apiServerID !== this.#options.serverId);
     const own = entries.find(({ apiServerID }) => apiServerID === this.#options.serverId);
-    return jsonEquals(own, this.#entry(resource, others));
+    return jsonEquals(own, resource && this.#entry(resource, others));
   }
 
   #done(name: string): void {
@@ -156,14 +157,13 @@ export class Publisher {
     this.#queue.addRateLimited(name);
   }
 
-  async #publish(resource: StoredResourceVersions, signal: AbortSignal): Promise<void> {
+  async #publish(name: string, signal: AbortSignal): Promise<void> {
     if (!this.#options.isOwner()) throw new Error("another server goes by the ID of this one");
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
-    const { name } = resource;
     let known = this.#informer.get({ name });
     for (let race = 0; race < RACES_MAX; race++) {
       known ??= await this.#objects.get({ name }, request).catch(absent);
-      const status = await this.#next(resource, known?.status ?? {});
+      const status = await this.#next(this.#resources.get(name), known?.status ?? {});
       if (status === undefined) return;
       try {
         const object = known ?? (await this.#objects.create(newObject(name), request));
@@ -178,9 +178,9 @@ export class Publisher {
     throw new Error("others keep changing it");
   }
 
-  /** Undefined when this server's entry is as it should be. */
+  /** Undefined when this server's entry is as it should be. Of what it does not store an earlier run may have left one. */
   async #next(
-    resource: StoredResourceVersions,
+    resource: StoredResourceVersions | undefined,
     status: StorageVersionStatus,
   ): Promise<StorageVersionStatus | undefined> {
     const { members, clock, serverId } = this.#options;
@@ -189,17 +189,14 @@ export class Publisher {
     if (!entries.every(isLive) && !(await members.catchUp()))
       throw new Error("it is not known which servers live, since the store cannot be read");
     const others = entries.filter((entry) => entry.apiServerID !== serverId && isLive(entry));
-    const own = this.#entry(resource, others);
-    if (
-      jsonEquals(
-        own,
-        entries.find(({ apiServerID }) => apiServerID === serverId),
-      )
-    )
-      return undefined;
+    const own = resource && this.#entry(resource, others);
+    const known = entries.find(({ apiServerID }) => apiServerID === serverId);
+    if (jsonEquals(own, known)) return undefined;
     const live = members.live();
     assert(live.has(serverId), "a server that publishes lives");
-    return settle(status, { live, now: timestampAt(clock.now()), own });
+    const now = timestampAt(clock.now());
+    if (own !== undefined) return settle(status, { live, now, own });
+    return settle({ ...status, storageVersions: entries.filter((entry) => entry !== known) }, { live, now });
   }
 
   #entry(resource: StoredResourceVersions, others: readonly ServerStorageVersion[]): ServerStorageVersion {

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { enabledControllers } from "./enabled-controllers.ts";
+
+const KNOWN = ["garbage", "namespace", "tokens"];
+const OFF = new Set(["tokens"]);
+
+test.each([
+  [[], ["garbage", "namespace"]],
+  [["*"], ["garbage", "namespace"]],
+  [["*,tokens"], ["garbage", "namespace", "tokens"]],
+  [["tokens,*"], ["garbage", "namespace", "tokens"]],
+  [
+    ["*", "tokens"],
+    ["garbage", "namespace", "tokens"],
+  ],
+  [["*,-garbage"], ["namespace"]],
+  [["-garbage,*"], ["namespace"]],
+  [["-garbage"], []],
+  [["namespace"], ["namespace"]],
+  [[" namespace , tokens "], ["namespace", "tokens"]],
+  [["*,-tokens"], ["garbage", "namespace"]],
+  [["garbage,-garbage"], ["garbage"]],
+  [["-garbage", "garbage,*"], ["namespace"]],
+  [[""], []],
+  [[","], []],
+])("%j enables %j", (flags, names) => {
+  expect([...enabledControllers(flags, KNOWN, OFF)]).toEqual(names);
+});
+
+test("all known ones are on by default unless some are said not to be", () => {
+  expect([...enabledControllers(["*"], KNOWN)]).toEqual(KNOWN);
+});
+
+test.each(["gc", "-gc", "--garbage", "Garbage", "**"])("%s is refused, and the known ones are named", (flag) => {
+  const name = flag.replace(/^-/, "");
+  expect(() => enabledControllers([`*,${flag}`], KNOWN)).toThrow(
+    `"${name}" is not a known controller: there are garbage, namespace, tokens`,
+  );
+});

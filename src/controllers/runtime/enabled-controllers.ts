@@ -1,0 +1,31 @@
+/**
+ * As kube-controller-manager's `--controllers`: "*" is all that are on by default, "name" this one too, "-name" not this
+ * one. A flag may list several, separated by commas, and may be given several times; what speaks first of a controller
+ * counts. Without any flag: "*".
+ */
+export function enabledControllers(
+  flags: readonly string[],
+  known: readonly string[],
+  offByDefault: ReadonlySet<string> = new Set(),
+): ReadonlySet<string> {
+  const items = (flags.length === 0 ? ["*"] : flags).flatMap(itemsOf);
+  const unknown = items.find((item) => item !== "*" && !known.includes(item.replace(/^-/, "")));
+  if (unknown !== undefined)
+    throw new Error(
+      `${JSON.stringify(unknown.replace(/^-/, ""))} is not a known controller: there are ${known.toSorted().join(", ")}`,
+    );
+  return new Set(known.filter((name) => isEnabled(name, items, offByDefault)));
+}
+
+function itemsOf(flag: string): string[] {
+  return flag
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function isEnabled(name: string, items: readonly string[], offByDefault: ReadonlySet<string>): boolean {
+  const first = items.find((item) => item === name || item === `-${name}`);
+  if (first !== undefined) return first === name;
+  return items.includes("*") && !offByDefault.has(name);
+}

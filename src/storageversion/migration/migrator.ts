@@ -1,0 +1,197 @@
+/**
+ * The automatic mode: migrates a resource whenever all servers agree on a version that its objects are not known to be
+ * stored in. It runs the passes itself and makes no StorageVersionMigration objects, so it needs no API that releases
+ * turn off. To be run by one server at a time; two at once would do the same work twice, and no harm.
+ */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { messageOf } from "../../base/within.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
+import { encodingVersions, type AgreedVersion } from "./agreed-version.ts";
+import { AgreementWatch, readAgreement, type ControllerSource } from "./agreement-watch.ts";
+import { discoverResource, isEvents } from "./discover-resource.ts";
+import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./limits.ts";
+import type { MigrationMetrics } from "./metrics.ts";
+import type { Engine } from "./migrate-resource.ts";
+import { runMigration, timestamp, verifiedState, type MigrationOutcome } from "./migration-run.ts";
+import type { ServedType } from "./object-pages.ts";
+import { UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
+import type { StorageStates } from "./storage-state.ts";
+
+export interface MigrationOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly engine: Engine;
+  readonly states: StorageStates;
+  readonly metrics: MigrationMetrics;
+}
+
+export interface Requeue {
+  readonly requeueAfterMs?: number;
+}
+
+export interface Migrator {
+  readonly name: "storage-version-migrator";
+  readonly workers: number;
+  /** The key is the name of a StorageVersion object. */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
+  /** To be called at the beginning of each term: an informer runs once. */
+  sources(): readonly ControllerSource[];
+}
+
+const WORKERS = 2;
+const AUTOMATIC = "automatic";
+/** Times are told in seconds: what was verified this long after the agreement was verified after nothing else. */
+const SETTLED_MS = 2_000;
+
+export function createMigrator(options: MigrationOptions): Migrator {
+  const migrator = new AutomaticMigrator(options);
+  return {
+    name: "storage-version-migrator",
+    workers: WORKERS,
+    reconcile: (key, signal) => migrator.reconcile(key, signal),
+    sources: () => migrator.sources(),
+  };
+}
+
+/** A resource of which objects stayed behind. */
+interface Failed {
+  readonly version: string;
+  readonly retryAtMs: number;
+  readonly delayMs: number;
+}
+
+class AutomaticMigrator {
+  readonly #options: MigrationOptions;
+  readonly #watch: AgreementWatch;
+  readonly #failed = new Map<string, Failed>();
+
+  constructor(options: MigrationOptions) {
+    this.#options = options;
+    this.#watch = new AgreementWatch(options);
+  }
+
+  sources(): readonly ControllerSource[] {
+    this.#failed.clear();
+    const informer = this.#watch.informer();
+    return [this.#watch.source(informer, (name, enqueue) => enqueue(name)), this.#heartbeat(informer)];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
+    const { client, states } = this.#options;
+    const agreement = await readAgreement(client, name, signal);
+    if (agreement.kind !== "agreed") {
+      this.#failed.delete(name);
+      // Each server writes its own version now; and nobody knows what those wrote that came and went.
+      return agreement.kind === "open" ? this.#note(name, encodingVersions(agreement.object)) : undefined;
+    }
+    const { agreed } = agreement;
+    const state = await states.load(name);
+    if (isVerified(state, agreed)) return this.#showDone(name);
+    const waitMs = this.#waitMs(name, agreed);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    // What is known to lie there in a version that nobody can read any more is not to be denied.
+    const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
+    if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
+    const type = await this.#typeOf(name, agreed, signal);
+    if (type === undefined) return this.#note(name, [agreed.version]);
+    const outcome = await runMigration(
+      { ...this.#options, watch: this.#watch },
+      { name, type, owner: AUTOMATIC, agreed, signal },
+    );
+    return this.#after(name, agreed, outcome);
+  }
+
+  #after(name: string, { version }: AgreedVersion, outcome: MigrationOutcome): Requeue | undefined {
+    const hasFailed = outcome.kind === "refused" || (outcome.kind === "done" && outcome.progress.failed > 0);
+    if (hasFailed) {
+      const before = this.#failed.get(name);
+      const delayMs =
+        before?.version === version ? Math.min(before.delayMs * 2, FAILED_RETRY_MS_MAX) : FAILED_RETRY_MS_MIN;
+      const retryAtMs = this.#options.clock.monotonic() + delayMs;
+      this.#failed.set(name, { version, retryAtMs, delayMs });
+      return { requeueAfterMs: delayMs };
+    }
+    if (outcome.kind === "done") this.#failed.delete(name);
+    return outcome.kind === "paused" ? { requeueAfterMs: outcome.retryAfterMs } : undefined;
+  }
+
+  #waitMs(name: string, { version }: AgreedVersion): number {
+    const failed = this.#failed.get(name);
+    return failed?.version === version ? failed.retryAtMs - this.#options.clock.monotonic() : 0;
+  }
+
+  /** Undefined when the resource is not migrated: events go by themselves, and what cannot be listed and patched stays. */
+  async #typeOf(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<ServedType | undefined> {
+    const resource = storageVersionResource(name);
+    if (isEvents(resource)) return undefined;
+    const discovered = await discoverResource(
+      this.#options.client,
+      { ...resource, preferred: agreed.servedVersions },
+      signal,
+    );
+    const isMigratable = discovered?.verbs.includes("list") === true && discovered.verbs.includes("patch");
+    if (!isMigratable)
+      this.#options.log.debug("resource cannot be listed and patched: not migrated", { resource: name });
+    return isMigratable ? discovered.type : undefined;
+  }
+
+  /** Nobody waits for it, so that all that is found at a start becomes one write; what is lost is found again. */
+  #markVerified(name: string, agreed: AgreedVersion): undefined {
+    const { clock, log, states } = this.#options;
+    const time = timestamp(clock.now());
+    states
+      .update(name, ({ migration: _migration, ...state }) => verifiedState(state, agreed, time))
+      .catch((thrown: unknown) =>
+        log.warn("the storage state could not be noted", { resource: name, error: messageOf(thrown) }),
+      );
+    return this.#showDone(name);
+  }
+
+  /** Objects may lie in these versions too, and the state was not found under what is the case now. */
+  async #note(name: string, versions: readonly string[]): Promise<undefined> {
+    await this.#options.states.update(name, ({ verified, ...state }) =>
+      withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]),
+    );
+  }
+
+  #showDone(name: string): undefined {
+    this.#options.metrics.progress.with(name).set(1);
+  }
+
+  #heartbeat(informer: Informer<StorageVersionObject>): ControllerSource {
+    const { clock, log, states } = this.#options;
+    const beat = (name: string, state: StorageState): StorageState | undefined => {
+      const nowMs = clock.now();
+      const { lastHeartbeatTime } = state;
+      const isStored = informer.get({ name }) !== undefined;
+      if (!isStored && lastHeartbeatTime !== undefined && nowMs - Date.parse(lastHeartbeatTime) > FORGET_MS)
+        return undefined;
+      // A value that says nothing may be a person's, and stays as it is.
+      return isStored && lastHeartbeatTime !== undefined ? { ...state, lastHeartbeatTime: timestamp(nowMs) } : state;
+    };
+    return {
+      hasSynced: true,
+      run: async (_enqueue, signal) => {
+        while (await sleep(clock, HEARTBEAT_MS, signal)) {
+          if (!informer.hasSynced) continue;
+          await states
+            .updateAll(beat)
+            .catch((thrown: unknown) => log.warn("no heartbeat of the storage state", { error: messageOf(thrown) }));
+        }
+      },
+    };
+  }
+}
+
+/** Whether objects are known to lie in the version agreed on, and nothing else can have been written since. */
+function isVerified({ persistedVersions, verified }: StorageState, agreed: AgreedVersion): boolean {
+  if (verified === undefined || persistedVersions.length !== 1 || persistedVersions[0] !== agreed.version) return false;
+  if (verified.resourceVersion === agreed.resourceVersion) return true;
+  // The object changed, but the agreement has been the same all the time: every end of one moves its time.
+  const isSettled = Date.parse(verified.time) - Date.parse(verified.since) >= SETTLED_MS;
+  return verified.since === agreed.since && isSettled;
+}
