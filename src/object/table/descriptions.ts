@@ -2,6 +2,8 @@
 const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   ["Name", "Name of the object"],
   ["Age", "Time since creation"],
+  ["CommonEncodingVersion", "Version that all servers write, if there is one"],
+  ["StorageVersions", "First servers, each with the version it writes"],
   ["Created At", "Time of creation"],
   ["Ready", "What is ready of what is wanted"],
   ["Status", "Current state"],
