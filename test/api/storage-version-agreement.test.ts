@@ -282,7 +282,8 @@ describe("the feature can be switched", () => {
     await off[Symbol.asyncDispose]();
     const on = await start({ world, peers, release: "1.35" });
     expect((await on.get(CONFIG_MAPS)).body.items).toHaveLength(2);
-    await world.advance(5_000);
+    // What only the newer release stored is collected once its object has been empty for a while.
+    await world.advance(20_000);
     const { items } = (await on.get(STORAGE_VERSIONS)).body;
     for (const { metadata, status } of items) {
       expect(status.storageVersions, metadata.name).toHaveLength(1);

@@ -7,7 +7,7 @@ import { runLeaderElection, type LeaderElectionOptions, type Term } from "../lea
 import { untilAborted } from "../until-aborted.ts";
 import { Host, type HostOptions } from "./host.ts";
 
-export const LEASE_NAME = "evenkeel-controllers";
+export const LEASE_NAME = "test-leader";
 
 export interface ElectorOptions extends Partial<Pick<HostOptions, "rate" | "offsetMs">> {
   readonly identity: string;
