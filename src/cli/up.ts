@@ -21,7 +21,7 @@ import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from ".
 import { inProcess, type StartMember } from "./up/member.ts";
 import { createReadiness } from "./up/readiness.ts";
 import { createRollbackGuard } from "./up/rollback-guard.ts";
-import { DEFAULT_SERVERS, parseServerSpec, type ServerSpec } from "./up/server-spec.ts";
+import { DEFAULT_SERVERS, parseServerSpec, type CommonOptions, type ServerSpec } from "./up/server-spec.ts";
 import { serverJson, statusText, summaryText } from "./up/summary.ts";
 
 interface UpFlags {
@@ -31,6 +31,7 @@ interface UpFlags {
   readonly etcdServers?: readonly string[];
   readonly processes?: boolean;
   readonly featureGates?: readonly string[];
+  readonly controllers?: readonly string[];
   readonly json?: boolean;
   readonly logLevel: LogLevel;
 }
@@ -59,6 +60,11 @@ export function upCommand(): Command {
     .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
     .option("--processes", "run each server in a process of its own")
     .option("--feature-gates <pairs>", "gates to switch on all servers, Name=true or Name=false", list)
+    .option(
+      "--controllers <names>",
+      'controllers to run on the server that leads: "*" (default) for all, name, -name',
+      list,
+    )
     .option("--json", "print one line of JSON when everything is ready, and nothing else")
     .addOption(
       new Option("--log-level <level>", "what to log on standard error")
@@ -141,7 +147,7 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
       credentials,
       storage: store.config,
       hostname: hostname(),
-      featureGates,
+      common: commonOf(flags),
       balancer,
       peersOf: (backend) => readiness.peersOf(backend),
       guardRollback: createRollbackGuard({ ca: credentials.ca.certPem, token: credentials.token, featureGates }),
@@ -166,11 +172,15 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
   process.stdout.write(`${JSON.stringify({ servers: servers.map(serverJson), ...made })}\n`);
 }
 
+function commonOf({ featureGates = [], controllers = ["*"] }: UpFlags): CommonOptions {
+  return { featureGates, controllers };
+}
+
 function specsOf(flags: UpFlags, kept: ClusterState | undefined): ServerSpec[] {
   const texts = flags.servers ?? kept?.servers.map(({ spec }) => spec) ?? DEFAULT_SERVERS.split(",");
   if (texts.length === 0) throw new CommandFailure("--servers must name at least one server", 2);
   if (texts.length > SERVERS_MAX) throw new CommandFailure(`--servers may name at most ${SERVERS_MAX} servers`, 2);
-  return texts.map((text) => parseServerSpec(text, flags.featureGates));
+  return texts.map((text) => parseServerSpec(text, commonOf(flags)));
 }
 
 async function openStore(

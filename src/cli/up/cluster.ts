@@ -17,7 +17,7 @@ import { HOST, type Launch } from "./hosted-server.ts";
 import type { Backend, LoadBalancer } from "./load-balancer.ts";
 import type { Member, StartMember } from "./member.ts";
 import type { RollbackGuard } from "./rollback-guard.ts";
-import { parseServerSpec, type ServerSpec } from "./server-spec.ts";
+import { parseServerSpec, type CommonOptions, type ServerSpec } from "./server-spec.ts";
 
 export type ServerState = "starting" | "running" | "paused" | "stopping" | "killed";
 export type Fault = "kill" | "pause" | "resume" | "partition" | "heal";
@@ -38,7 +38,7 @@ export interface ClusterOptions {
   readonly credentials: ClusterCredentials;
   readonly storage: StorageConfig;
   readonly hostname: string;
-  readonly featureGates: readonly string[];
+  readonly common: CommonOptions;
   readonly balancer: LoadBalancer;
   readonly start: StartMember;
   /** The servers that this one can pass requests on to now. */
@@ -111,7 +111,7 @@ export class Cluster {
     return this.#change(async () => {
       if (this.#entries.length >= SERVERS_MAX)
         throw new CommandFailure(`a cluster has at most ${SERVERS_MAX} servers here`, 1);
-      const spec = parseServerSpec(text, this.#options.featureGates);
+      const spec = parseServerSpec(text, this.#options.common);
       const entry = newEntry(this.#newId(), spec, this.#wishedPort(this.#entries.length));
       this.#entries.push(entry);
       try {
@@ -139,7 +139,7 @@ export class Cluster {
   upgrade(id: string, text: string, { force }: { readonly force: boolean }): Promise<ServerInfo> {
     return this.#change(async () => {
       const entry = this.#find(id);
-      const spec = parseServerSpec(text, this.#options.featureGates);
+      const spec = parseServerSpec(text, this.#options.common);
       if (!force)
         await this.#options.guardRollback({ id, from: entry.spec, to: spec, through: this.#runningBackend(entry) });
       await this.#halt(entry);
@@ -229,16 +229,16 @@ export class Cluster {
 
   #isProxyOn(): boolean {
     const off = /(^|,)UnknownVersionInteroperabilityProxy=(false|f|0)/i;
-    return !this.#options.featureGates.some((text) => off.test(text));
+    return !(this.#options.common.featureGates ?? []).some((text) => off.test(text));
   }
 
   #launchOf({ id, spec, port }: Entry): Launch {
-    const { credentials, storage, featureGates, hostname } = this.#options;
+    const { credentials, storage, common, hostname } = this.#options;
     const { caFile, frontProxyCertFile: certFile, frontProxyKeyFile: keyFile } = credentials;
     const options: ServerOptions = {
       release: spec.release,
       runtimeConfig: spec.runtimeConfig,
-      featureGates,
+      ...common,
       storage,
       tokenFile: credentials.tokenFile,
       clientCa: credentials.ca.certPem,

@@ -1,6 +1,6 @@
 /** A server as people write it: `1.36`, or `1.36+batch/v1=false` with a runtime config of its own. */
 import { DEFAULT_RELEASE } from "../../catalogue/release.ts";
-import { resolveOptions } from "../../server/config.ts";
+import { resolveOptions, type ServerOptions } from "../../server/config.ts";
 import { OptionError } from "../../server/option-error.ts";
 import { CommandFailure } from "../failure.ts";
 
@@ -14,7 +14,10 @@ export const DEFAULT_SERVERS = "1.36,1.36,1.37";
 const SPEC_LENGTH_MAX = 4_096;
 const USAGE_ERROR = 2;
 
-export function parseServerSpec(text: string, featureGates: readonly string[] = []): ServerSpec {
+/** What holds for every server of a cluster. */
+export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers">;
+
+export function parseServerSpec(text: string, common: CommonOptions = {}): ServerSpec {
   if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the description of a server is too long", USAGE_ERROR);
   const [release = "", ...runtimeConfig] = text.trim().split("+");
   const spec: ServerSpec = { text: text.trim(), release, runtimeConfig };
@@ -24,7 +27,7 @@ export function parseServerSpec(text: string, featureGates: readonly string[] = 
       USAGE_ERROR,
     );
   try {
-    resolveOptions({ release, runtimeConfig, featureGates, storage: { kind: "memory" } });
+    resolveOptions({ release, runtimeConfig, ...common, storage: { kind: "memory" } });
   } catch (thrown) {
     if (thrown instanceof OptionError) throw new CommandFailure(`server ${spec.text}: ${thrown.message}`, USAGE_ERROR);
     throw thrown;
