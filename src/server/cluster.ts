@@ -66,7 +66,7 @@ export interface Cluster {
   /** For people: the endpoint record of a server, and what runs that are over served. */
   readonly record: (id: string) => EndpointRecord | undefined;
   readonly departed: () => readonly ServedRecord[];
-  /** Called when a lease or an endpoint record of a server says something else. The returned function ends it. */
+  /** Called when `generation` has counted up. The returned function ends it. */
   onChange(listener: () => void): () => void;
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
@@ -126,10 +126,7 @@ export function createCluster(parts: ClusterParts): Cluster {
     generation: () => changes.generation,
     record: (id) => table.get(id),
     departed: () => departed.departed(),
-    onChange(listener) {
-      const ends = [identity.leases.onChange(listener), table.onChange(listener)];
-      return () => ends.forEach((end) => end());
-    },
+    onChange: (listener) => changes.onCount(listener),
     hooks: clusterHooks(parts, { departed, tracker, view }),
     tasks: [...identity.tasks, followTable.task, ...departed.tasks, own.task],
     announce(address) {
@@ -172,9 +169,16 @@ async function hasCaughtUp({ env, config, cache }: ClusterParts, { leases, self 
 /** Counts what has changed, so that what was built from it knows that it is old. */
 export class Changes {
   generation = 0;
+  readonly #listeners = new Set<() => void>();
 
   count(): void {
     this.generation++;
+    for (const listener of this.#listeners) listener();
+  }
+
+  onCount(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 }
 

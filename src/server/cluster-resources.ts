@@ -1,0 +1,128 @@
+/** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
+import { storagePlaces } from "../catalogue/storage-places.ts";
+import type { ClusterResource, ClusterResources, Doubt } from "../controllers/cluster-resources.ts";
+import type { DiscoveryGroup, DiscoveryResource } from "../discovery/groups.ts";
+import { mergeSources, type DiscoverySource } from "../discovery/merge.ts";
+import { formatGroupResource } from "../meta/group-version.ts";
+import type { ServedRecord } from "../peers/served-record.ts";
+import type { Cluster } from "./cluster.ts";
+import type { PeerConfig } from "./peer-config.ts";
+
+export interface ClusterResourcesParts {
+  readonly config: { readonly release: string; readonly peers: Pick<PeerConfig, "serverId" | "isEnabled"> };
+  readonly cluster: Pick<Cluster, "sources" | "generation" | "view" | "departed" | "catchUp" | "onChange">;
+  readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
+}
+
+/** Without the mixed version proxy a server speaks for itself alone, and has no doubts. */
+export function clusterResources({ config, cluster, local }: ClusterResourcesParts): ClusterResources {
+  const { serverId, isEnabled } = config.peers;
+  const self: DiscoverySource = {
+    ...{ serverId, release: config.release, isReachable: true, groups: local.groups, documentKey: local.etag },
+  };
+  const sources = (): DiscoverySource[] => [self, ...(isEnabled ? cluster.sources() : [])];
+  const once = <T>(build: () => T): (() => T) => {
+    let built: { readonly generation: number; readonly value: T } | undefined;
+    return () => {
+      if (built?.generation !== cluster.generation()) built = { generation: cluster.generation(), value: build() };
+      return built.value;
+    };
+  };
+  const served = once(() => resourcesOf(mergeSources(sources())));
+  const known = once(() => [...silent(cluster), ...unreachable(sources()), ...departed(cluster.departed(), served())]);
+  return {
+    served,
+    // Whether everybody is known is no change that anybody counts.
+    doubts: () => (isEnabled ? [...unsynced(cluster, serverId), ...known()] : []),
+    catchUp: () => (isEnabled ? cluster.catchUp() : Promise.resolve(true)),
+    onChange: (listener) => cluster.onChange(listener),
+  };
+}
+
+interface Offer {
+  readonly version: string;
+  readonly isCurrent: boolean;
+  readonly resource: DiscoveryResource;
+}
+
+export function resourcesOf(groups: readonly DiscoveryGroup[]): ClusterResource[] {
+  return groups
+    .flatMap(({ name: group, versions }) => {
+      const offers = versions.flatMap(({ version, freshness, resources }) =>
+        resources.map((resource): Offer => ({ version, isCurrent: freshness === "Current", resource })),
+      );
+      const byName = Map.groupBy(offers, ({ resource }) => resource.resource);
+      return [...byName.values()].map((all) => toResource(group, all));
+    })
+    .sort((left, right) => compare(left.group, right.group) || compare(left.resource, right.resource));
+}
+
+/** A version that somebody who can be reached serves comes before any other. */
+function toResource(group: string, offers: readonly Offer[]): ClusterResource {
+  const ordered = [...offers.filter(({ isCurrent }) => isCurrent), ...offers.filter(({ isCurrent }) => !isCurrent)];
+  const { resource } = ordered[0]!;
+  return {
+    group,
+    resource: resource.resource,
+    kind: resource.responseKind.kind,
+    namespaced: resource.scope === "Namespaced",
+    versions: ordered.map(({ version }) => version),
+    verbs: new Set(resource.verbs),
+  };
+}
+
+function unsynced({ view }: Pick<Cluster, "view">, server: string): Doubt[] {
+  if (view().isSynced) return [];
+  return [{ ...ANYTHING, server, because: "does not know yet which other servers there are" }];
+}
+
+const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined } as const;
+
+function silent({ view }: Pick<Cluster, "view">): Doubt[] {
+  return view()
+    .peers.filter(({ isDescribed }) => !isDescribed)
+    .map(({ id }) => ({ ...ANYTHING, server: id, because: "has not said yet what it serves" }));
+}
+
+/** What only servers serve that cannot be reached. */
+function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
+  const reachable = new Set(
+    resourcesOf(mergeSources(sources.filter(({ isReachable }) => isReachable))).map(formatGroupResource),
+  );
+  return sources
+    .filter(({ isReachable }) => !isReachable)
+    .flatMap(({ serverId, groups }) =>
+      resourcesOf(groups)
+        .filter((resource) => !reachable.has(formatGroupResource(resource)))
+        .map(({ group, resource, namespaced }) => ({
+          ...{ group, resource, namespaced, server: serverId },
+          because: "cannot be reached",
+        })),
+    );
+}
+
+/** What servers served that are gone, and no other does. */
+function departed(records: readonly ServedRecord[], served: readonly ClusterResource[]): Doubt[] {
+  const known = new Set(served.map(formatGroupResource));
+  const doubts = new Map<string, Doubt>();
+  for (const { serverId, departedAt, resources } of records) {
+    const because = departedAt === undefined ? "has left" : `left at ${departedAt}`;
+    for (const [groupVersion, names] of resources) {
+      const group = groupVersion.slice(0, groupVersion.indexOf("/"));
+      for (const resource of names) {
+        const text = formatGroupResource({ group, resource });
+        if (resource.includes("/") || known.has(text)) continue;
+        doubts.set(text, { group, resource, namespaced: isNamespaced(group, resource), server: serverId, because });
+      }
+    }
+  }
+  return [...doubts.values()];
+}
+
+function isNamespaced(group: string, resource: string): boolean | undefined {
+  return storagePlaces().find((place) => place.group === group && place.resource === resource)?.namespaced;
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
