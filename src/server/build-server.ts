@@ -17,6 +17,7 @@ import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
+import { createNamespaceContent } from "../inspect/namespace-content.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
 import type { ClusterView } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
@@ -56,6 +57,7 @@ import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
 import {
   agreedEncodings,
   createStorageVersions,
+  forgetStorageState,
   type AgreedEncodings,
   type StorageVersions,
 } from "./storage-versions.ts";
@@ -184,7 +186,7 @@ function join(
 ): Pick<Parts, "cluster" | "storageVersions" | "controllers"> {
   const cluster = createCluster({
     ...using,
-    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? Promise.resolve(),
+    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? forgetStorageState(using.kv, using.config),
   });
   const storageVersions = agreed && createStorageVersions({ ...using, cluster }, agreed);
   const controllers = createControllers({ ...using, cluster, members: storageVersions?.members });
@@ -280,6 +282,7 @@ function createContext(from: Pick<Parts, "env" | "config" | "kv" | "cache" | "ta
     random,
     namespacePrefix: `${storageRoot}namespaces/`,
     allocators: createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses }),
+    namespaceContent: createNamespaceContent({ kv, storageRoot }),
   };
 }
 

@@ -1,0 +1,125 @@
+/** Every revision of a store, one after the other: what lies in it, and what is said of that at the same moment. */
+import { prefixEnd, type Kv, type KvEvent } from "../../src/storage/kv.ts";
+import type { Json } from "../smoke/client.ts";
+import type { Subject } from "./storage-versions.ts";
+
+const STATE_KEY = "/registry/configmaps/kube-system/evenkeel-storage-state";
+/** However busy the machine is. */
+const DEADLINE_MS = 60_000;
+
+/** How far a migration was said to be. */
+export interface NotedMigration {
+  readonly revision: number;
+  readonly migrated: number;
+  readonly resourceVersion: string;
+}
+
+export class StoreHistory implements Disposable {
+  /** Changes of any key that were looked at. */
+  revisions = 0;
+  /** Revisions at which all objects were said to be stored in one version and some were not. */
+  readonly lies: string[] = [];
+  /** The same, while the StorageVersion object was the one under which that had been found out. */
+  readonly plainLies: string[] = [];
+  readonly noted: NotedMigration[] = [];
+  /** Of the resource; by key. */
+  readonly #stored = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  readonly #subject: Subject;
+  readonly #waiting = new Set<() => void>();
+  readonly #watching;
+  #state: Json = {};
+  /** The resourceVersion of the StorageVersion object. */
+  #agreedAt = 0;
+
+  constructor(kv: Kv, subject: Subject) {
+    this.#subject = subject;
+    const unexpected = (error: Error): void => void this.lies.push(`the watch ended: ${error.message}`);
+    this.#watching = kv.watch(
+      { prefix: "/registry/", fromRevision: 1 },
+      { events: (batch) => this.#take(batch), progress: () => {}, interrupted: () => {}, closed: unexpected },
+    );
+  }
+
+  /** What is known of the resource, as the newest revision says it. */
+  get state(): Json {
+    return this.#state;
+  }
+
+  /** How many objects are stored in the version. */
+  count(version: string): number {
+    return this.#counts.get(version) ?? 0;
+  }
+
+  isOnly(version: string): boolean {
+    return this.#state.persistedVersions?.join() === version;
+  }
+
+  /** Resolves at the first revision of which the condition is true; with the milliseconds that took. */
+  async until(what: string, condition: () => boolean): Promise<number> {
+    const startedAt = Date.now();
+    const late = AbortSignal.timeout(DEADLINE_MS);
+    while (!condition()) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+        late.addEventListener("abort", () => resolve(), { once: true });
+      });
+      if (late.aborted && !condition())
+        throw new Error(
+          `still not after ${DEADLINE_MS} ms: ${what}; ${JSON.stringify([...this.#counts])} ${JSON.stringify(this.#state)}`,
+        );
+    }
+    return Date.now() - startedAt;
+  }
+
+  [Symbol.dispose](): void {
+    this.#watching.close();
+  }
+
+  #take(batch: readonly KvEvent[]): void {
+    for (const event of batch) {
+      this.revisions++;
+      const { prefix } = this.#subject;
+      if (event.key >= prefix && event.key < prefixEnd(prefix)) this.#store(event);
+      if (event.key === STATE_KEY) this.#read(event);
+      if (event.key === `/registry/storageversions/${this.#subject.name}`) this.#agreedAt = event.modRevision;
+      this.#judge(event.modRevision);
+    }
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #store(event: KvEvent): void {
+    const add = (version: string | undefined, more: number): void => {
+      if (version !== undefined) this.#counts.set(version, this.count(version) + more);
+    };
+    add(this.#stored.get(event.key), -1);
+    this.#stored.delete(event.key);
+    if (event.kind === "delete") return;
+    const { apiVersion } = JSON.parse(event.value.toString("utf8"));
+    this.#stored.set(event.key, apiVersion);
+    add(apiVersion, 1);
+  }
+
+  #read(event: KvEvent): void {
+    const { data } = event.kind === "put" ? JSON.parse(event.value.toString("utf8")) : { data: {} };
+    this.#state = JSON.parse(data?.[this.#subject.name] ?? "{}");
+    const { migration } = this.#state;
+    if (migration === undefined) return;
+    const { resourceVersion, position } = migration;
+    const { migrated } = position;
+    const last = this.noted.at(-1);
+    if (last === undefined || last.migrated !== migrated || last.resourceVersion !== resourceVersion)
+      this.noted.push({ revision: event.modRevision, migrated, resourceVersion });
+  }
+
+  #judge(revision: number): void {
+    const { persistedVersions, verified } = this.#state;
+    if (persistedVersions?.length !== 1 || persistedVersions[0] === "Unknown") return;
+    const others = this.#stored.size - this.count(persistedVersions[0]);
+    if (others === 0) return;
+    const lie = `revision ${revision}: ${persistedVersions[0]} only, but ${others} others`;
+    this.lies.push(lie);
+    if (verified?.resourceVersion === String(this.#agreedAt)) this.plainLies.push(lie);
+  }
+}

@@ -1,0 +1,137 @@
+/** Storage migrations that are met in the middle: by a server of an older release, and by the end of who makes them. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
+import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
+import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { Tally } from "../smoke/client.ts";
+import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
+import { StoreHistory } from "./storage-versions-history.ts";
+import { startSlowLink, type SlowLink } from "./storage-versions-slow-link.ts";
+import { AFTER, BEFORE, DEVICE_CLASSES, inParallel, metricSum, migrationsEnded, poll } from "./storage-versions.ts";
+
+/** Several pages of a migrator's lists. */
+const OBJECTS = 1_400;
+/** Few enough for a migration that is well under way. */
+const SOME = 20;
+/** Four objects are rewritten at a time, so that a migration takes many seconds: long enough to start a server. */
+const LAG_MS = 40;
+/** Progress is noted at the end of a page, and not before five seconds: the last but one comes later than that. */
+const SHORTER_LAG_MS = 20;
+const MIGRATED_OBJECTS = `evenkeel_storage_migration_objects_total{resource="${DEVICE_CLASSES.name}",result="migrated"}`;
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+
+describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120_000 }, () => {
+  let cluster: Cluster;
+  let link: SlowLink;
+  let kv: Kv;
+  let history: StoreHistory;
+  let a: Member;
+  let leader: Member;
+  beforeAll(async () => {
+    cluster = await openCluster();
+    link = await startSlowLink(cluster.etcd.endpoint);
+    kv = await openEtcdKv({ endpoints: [cluster.etcd.endpoint], clock: realClock() });
+    history = new StoreHistory(kv, DEVICE_CLASSES);
+    leader = await cluster.start({ id: "leader", release: "1.35", etcd: link.endpoint });
+    a = await cluster.start({ id: "a", release: "1.34" });
+  });
+  afterAll(async () => {
+    history?.[Symbol.dispose]();
+    await kv?.close();
+    await cluster?.[Symbol.asyncDispose]();
+    await link?.[Symbol.asyncDispose]();
+  });
+
+  test("has many to do, and is made by the server that was first", async () => {
+    expect(await leaderName(a)).toMatch(/^leader_/);
+    const names = Array.from({ length: OBJECTS }, (_, turn) => `class-${turn}`);
+    expect(await createAll(a, names)).toEqual({ 201: OBJECTS });
+    await history.until("all are stored", () => history.count(BEFORE) === OBJECTS);
+  });
+
+  test("is given up when an old server joins, and nothing is called migrated", async () => {
+    link.lagMs = LAG_MS;
+    await a.stop();
+    a = await cluster.start({ id: "a", release: "1.35", port: a.port });
+    await history.until("the migration is under way", () => history.count(AFTER) >= SOME);
+    const old = await cluster.start({ id: "old", release: "1.34" });
+    const atReady = history.count(BEFORE);
+    expect(atReady).toBeGreaterThan(0);
+    const aborted = await poll(
+      () => metricSum([leader], migrationsEnded(DEVICE_CLASSES, "aborted")),
+      (count) => count > 0,
+    );
+    const names = Array.from({ length: SOME }, (_, turn) => `late-${turn}`);
+    expect(await createAll(old, names)).toEqual({ 201: SOME });
+    await history.until("they are stored", () => history.count(BEFORE) + history.count(AFTER) === OBJECTS + SOME);
+    expect(leader.stderr).toContain("storage migration aborted: the servers' storage versions changed");
+    expect(history.state).not.toHaveProperty("verified");
+    expect(history.isOnly(AFTER)).toBe(false);
+    const left = history.count(BEFORE);
+    expect(left).toBeGreaterThanOrEqual(SOME);
+    expect(await old.stop()).toEqual({ code: 0, signal: null });
+    console.info(
+      `${atReady} of ${OBJECTS} objects to go when the old server was ready, aborted ${aborted.ms} ms after that ` +
+        `(${aborted.polls} polls) with ${left} to go; ${history.revisions} revisions looked at`,
+    );
+  });
+
+  test("is begun anew when that has left, and goes on where it was noted when its leader is killed", async () => {
+    link.lagMs = SHORTER_LAG_MS;
+    const isNoted = (): boolean => history.noted.at(-1)!.migrated > 0 && history.state.migration !== undefined;
+    const notedMs = await history.until("progress is noted", isNoted);
+    const before = history.noted.length;
+    const saved = history.noted.at(-1)!.migrated;
+    await leader.kill9();
+    const killedAt = Date.now();
+    const toGo = history.count(BEFORE);
+    expect(toGo).toBeGreaterThan(0);
+    leader = await cluster.start({ id: "leader", release: "1.35", port: leader.port });
+    const doneMs = await history.until("all are migrated", () => history.isOnly(AFTER));
+    expect([history.count(BEFORE), history.count(AFTER)]).toEqual([0, OBJECTS + SOME]);
+    const afterwards = history.noted.slice(before).map(({ migrated }) => migrated);
+    expect(afterwards.filter((migrated) => migrated < saved)).toEqual([]);
+    const rewritten = await metricSum([a, leader], MIGRATED_OBJECTS);
+    expect(rewritten).toBe(OBJECTS + SOME - saved);
+    expect(await metricSum([a, leader], migrationsEnded(DEVICE_CLASSES, "succeeded"))).toBe(1);
+    console.info(
+      `noted ${saved} after ${notedMs} ms; killed with ${toGo} to go; ${await leaderName(a)} finished ` +
+        `${Date.now() - killedAt} ms after that (${doneMs} ms after the killed one was back), dealing with ${rewritten}; ` +
+        `noted then: ${afterwards.join()}; ${history.revisions} revisions looked at`,
+    );
+  });
+
+  test("was never said to be done while an object was stored in another version", () => {
+    expect(history.revisions).toBeGreaterThan(2 * OBJECTS);
+    expect(history.lies).toEqual([]);
+  });
+
+  test("proves nothing about the time after it: once an old server writes, what it had proven is void", async () => {
+    const old = await cluster.start({ id: "old", release: "1.34" });
+    expect(await createAll(old, ["after-all"])).toEqual({ 201: 1 });
+    const ms = await history.until("that is noted", () => history.count(BEFORE) === 1 && !history.isOnly(AFTER));
+    expect(history.plainLies).toEqual([]);
+    expect(await old.stop()).toEqual({ code: 0, signal: null });
+    const againMs = await history.until("it is migrated, too", () => history.isOnly(AFTER));
+    expect(history.count(BEFORE)).toBe(0);
+    console.info(
+      `noted ${ms} ms after an old server's first write, ${history.lies.length} revisions late; ` +
+        `migrated again ${againMs} ms after it had left; ${history.revisions} revisions looked at`,
+    );
+  });
+});
+
+async function leaderName(server: Member): Promise<string> {
+  const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel-controllers";
+  return (await server.request("GET", lease)).body.spec.holderIdentity;
+}
+
+async function createAll(server: Member, names: readonly string[]): Promise<Record<string, number>> {
+  const { path, make } = DEVICE_CLASSES;
+  const statuses = new Tally();
+  await inParallel(names, async (name) => statuses.add((await server.request("POST", path, make(name))).status));
+  return statuses.counts;
+}
