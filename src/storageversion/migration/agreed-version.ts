@@ -28,7 +28,7 @@ export function agreedVersion(object: StorageVersionObject): AgreedVersion | und
     resourceVersion: object.metadata?.resourceVersion ?? "",
     since: condition.lastTransitionTime ?? "",
     servedVersions: servedVersions(entries, version),
-    isOnlyVersion: entries.every(({ decodableVersions = [] }) => isOnly(decodableVersions, version)),
+    isOnlyVersion: entries.every(({ decodableVersions }) => isOnly(decodableVersions, version)),
   };
 }
 

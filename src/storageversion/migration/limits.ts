@@ -47,6 +47,8 @@ export const STATE_TOKEN_CHARACTERS_MAX = 4_096;
 /** Each lost race means that somebody else has just written. */
 export const STATE_RACES_MAX = 10;
 export const STATE_RETRY_MS = 20;
+/** Whoever is to stop waits for it. */
+export const STATE_TIMEOUT_MS = 5_000;
 
 /** As kubernetes: a resource that discovery does not show may be about to appear. */
 export const DISCOVERY_GRACE_MS = 60_000;

@@ -332,6 +332,22 @@ describe("the agreement", () => {
   });
 });
 
+test("a pass that is taken up after its last page counts nothing twice", async () => {
+  const cluster = clusterWith(700);
+  cluster.before = ({ resource }) =>
+    resource === "nothing" && cluster.patches().length === 700 ? refuse(503, "ServiceUnavailable") : undefined;
+  cluster.put("nothing", { metadata: { name: "here" } });
+  const checkAgreement = async (): Promise<boolean> => {
+    await cluster.client.request({ method: "GET", target: "/apis/example.io/v1/nothing/here" });
+    return true;
+  };
+  const paused = await pass(cluster, { checkAgreement });
+  expect(paused).toMatchObject({ kind: "paused", progress: { migrated: 700 } });
+  const resumed = await pass(cluster, { resumeAt: paused.progress.position });
+  expect(resumed).toMatchObject({ kind: "done", progress: { migrated: 700, total: 700 } });
+  expect(cluster.patches()).toHaveLength(900);
+});
+
 test("a pass that is stopped says where it was", async () => {
   const cluster = clusterWith(1_200);
   cluster.patchMs = 10;

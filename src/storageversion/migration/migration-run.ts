@@ -73,6 +73,11 @@ class MigrationRun {
     const watched = agreed === undefined ? undefined : this.#tools.watch.begin(name, agreed);
     try {
       await this.#begin("resume");
+      this.#tools.log.info("storage migration begins", {
+        resource: name,
+        version: agreed?.version,
+        migrated: this.#position.migrated,
+      });
       for (let passes = 1; ; passes++) {
         const outcome = await this.#pass(watched?.lost ?? new AbortController().signal);
         if (outcome.kind !== "done") return await this.#finish(outcome);
@@ -139,7 +144,8 @@ class MigrationRun {
     await states.update(name, (state) => {
       const { verified, migration: known, ...rest } = state;
       const isOurs = known?.owner === owner && known.version === version && known.resourceVersion === resourceVersion;
-      this.#position = how === "resume" && isOurs && known.result === "Running" ? known.position : BEGINNING;
+      const isResumed = how === "resume" && isOurs && known.result === "Running";
+      this.#position = isResumed ? known.position : BEGINNING;
       const migration = {
         owner,
         version,
@@ -147,6 +153,7 @@ class MigrationRun {
         startTime: isOurs ? known.startTime : this.#startTime,
         result: "Running",
         position: this.#position,
+        ...(isResumed && known.total !== undefined ? { total: known.total } : {}),
       } as const;
       const noted =
         this.#agreed === undefined

@@ -5,6 +5,7 @@
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { Wakeable } from "../../base/wakeable.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
@@ -43,6 +44,7 @@ export interface Migrator {
 }
 
 const WORKERS = 2;
+const MARK_DELAY_MS = 500;
 const AUTOMATIC = "automatic";
 /** Times are told in seconds: what was verified this long after the agreement was verified after nothing else. */
 const SETTLED_MS = 2_000;
@@ -68,16 +70,21 @@ class AutomaticMigrator {
   readonly #options: MigrationOptions;
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
+  /** Resources of which nothing else can be stored than what is agreed on; to be noted soon. */
+  readonly #marks = new Map<string, AgreedVersion>();
+  readonly #marked: Wakeable;
 
   constructor(options: MigrationOptions) {
     this.#options = options;
     this.#watch = new AgreementWatch(options);
+    this.#marked = new Wakeable(options.clock);
   }
 
   sources(): readonly ControllerSource[] {
     this.#failed.clear();
     const informer = this.#watch.informer();
-    return [this.#watch.source(informer, (name, enqueue) => enqueue(name)), this.#heartbeat(informer)];
+    const objects = this.#watch.source(informer, (name, enqueue) => enqueue(name));
+    return [objects, this.#heartbeat(informer), this.#markSource()];
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
@@ -139,23 +146,48 @@ class AutomaticMigrator {
     return isMigratable ? discovered.type : undefined;
   }
 
-  /** Nobody waits for it, so that all that is found at a start becomes one write; what is lost is found again. */
+  /** Nobody waits for it, so that all that is found at a start becomes one write; what gets lost is found again. */
   #markVerified(name: string, agreed: AgreedVersion): undefined {
+    this.#marks.set(name, agreed);
+    this.#marked.wake();
+    return this.#showDone(name);
+  }
+
+  #markSource(): ControllerSource {
+    const { clock } = this.#options;
+    return {
+      hasSynced: true,
+      run: async (_enqueue, signal) => {
+        while (!signal.aborted) {
+          await this.#marked.wait(HEARTBEAT_MS, signal);
+          if (await sleep(clock, MARK_DELAY_MS, signal)) await this.#writeMarks();
+        }
+      },
+    };
+  }
+
+  async #writeMarks(): Promise<void> {
     const { clock, log, states } = this.#options;
     const time = timestamp(clock.now());
-    states
-      .update(name, ({ migration: _migration, ...state }) => verifiedState(state, agreed, time))
-      .catch((thrown: unknown) =>
-        log.warn("the storage state could not be noted", { resource: name, error: messageOf(thrown) }),
-      );
-    return this.#showDone(name);
+    const marks = [...this.#marks];
+    this.#marks.clear();
+    const updates = marks.map(([name, agreed]) =>
+      states.update(name, (state) => verifiedState(withoutRecord(state), agreed, time)),
+    );
+    for (const result of await Promise.allSettled(updates))
+      if (result.status === "rejected")
+        log.warn("the storage state could not be noted", { error: messageOf(result.reason) });
   }
 
   /** Objects may lie in these versions too, and the state was not found under what is the case now. */
   async #note(name: string, versions: readonly string[]): Promise<undefined> {
-    await this.#options.states.update(name, ({ verified, ...state }) =>
-      withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]),
-    );
+    const lastHeartbeatTime = timestamp(this.#options.clock.now());
+    this.#marks.delete(name);
+    await this.#options.states.update(name, (known) => {
+      const { verified, ...state } = withoutRecord(known);
+      const noted = withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]);
+      return noted === state && verified === undefined ? state : { ...noted, lastHeartbeatTime };
+    });
   }
 
   #showDone(name: string): undefined {
@@ -185,6 +217,11 @@ class AutomaticMigrator {
       },
     };
   }
+}
+
+/** Without the migration that this mode has begun: what somebody asked for has a record of its own. */
+function withoutRecord({ migration, ...state }: StorageState): StorageState {
+  return migration === undefined || migration.owner === AUTOMATIC ? state : { ...state, migration };
 }
 
 /** Whether objects are known to lie in the version agreed on, and nothing else can have been written since. */

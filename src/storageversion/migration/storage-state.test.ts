@@ -138,7 +138,7 @@ describe("the ConfigMap", () => {
     const states = statesOf(cluster);
     const updates = Array.from({ length: 70 }, (_, index) => states.update(`g${index}.things`, () => MIGRATED));
     await cluster.world.run(Promise.all(updates));
-    expect(cluster.writes("configmaps")).toHaveLength(2);
+    expect(cluster.writes("configmaps")).toHaveLength(1);
   });
 
   test("is asked a limited number of times when every race is lost", async () => {

@@ -10,7 +10,7 @@ import type { KubernetesObject, ObjectKey, ResourceType } from "../../client/obj
 import type { ResourceClient } from "../../client/resource-client.ts";
 import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
-import { REQUEST_TIMEOUT_MS, STATE_RACES_MAX, STATE_RETRY_MS } from "./limits.ts";
+import { STATE_RACES_MAX, STATE_RETRY_MS, STATE_TIMEOUT_MS } from "./limits.ts";
 import { parseStorageState, UNKNOWN_STATE, type StorageState } from "./state-value.ts";
 
 export const STORAGE_STATE_KEY = {
@@ -100,6 +100,8 @@ class ConfigMapStates implements StorageStates {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
+    // Whatever else is asked for in the same moment comes along.
+    await Promise.resolve();
     while (this.#waiting.length > 0) {
       const together = this.#waiting;
       this.#waiting = [];
@@ -136,7 +138,7 @@ class ConfigMapStates implements StorageStates {
 
   async #save(current: ConfigMap | undefined, after: ReadonlyMap<string, string>): Promise<void> {
     const data = Object.fromEntries(after);
-    const options = { timeoutMs: REQUEST_TIMEOUT_MS };
+    const options = { timeoutMs: STATE_TIMEOUT_MS };
     if (current !== undefined) await this.#configMaps.replace({ ...current, data }, options);
     else
       await this.#configMaps.create(
@@ -147,7 +149,7 @@ class ConfigMapStates implements StorageStates {
 
   async #read(): Promise<ConfigMap | undefined> {
     try {
-      return await this.#configMaps.get(STORAGE_STATE_KEY, { timeoutMs: REQUEST_TIMEOUT_MS });
+      return await this.#configMaps.get(STORAGE_STATE_KEY, { timeoutMs: STATE_TIMEOUT_MS });
     } catch (thrown) {
       if (isReason(thrown, "NotFound")) return undefined;
       throw thrown;

@@ -10,6 +10,7 @@
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceClient } from "../../client/resource-client.ts";
 import { messageOf } from "../../base/within.ts";
+import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { disagreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement, type ControllerSource } from "./agreement-watch.ts";
@@ -90,8 +91,8 @@ class MigrationController {
   readonly #objects: ResourceClient<StorageVersionMigration>;
   readonly #version: string;
   readonly #watch: AgreementWatch;
-  /** By resource: who is at it. News are late, and two that look at the same list must not both begin. */
-  readonly #busy = new Map<string, string>();
+  /** By resource: the latest of those who want to know whether it is their turn. */
+  readonly #claims = new Map<string, Promise<void>>();
   /** By uid: ends the work on an object that is deleted. */
   readonly #deletions = new Map<string, AbortController>();
 
@@ -120,34 +121,46 @@ class MigrationController {
     const object = await this.#read(name, signal);
     if (object === undefined) return undefined;
     if (isTerminal(object)) return this.#cleanUp(object);
-    const resourceName = migratedName(object);
-    if (this.#busy.has(resourceName)) return { requeueAfterMs: TURN_RETRY_MS };
-    this.#busy.set(resourceName, name);
     const uid = object.metadata?.uid ?? "";
-    const deletion = new AbortController();
-    const stop = (): void => deletion.abort();
-    this.#deletions.set(uid, deletion);
+    const ended = new AbortController();
+    const stop = (): void => ended.abort();
+    this.#deletions.set(uid, ended);
     signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
     try {
-      if (!(await this.#isItsTurn(object, signal))) return { requeueAfterMs: TURN_RETRY_MS };
-      return await this.#take({ object, name, uid, resourceName, signal: deletion.signal });
+      const turn = { object, name, uid, resourceName: migratedName(object), signal: ended.signal };
+      return (await this.#claim(turn)) ? await this.#take(turn) : { requeueAfterMs: TURN_RETRY_MS };
     } finally {
       signal.removeEventListener("abort", stop);
       this.#deletions.delete(uid);
-      this.#busy.delete(resourceName);
     }
   }
 
-  async #isItsTurn(object: StorageVersionMigration, signal: AbortSignal): Promise<boolean> {
+  /** One after the other for each resource: two that look at the same list must not both begin. */
+  #claim(turn: Turn): Promise<boolean> {
+    const { resourceName } = turn;
+    const before = this.#claims.get(resourceName) ?? Promise.resolve();
+    const claim = before.then(() => this.#begin(turn));
+    const settled = claim
+      .catch(() => {})
+      .then(() => {
+        if (this.#claims.get(resourceName) === settled) this.#claims.delete(resourceName);
+      });
+    this.#claims.set(resourceName, settled);
+    return claim;
+  }
+
+  async #begin(turn: Turn): Promise<boolean> {
+    const { object, resourceName, signal } = turn;
     const { items } = await this.#objects.listAll({ signal, timeoutMs: REQUEST_TIMEOUT_MS });
-    const resourceName = migratedName(object);
     const next = nextMigration(items.filter((item) => migratedName(item) === resourceName));
-    return next?.metadata?.uid === object.metadata?.uid;
+    if (next?.metadata?.uid !== turn.uid) return false;
+    if (!isTrue(object, "Running")) await this.#say(turn, [RUNNING]);
+    return true;
   }
 
   async #take(turn: Turn): Promise<Requeue | undefined> {
     const { client } = this.#options;
-    if (!isTrue(turn.object, "Running")) await this.#say(turn, [RUNNING]);
     const agreement = await readAgreement(client, turn.resourceName, turn.signal);
     if (agreement.kind === "open") {
       const why = disagreement(agreement.object);
@@ -165,8 +178,11 @@ class MigrationController {
     if (discovered === undefined) return this.#missing(turn);
     const obstacle = obstacleTo(discovered);
     if (obstacle !== undefined) return this.#fail(turn, obstacle);
-    const checkpoint = turn.object.status?.resourceVersion ?? (await this.#choose(turn, discovered));
+    const known = turn.object.status?.resourceVersion ?? "";
+    const checkpoint = known === "" ? await this.#choose(turn, discovered) : known;
     if (checkpoint === undefined) return undefined;
+    if (!isCheckpoint(checkpoint))
+      return this.#fail(turn, `resourceVersion ${JSON.stringify(checkpoint)} is not valid`);
     return this.#migrate(turn, { agreed, discovered, checkpoint });
   }
 
@@ -174,14 +190,14 @@ class MigrationController {
     const createdAtMs = Date.parse(turn.object.metadata?.creationTimestamp ?? "");
     // A time that cannot be read must not make it wait for ever.
     if (this.#options.clock.now() - createdAtMs < DISCOVERY_GRACE_MS) return { requeueAfterMs: DISCOVERY_RETRY_MS };
-    const hasBegun = turn.object.status?.resourceVersion !== undefined;
+    const hasBegun = (turn.object.status?.resourceVersion ?? "") !== "";
     return this.#fail(turn, hasBegun ? "unable to obtain GVR from discovery" : "resource does not exist in discovery");
   }
 
   /** The checkpoint, noted; undefined when there is none to be had. */
   async #choose(turn: Turn, { type }: DiscoveredResource): Promise<string | undefined> {
     const { resourceVersion } = await listPage(this.#options.client, type, { limit: 1, signal: turn.signal });
-    if (!/^[1-9][0-9]{0,19}$/.test(resourceVersion)) {
+    if (!isCheckpoint(resourceVersion)) {
       const found = JSON.stringify(resourceVersion);
       await this.#fail(turn, `latest resourceVersion for ${typeText(type)} is not valid: ${found}`);
       return undefined;
@@ -266,8 +282,10 @@ class MigrationController {
     for (let race = 1; ; race++) {
       const object = await this.#read(turn.name, turn.signal);
       if (object === undefined || object.metadata?.uid !== turn.uid || isTerminal(object)) return false;
+      const next = change(object);
+      if (jsonEquals(next, object)) return true;
       try {
-        await this.#objects.replaceStatus(change(object), { signal: turn.signal, timeoutMs: REQUEST_TIMEOUT_MS });
+        await this.#objects.replaceStatus(next, { signal: turn.signal, timeoutMs: REQUEST_TIMEOUT_MS });
         return true;
       } catch (thrown) {
         if (isReason(thrown, "NotFound")) return false;
@@ -299,11 +317,15 @@ class MigrationController {
           enqueue(object.metadata?.name ?? "");
           if (isTerminal(object)) wake(migratedName(object), enqueue);
         };
+        // Most changes are what the controller itself says, and it would wake itself for ever.
+        const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
+          if (object === before || isTerminal(object)) tell(object);
+        };
         const onDelete = (object: StorageVersionMigration): void => {
           this.#deletions.get(object.metadata?.uid ?? "")?.abort(DELETED);
           wake(migratedName(object), enqueue);
         };
-        registration = informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete });
+        registration = informer.addHandler({ onAdd: tell, onUpdate, onDelete });
         return informer.run(signal);
       },
     };
@@ -314,6 +336,10 @@ function obstacleTo({ type, verbs }: DiscoveredResource): string | undefined {
   if (isEvents(type)) return "events are not migrated: they expire by themselves";
   if (VERBS.every((verb) => verbs.includes(verb))) return undefined;
   return `resource ${JSON.stringify(typeText(type))} does not support discovery operations: [${VERBS.join(" ")}]`;
+}
+
+function isCheckpoint(resourceVersion: string): boolean {
+  return /^[1-9][0-9]{0,19}$/.test(resourceVersion);
 }
 
 /** As Go prints a GroupVersionResource. */

@@ -55,11 +55,14 @@ export class FakeCluster implements Transport {
   before: (call: Call) => FakeAnswer | { readonly failure: TransportFailure } | undefined = () => undefined;
   /** Told after an answer was made. */
   after: (call: Call) => void = () => {};
+  /** Events of watches wait until they are released. */
+  holdsNews = false;
   patchMs = 0;
   inFlight = 0;
   inFlightMax = 0;
   readonly #objects = new Map<string, Stored>();
   readonly #streams: { readonly resource: string; readonly stream: ScriptedStream }[] = [];
+  readonly #held: { readonly resource: string; readonly event: Json }[] = [];
   #revision = 100;
 
   constructor() {
@@ -225,8 +228,18 @@ export class FakeCluster implements Transport {
     return { status: 200, headers: {}, body: stream.chunks(signal) };
   }
 
+  /** The oldest events, so many of them. */
+  releaseNews(count = Infinity): void {
+    for (const { resource, event } of this.#held.splice(0, count)) this.#send(resource, event);
+  }
+
   #tell(resource: string, type: string, object: Json): void {
-    for (const { resource: watched, stream } of this.#streams) if (watched === resource) stream.send({ type, object });
+    if (this.holdsNews) this.#held.push({ resource, event: { type, object } });
+    else this.#send(resource, { type, object });
+  }
+
+  #send(resource: string, event: Json): void {
+    for (const { resource: watched, stream } of this.#streams) if (watched === resource) stream.send(event);
   }
 
   #all(resource: string): readonly Stored[] {

@@ -60,7 +60,7 @@ export class RunningController {
 
   async #work(queue: WorkQueue, controller: DrivenController): Promise<void> {
     for (;;) {
-      const key = await queue.take();
+      const key = await queue.next();
       if (key === undefined) return;
       try {
         const result = await controller.reconcile(key, this.#stop.signal);
@@ -68,7 +68,7 @@ export class RunningController {
         if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs);
       } catch (thrown) {
         if (!this.#stop.signal.aborted) this.errors.push(thrown);
-        queue.addRetry(key);
+        queue.addRateLimited(key);
       }
       queue.done(key);
     }
