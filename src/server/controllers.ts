@@ -17,6 +17,8 @@ import type { ControllerName } from "./controller-names.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { storedOnlyIn } from "./stored-only-in.ts";
 
 export interface ControllerParts {
   readonly env: Env;
@@ -25,6 +27,7 @@ export interface ControllerParts {
   readonly client: Client;
   readonly cluster: Cluster;
   readonly catalogue: Catalogue;
+  readonly cache: WatchCache;
   /** Undefined: servers agree on nothing, and there is nothing to keep true. */
   readonly members: Members | undefined;
 }
@@ -75,12 +78,13 @@ function whereServed({ catalogue, members }: ControllerParts, tools: MigrationOp
   return controller === undefined ? [] : [controller];
 }
 
-function migrationOptions({ env, metrics, client }: ControllerParts): MigrationOptions {
+function migrationOptions({ env, config, metrics, client, cache }: ControllerParts): MigrationOptions {
   const { clock, random, log } = env;
   return {
     ...{ client, clock, log },
     engine: createEngine({ client, clock, random }),
     states: createStorageStates({ client, clock, random }),
     metrics: createMigrationMetrics(metrics),
+    isStoredOnlyIn: storedOnlyIn(cache, config),
   };
 }

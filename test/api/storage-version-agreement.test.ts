@@ -261,6 +261,36 @@ describe("two releases", () => {
   });
 });
 
+describe("the migration that nobody asked for", () => {
+  const claims = "resource.k8s.io.resourceclaims";
+  const state = async (server: TestServer): Promise<Json> => {
+    const { body } = await server.get("/api/v1/namespaces/kube-system/configmaps/evenkeel-storage-state");
+    return JSON.parse(body.data[claims]);
+  };
+  const claim = (name: string): Json => ({
+    metadata: { name },
+    spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "c" } }] } },
+  });
+
+  test("finds what lies in the version agreed on already without touching it, and rewrites the rest", async () => {
+    const world = new World({ seed: 1 });
+    const peers = { hostname: "one" };
+    const older = await start({ world, peers, release: "1.34" });
+    await older.call("POST", `/apis/resource.k8s.io/v1/${CLAIMS}`, claim("a"));
+    await world.advance(5_000);
+    expect((await state(older)).persistedVersions).toEqual(["resource.k8s.io/v1beta2"]);
+    const migrated = `evenkeel_storage_migration_objects_total{resource="${claims}",result="migrated"}`;
+    expect(await older.metric(migrated)).toBe(0);
+    await older[Symbol.asyncDispose]();
+    const newer = await start({ world, peers, release: "1.35" });
+    await world.advance(20_000);
+    expect((await state(newer)).persistedVersions).toEqual(["resource.k8s.io/v1"]);
+    expect(await newer.metric(migrated)).toBe(1);
+    expect(await storedVersion(newer, "/registry/resourceclaims/default/a")).toBe("resource.k8s.io/v1");
+    await newer[Symbol.asyncDispose]();
+  });
+});
+
 describe("the feature can be switched", () => {
   test("off and on again with objects present: nothing is lost, and it is true again at once", async () => {
     const world = new World({ seed: 1 });

@@ -5,6 +5,7 @@
  */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
 import type { AgreedVersion } from "./agreed-version.ts";
 import { isNewer, readAgreement, type Agreement, type AgreementWatch } from "./agreement-watch.ts";
 import { PASSES_MAX, PROGRESS_INTERVAL_MS, RESTLESS_PAUSE_MS } from "./limits.ts";
@@ -64,7 +65,7 @@ class MigrationRun {
     this.#tools = tools;
     this.#job = job;
     this.#agreed = job.agreed;
-    this.#startTime = timestamp(tools.engine.clock.now());
+    this.#startTime = timestampAt(tools.engine.clock.now());
     this.#savedAtMs = tools.engine.clock.monotonic();
   }
 
@@ -244,7 +245,7 @@ class MigrationRun {
     const { name, owner } = this.#job;
     const agreed = this.#agreed;
     if (agreed === undefined) return this.#change(({ migration: _migration, ...state }) => state);
-    const now = timestamp(engine.clock.now());
+    const now = timestampAt(engine.clock.now());
     // Whoever else migrates the resource has not proven anything yet, and keeps its position.
     await states.update(name, ({ migration, ...state }) => ({
       ...verifiedState(state, agreed, now),
@@ -283,11 +284,6 @@ export function verifiedState(state: StorageState, agreed: AgreedVersion, time: 
     lastHeartbeatTime: time,
     verified: { resourceVersion, since, time },
   };
-}
-
-/** RFC 3339 with seconds. */
-export function timestamp(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
 function restless({ progress }: PassOutcome): PassOutcome {

@@ -7,6 +7,7 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { Wakeable } from "../../base/wakeable.ts";
 import { messageOf } from "../../base/within.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
@@ -16,7 +17,7 @@ import { discoverResource, isEvents } from "./discover-resource.ts";
 import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import type { Engine } from "./migrate-resource.ts";
-import { runMigration, timestamp, verifiedState, type MigrationOutcome } from "./migration-run.ts";
+import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";
 import type { ServedType } from "./object-pages.ts";
 import { UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
 import type { StorageStates } from "./storage-state.ts";
@@ -28,6 +29,8 @@ export interface MigrationOptions {
   readonly engine: Engine;
   readonly states: StorageStates;
   readonly metrics: MigrationMetrics;
+  /** Whether every stored object of a StorageVersion's resource lies in this version by now. False in doubt. */
+  readonly isStoredOnlyIn?: (name: string, version: string) => Promise<boolean>;
 }
 
 export interface Requeue {
@@ -103,6 +106,7 @@ class AutomaticMigrator {
     // What is known to lie there in a version that nobody can read any more is not to be denied.
     const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
     if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
+    if (await this.#isUniform(name, agreed, signal)) return this.#markVerified(name, agreed);
     const type = await this.#typeOf(name, agreed, signal);
     if (type === undefined) return this.#note(name, [agreed.version]);
     const outcome = await runMigration(
@@ -110,6 +114,14 @@ class AutomaticMigrator {
       { name, type, owner: AUTOMATIC, agreed, signal },
     );
     return this.#after(name, agreed, outcome);
+  }
+
+  /** Everything lay in the version agreed on, and the agreement was the same before and after that was looked up. */
+  async #isUniform(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<boolean> {
+    const { client, isStoredOnlyIn } = this.#options;
+    if (isStoredOnlyIn === undefined || !(await isStoredOnlyIn(name, agreed.version))) return false;
+    const after = await readAgreement(client, name, signal);
+    return after.kind === "agreed" && after.agreed.resourceVersion === agreed.resourceVersion;
   }
 
   #after(name: string, { version }: AgreedVersion, outcome: MigrationOutcome): Requeue | undefined {
@@ -168,7 +180,7 @@ class AutomaticMigrator {
 
   async #writeMarks(): Promise<void> {
     const { clock, log, states } = this.#options;
-    const time = timestamp(clock.now());
+    const time = timestampAt(clock.now());
     const marks = [...this.#marks];
     this.#marks.clear();
     const updates = marks.map(([name, agreed]) =>
@@ -181,7 +193,7 @@ class AutomaticMigrator {
 
   /** Objects may lie in these versions too, and the state was not found under what is the case now. */
   async #note(name: string, versions: readonly string[]): Promise<undefined> {
-    const lastHeartbeatTime = timestamp(this.#options.clock.now());
+    const lastHeartbeatTime = timestampAt(this.#options.clock.now());
     this.#marks.delete(name);
     await this.#options.states.update(name, (known) => {
       const { verified, ...state } = withoutRecord(known);
@@ -203,7 +215,7 @@ class AutomaticMigrator {
       if (!isStored && lastHeartbeatTime !== undefined && nowMs - Date.parse(lastHeartbeatTime) > FORGET_MS)
         return undefined;
       // A value that says nothing may be a person's, and stays as it is.
-      return isStored && lastHeartbeatTime !== undefined ? { ...state, lastHeartbeatTime: timestamp(nowMs) } : state;
+      return isStored && lastHeartbeatTime !== undefined ? { ...state, lastHeartbeatTime: timestampAt(nowMs) } : state;
     };
     return {
       hasSynced: true,

@@ -10,6 +10,7 @@
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceClient } from "../../client/resource-client.ts";
 import { messageOf } from "../../base/within.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
 import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { disagreement, type AgreedVersion } from "./agreed-version.ts";
@@ -34,7 +35,7 @@ import {
   type Said,
   type StorageVersionMigration,
 } from "./migration-objects.ts";
-import { runMigration, timestamp, type MigrationOutcome } from "./migration-run.ts";
+import { runMigration, type MigrationOutcome } from "./migration-run.ts";
 import type { MigrationOptions, Requeue } from "./migrator.ts";
 import { listPage } from "./object-pages.ts";
 
@@ -269,12 +270,12 @@ class MigrationController {
   /** Somebody else ended it, or we did and were stopped. */
   async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
     if (!isTrue(object, "Running")) return;
-    const next = withConditions(object, [NO_LONGER_RUNNING], timestamp(this.#options.clock.now()));
+    const next = withConditions(object, [NO_LONGER_RUNNING], timestampAt(this.#options.clock.now()));
     await this.#objects.replaceStatus(next, { timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
   async #say(turn: Turn, said: readonly Said[]): Promise<void> {
-    await this.#change(turn, (object) => withConditions(object, said, timestamp(this.#options.clock.now())));
+    await this.#change(turn, (object) => withConditions(object, said, timestampAt(this.#options.clock.now())));
   }
 
   /** False when there is nothing left to change: it is gone, or has ended. */
