@@ -50,6 +50,7 @@ import { isReady, storageChecks } from "./health-checks.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
 import { asServer, createLoopback } from "./loopback.ts";
 import { afterwards, Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
+import { standOutsideAgreement } from "./outside-agreement.ts";
 import { openApiPeers } from "./openapi-peers.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
@@ -57,7 +58,6 @@ import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
 import {
   agreedEncodings,
   createStorageVersions,
-  forgetStorageState,
   type AgreedEncodings,
   type StorageVersions,
 } from "./storage-versions.ts";
@@ -184,9 +184,10 @@ function join(
   using: Omit<ClusterParts, "beforeUnfence">,
   agreed: AgreedEncodings | undefined,
 ): Pick<Parts, "cluster" | "storageVersions" | "controllers"> {
+  const { clock } = using.env;
   const cluster = createCluster({
     ...using,
-    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? forgetStorageState(using.kv, using.config),
+    beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? standOutsideAgreement({ ...using, clock }),
   });
   const storageVersions = agreed && createStorageVersions({ ...using, cluster }, agreed);
   const controllers = createControllers({ ...using, cluster, members: storageVersions?.members });

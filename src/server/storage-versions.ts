@@ -5,13 +5,11 @@ import type { Client } from "../client/client.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
 import type { Encoding } from "../registry/resource.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
-import type { Kv } from "../storage/kv.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import { decodeStatus } from "../storageversion/decode-status.ts";
 import { Encodings, type StoredResourceVersions } from "../storageversion/encodings.ts";
 import type { Member, Members } from "../storageversion/members.ts";
 import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
-import { STORAGE_STATE_KEY } from "../storageversion/migration/storage-state.ts";
 import { Publisher } from "../storageversion/publisher.ts";
 import type { WriteGateState } from "../storageversion/write-gate.ts";
 import { whenOrAborted, type BackgroundTask } from "./background.ts";
@@ -121,20 +119,6 @@ export function createStorageVersions(parts: StorageVersionParts, agreed: Agreed
       }
     },
   };
-}
-
-/**
- * A server that takes no part in the agreement writes what its release writes, and nobody hears of it: what was found out
- * about stored objects is void before it does. Throws a StorageError.
- */
-export async function forgetStorageState(kv: Kv, { storageRoot }: Pick<ServerConfig, "storageRoot">): Promise<void> {
-  const { namespace, name } = STORAGE_STATE_KEY;
-  const key = `${storageRoot}configmaps/${namespace}/${name}`;
-  for (let isGone = false; !isGone;) {
-    const [state] = (await kv.range({ start: key })).items;
-    isGone =
-      state === undefined || (await kv.commit({ kind: "delete", key, expectedRevision: state.modRevision })).committed;
-  }
 }
 
 /** From the store itself: a write is bound to the revision of what stands there. */

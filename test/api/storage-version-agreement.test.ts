@@ -322,6 +322,32 @@ describe("the feature can be switched", () => {
     await on[Symbol.asyncDispose]();
   });
 
+  test("a server that takes no part says so before it writes, and nothing counts as agreed or migrated", async () => {
+    const world = new World({ seed: 1 });
+    const peers = { hostname: "one" };
+    const off = { featureGates: ["StorageVersionAPI=false"] };
+    const other = await start({ world, release: "1.35" });
+    const first = await start({ world, peers, release: "1.35" });
+    await world.advance(10_000);
+    const state = (): Promise<Json> => other.get("/api/v1/namespaces/kube-system/configmaps/evenkeel-storage-state");
+    expect((await state()).status).toBe(200);
+    await first[Symbol.asyncDispose]();
+    const outside = await start({ world, peers, release: "1.34", ...off });
+    const name = "resource.k8s.io.resourceclaims";
+    const { status } = await storageVersion(other, name);
+    expect(status).toMatchObject({ conditions: [{ status: "Unknown", reason: "ServersPending" }] });
+    expect(status.commonEncodingVersion).toBeUndefined();
+    expect(await encodings(other, name)).toEqual(["resource.k8s.io/v1"]);
+    await world.advance(30_000);
+    expect((await storageVersion(other, name)).status).toEqual(status);
+    const noted = (await state()).body?.data?.[name];
+    expect(JSON.parse(noted ?? "{}").persistedVersions ?? []).not.toEqual(["resource.k8s.io/v1"]);
+    await outside[Symbol.asyncDispose]();
+    await world.advance(30_000);
+    expect((await storageVersion(other, name)).status.commonEncodingVersion).toBe("resource.k8s.io/v1");
+    await other[Symbol.asyncDispose]();
+  });
+
   test.each([
     [{ featureGates: ["StorageVersionAPI=false"] }, 200],
     [{ runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"] }, 404],

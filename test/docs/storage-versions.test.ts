@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { openCatalogue } from "../../src/catalogue/catalogue.ts";
+import { RELEASES, type ReleaseName } from "../../src/catalogue/release.ts";
+import { parseRuntimeConfig } from "../../src/catalogue/runtime-config.ts";
+import { controlCommands } from "../../src/cli/control-commands.ts";
+import { rollbackCheckCommand } from "../../src/cli/rollback-check.ts";
+import { serveCommand } from "../../src/cli/serve.ts";
+import { storedVersionsCommand } from "../../src/cli/stored-versions.ts";
+import { upCommand } from "../../src/cli/up.ts";
+import { CONTROLLERS } from "../../src/server/controller-names.ts";
+import { storedResourceVersions } from "../../src/server/stored-resource-versions.ts";
+import { startServer } from "../api/start.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const DOCUMENT = readFileSync(new URL("docs/storage-versions.md", ROOT), "utf8");
+
+test("every flag that is named exists", () => {
+  const commands = [serveCommand(), upCommand(), rollbackCheckCommand(), storedVersionsCommand(), ...controlCommands()];
+  const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
+  const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
+  for (const ofKubectl of ["--all", "--for", "--timeout", "--type", "--context"]) named.delete(ofKubectl);
+  expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
+});
+
+test("every controller is explained", () => {
+  expect(CONTROLLERS.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
+});
+
+test("every metric that is named exists, and every metric of storage versions is named", async () => {
+  await using api = await startServer({ strictRelease: false });
+  const families = [...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
+  const named = [...DOCUMENT.matchAll(/\b(?:evenkeel_storage|evenkeel_controller|leader|workqueue)_\w+/g)].map(String);
+  expect(named.filter((name) => !families.includes(name))).toEqual([]);
+  expect(families.filter((name) => name.startsWith("evenkeel_storage_") && !named.includes(name))).toEqual([]);
+});
+
+test("the messages of refused writes are those of the program", () => {
+  const program = [
+    ...["storageversion/write-gate.ts", "storageversion/encodings.ts", "storageversion/agreement.ts"],
+    ...["server/unreadable-objects.ts", "registry/write-encoded.ts", "peers/fence.ts", "peers/route.ts"],
+  ]
+    .map((path) => readFileSync(new URL(`src/${path}`, ROOT), "utf8").replaceAll(/\$\{[^}]*\}/g, "…"))
+    .join("\n");
+  const [, section = ""] = DOCUMENT.split("## What each 503 means");
+  const messages = [...section.split("\n## ")[0]!.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`([^`]+)`/g)].map(([, text]) => text!),
+  );
+  expect(messages.length).toBeGreaterThan(7);
+  const fragments = messages.flatMap((text) => text.split(/: |…/)).map((text) => text.replace(/^[\s,]+|[\s,]+$/g, ""));
+  const told = fragments.filter((text) => text !== "" && !text.startsWith("internal.apiserver.k8s.io"));
+  expect(told.filter((text) => !program.includes(text))).toEqual([]);
+});
+
+test("migrations by request are served as the table says", () => {
+  const rows = [...DOCUMENT.matchAll(/^\| 1\.(\d+)(?:( …|,) 1\.(\d+))? +\| (?:`(\w+)`|none) +\|/gm)];
+  const told = new Map(
+    rows.flatMap(([, first, , last = first, version]) =>
+      Array.from(
+        { length: Number(last) - Number(first) + 1 },
+        (_, at) => [`1.${Number(first) + at}`, version] as const,
+      ),
+    ),
+  );
+  const served = new Map(RELEASES.map((release) => [release as string, servedMigrations(release)]));
+  expect(told).toEqual(served);
+});
+
+function servedMigrations(release: ReleaseName): string | undefined {
+  const gates =
+    RELEASES.indexOf(release) >= RELEASES.indexOf("1.30") ? [["StorageVersionMigrator", true] as const] : [];
+  const runtimeConfig = parseRuntimeConfig(["api/all=true"]);
+  const catalogue = openCatalogue({ release, runtimeConfig, featureGates: new Map(gates), extensions: true });
+  return catalogue.resource("storagemigration.k8s.io", "storageversionmigrations")?.versions[0]?.version;
+}
+
+test("releases that are one apart can read what the other writes", () => {
+  const runtimeConfig = parseRuntimeConfig([]);
+  const stored = RELEASES.map((release) =>
+    storedResourceVersions(openCatalogue({ release, runtimeConfig, featureGates: new Map(), extensions: true })),
+  );
+  const unreadable = stored.flatMap((resources, at) =>
+    [stored[at - 1], stored[at + 1]].flatMap((neighbours = []) =>
+      resources.filter(({ name, preferred }) => {
+        const neighbour = neighbours.find((other) => other.name === name);
+        return neighbour !== undefined && !neighbour.decodable.includes(preferred);
+      }),
+    ),
+  );
+  expect(unreadable).toEqual([]);
+});
+
+test("it is short enough to be read", () => {
+  expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(275);
+});
