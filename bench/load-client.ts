@@ -1,7 +1,15 @@
 /** The benchmark's end of the line to the load generator. */
 import { fileURLToPath } from "node:url";
 import { Child } from "./child.ts";
-import type { Answer, Command, FanOutResult, FetchResult, RequestShape, RunResult } from "./client/protocol.ts";
+import type {
+  Answer,
+  Command,
+  FanOutResult,
+  FetchResult,
+  PacedResult,
+  RequestShape,
+  RunResult,
+} from "./client/protocol.ts";
 import { pinned } from "./cores.ts";
 
 type Without<Kind extends Command["kind"]> = Omit<Extract<Command, { kind: Kind }>, "kind">;
@@ -23,6 +31,14 @@ export class LoadClient {
 
   run(options: Without<"run">): Promise<RunResult> {
     return this.#perform({ kind: "run", ...options });
+  }
+
+  beginPace(options: Without<"begin-pace">): Promise<void> {
+    return this.#perform({ kind: "begin-pace", ...options });
+  }
+
+  endPace(name: string): Promise<PacedResult> {
+    return this.#perform({ kind: "end-pace", name });
   }
 
   fetch(name: string, request: RequestShape): Promise<FetchResult> {

@@ -14,7 +14,9 @@ import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import type { Row } from "./row.ts";
 import { discoveryRows } from "./rows-discovery.ts";
 import { filterRows, mergeRows } from "./rows-in-process.ts";
+import { migrateRows } from "./rows-migrate.ts";
 import { proxyRows } from "./rows-proxy.ts";
+import { publishRows } from "./rows-publish.ts";
 import { createRows, getRows, listRows } from "./rows-requests.ts";
 import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
 import { watchRows } from "./rows-watch.ts";
@@ -121,8 +123,13 @@ async function onOwnEtcd(
 }
 
 async function embeddedRows(context: BenchContext): Promise<Row[]> {
-  const rows = context.options.only.has("start") ? await step("start, embedded", () => embeddedStartRows(context)) : [];
-  return [...rows, ...(await withSubject(context, undefined))];
+  const { only } = context.options;
+  return [
+    ...(only.has("start") ? await step("start, embedded", () => embeddedStartRows(context)) : []),
+    ...(only.has("publish") ? await step("publishing storage versions", () => publishRows(context)) : []),
+    ...(await withSubject(context, undefined)),
+    ...(only.has("migrate") ? await step("storage migration", () => migrateRows(context)) : []),
+  ];
 }
 
 async function etcdRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {

@@ -71,3 +71,20 @@ export function deviceClassText(): string {
 }
 
 const DEVICE_CLASS_PAYLOAD_BYTES = 2_600;
+
+export const CLAIM_NAMESPACE = "bench-claims";
+export const CLAIM_PATH = `/apis/resource.k8s.io/v1/namespaces/${CLAIM_NAMESPACE}/resourceclaims`;
+
+/** 1.34 stores it in another version than 1.35. */
+export function claimText(): string {
+  return JSON.stringify({
+    kind: "ResourceClaim",
+    apiVersion: "resource.k8s.io/v1",
+    metadata: { name: claimName(NUMBER_MARK), namespace: CLAIM_NAMESPACE },
+    spec: { devices: { requests: [{ name: "device", exactly: { deviceClassName: DEVICE_CLASS } }] } },
+  });
+}
+
+export function claimName(number: string): string {
+  return `claim-${number}`;
+}

@@ -1,7 +1,19 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util";
 
-export const ROW_NAMES = ["start", "get", "list", "create", "watch", "memory", "proxy", "filter", "merge"] as const;
+export const ROW_NAMES = [
+  "start",
+  "publish",
+  "get",
+  "list",
+  "create",
+  "watch",
+  "memory",
+  "migrate",
+  "proxy",
+  "filter",
+  "merge",
+] as const;
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {
@@ -21,17 +33,22 @@ export const HELP = `npm run bench -- [flags]
 
 Starts the built server as a user would and measures what requests cost it, next to a plain Node TLS server
 that answers the same bytes (the floor). Rounds of both alternate; the figures are medians.
+For publish and migrate the floor is the same server without what is measured: publish shows what publishing
+storage versions adds to a start, migrate what clients notice of a storage migration that is killed and resumed.
 
   --only LIST      some of: ${ROW_NAMES.join(", ")}
   --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed);
-                   servers that call each other (proxy, merge) need etcd
-  --rounds N       rounds per row (default 5)
-  --quick          3 short rounds: a first impression, not a measurement
+                   servers that call each other (proxy, merge) need etcd;
+                   publish and migrate are measured on the embedded one
+  --rounds N       rounds per row (default 5); migrate, which takes minutes, has 3 at most
+  --scale SHARE    of the work of a round, such as 0.05 (default 1): no measurement below 1
+  --quick          3 short rounds, scale 0.2: a first impression, not a measurement
   --compare FILE   compare with this result instead of the newest in bench-results/
   --help
 `;
 
 const ROUNDS_MAX = 1_000;
+const QUICK_SCALE = 0.2;
 
 /** Undefined when only help was asked for. */
 export function parseOptions(argv: readonly string[]): BenchOptions | undefined {
@@ -41,11 +58,13 @@ export function parseOptions(argv: readonly string[]): BenchOptions | undefined 
   const rounds = values.rounds === undefined ? (quick ? 3 : 5) : Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX)
     throw new UsageError(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`);
+  const scale = values.scale === undefined ? (quick ? QUICK_SCALE : 1) : Number(values.scale);
+  if (!(scale > 0 && scale <= 1)) throw new UsageError("--scale must be above 0, and 1 at most");
   return {
     only: new Set(listed(values.only, ROW_NAMES, "--only")),
     stores: new Set(listed(values.stores, ["embedded", "etcd"] as const, "--stores")),
     rounds,
-    scale: quick ? 0.2 : 1,
+    scale,
     compareWith: values.compare,
   };
 }
@@ -58,6 +77,7 @@ function parse(argv: readonly string[]) {
         only: { type: "string" },
         stores: { type: "string" },
         rounds: { type: "string" },
+        scale: { type: "string" },
         quick: { type: "boolean" },
         compare: { type: "string" },
         help: { type: "boolean" },

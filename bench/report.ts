@@ -80,8 +80,11 @@ function change(before: number, now: number): string {
   return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(0)} %`;
 }
 
+/** Beside a median close to 0, as differences have it, a share says nothing. */
+const SHARE_MAX = 10;
+
 function percent(share: number): string {
-  return `${(share * 100).toFixed(0)} %`;
+  return share < SHARE_MAX ? `${(share * 100).toFixed(0)} %` : "–";
 }
 
 function shown(value: number): string {

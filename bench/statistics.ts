@@ -21,5 +21,5 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
 
 /** Half the distance between the extremes as a share of the median: "± 8 %". */
 export function spread({ median, low, high }: Figure): number {
-  return median === 0 ? 0 : (high - low) / 2 / median;
+  return median === 0 ? 0 : (high - low) / 2 / Math.abs(median);
 }

@@ -1,13 +1,15 @@
-/** The load generator: keeps connections by name, runs closed loops on them, tells how long they took. */
+/** The load generator: keeps connections by name, runs loops of requests on them, tells how long they took. */
 import { quantile } from "../statistics.ts";
 import { openHttp1, type Requester } from "./http1.ts";
 import { openHttp2 } from "./http2.ts";
-import type { Answer, Command, FanOutResult, RunResult } from "./protocol.ts";
+import { PacedLoad } from "./paced.ts";
+import type { Answer, Command, FanOutResult, PacedResult, RunResult } from "./protocol.ts";
 import { Watchers } from "./watchers.ts";
 
 type Of<Kind extends Command["kind"]> = Extract<Command, { kind: Kind }>;
 
 const pools = new Map<string, readonly Requester[]>();
+const paces = new Map<string, PacedLoad>();
 const watches = new Map<string, Watchers>();
 
 async function open({ name, protocol, port, connections, token }: Of<"open">): Promise<void> {
@@ -48,6 +50,13 @@ function timed(started: number, latencies: Float64Array, bytes: number): RunResu
   return { wallMs, p50Ms: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99), bytes };
 }
 
+function endPace(name: string): Promise<PacedResult> {
+  const load = paces.get(name);
+  if (load === undefined) throw new Error(`no requests are paced on ${name}`);
+  paces.delete(name);
+  return load.finish();
+}
+
 async function fanOut({ watchers, trigger, request, events, firstNumber }: Of<"fan-out">): Promise<FanOutResult> {
   const watching = watches.get(watchers);
   if (watching === undefined) throw new Error(`there are no watches called ${watchers}`);
@@ -79,6 +88,11 @@ async function perform(command: Command): Promise<unknown> {
       return open(command);
     case "run":
       return run(command);
+    case "begin-pace":
+      paces.set(command.name, new PacedLoad(pool(command.name), command));
+      return undefined;
+    case "end-pace":
+      return endPace(command.name);
     case "fetch":
       return pool(command.name)[0]!.fetch(command.request, 0);
     case "watch":

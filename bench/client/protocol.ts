@@ -31,6 +31,16 @@ export type Command =
       readonly firstNumber: number;
       readonly numbers: number;
     }
+  /** Begins an open loop: so many requests a second until it is ended. Answers at once. */
+  | {
+      readonly kind: "begin-pace";
+      readonly name: string;
+      readonly request: RequestShape;
+      readonly perSecond: number;
+      readonly numbers: number;
+    }
+  /** Ends it; answers when every request has been answered. */
+  | { readonly kind: "end-pace"; readonly name: string }
   /** One request whose answer is returned whole. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
   /** Opens watches, one connection each; answers when all have sent their headers. */
@@ -58,6 +68,11 @@ export interface RunResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly bytes: number;
+}
+
+export interface PacedResult {
+  /** One for each request, in the order of the answers. */
+  readonly latenciesMs: readonly number[];
 }
 
 export interface FetchResult {

@@ -1,0 +1,96 @@
+/**
+ * How far a server's migration of claims is. Objects are migrated in the order of their names, so one of them tells by
+ * its resourceVersion whether those before it have been: that costs the server next to nothing, while its metrics take
+ * long enough to be noticed in what is measured.
+ */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { openHttp1, type Requester } from "./client/http1.ts";
+import { CLAIM_PATH, claimName, NUMBER_MARK } from "./objects.ts";
+import { ROOT, TOKEN, type RunningServer } from "./servers.ts";
+
+const GROUP = "resource.k8s.io";
+const RESOURCE = "resourceclaims";
+const STATE_KEY = `${GROUP}.${RESOURCE}`;
+const STATE_PATH = "/api/v1/namespaces/kube-system/configmaps/evenkeel-storage-state";
+const MIGRATED = new RegExp(
+  `^evenkeel_storage_migration_objects_total\\{resource="${STATE_KEY.replaceAll(".", "\\.")}",result="migrated"\\} ([0-9]+)$`,
+  "m",
+);
+const POLL_MS = 50;
+/** A migration that was killed is resumed once the lease of the dead leader has run out. */
+const GIVE_UP_MS = 600_000;
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+export class MigrationView {
+  readonly #requester: Requester;
+
+  constructor(requester: Requester) {
+    this.#requester = requester;
+  }
+
+  static async open({ port }: RunningServer): Promise<MigrationView> {
+    return new MigrationView(await openHttp1(port, TOKEN));
+  }
+
+  close(): void {
+    this.#requester.close();
+  }
+
+  async resourceVersionOf(number: number): Promise<string> {
+    const { metadata } = await this.#get<{ metadata: { resourceVersion: string } }>(
+      `${CLAIM_PATH}/${claimName(String(number).padStart(NUMBER_MARK.length, "0"))}`,
+    );
+    return metadata.resourceVersion;
+  }
+
+  /** As far as the server knows: what it counted since it was started. */
+  async objectsDone(): Promise<number> {
+    return Number(MIGRATED.exec(await this.#text("/metrics"))?.[1] ?? "0");
+  }
+
+  /** Whether all objects are known to be stored in this version and no other. */
+  async isStoredAs(apiVersion: string): Promise<boolean> {
+    const { data = {} } = await this.#get<{ data?: Record<string, string> }>(STATE_PATH);
+    const { persistedVersions = [] } = JSON.parse(data[STATE_KEY] ?? "{}") as { persistedVersions?: string[] };
+    return persistedVersions.length === 1 && persistedVersions[0] === apiVersion;
+  }
+
+  async #get<Value>(path: string): Promise<Value> {
+    return JSON.parse(await this.#text(path)) as Value;
+  }
+
+  async #text(path: string): Promise<string> {
+    return (await this.#requester.fetch({ method: "GET", path, expectStatus: 200 }, 0)).body;
+  }
+}
+
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + GIVE_UP_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`a storage migration does not get ahead: not ${what}`);
+    await sleep(POLL_MS);
+  }
+}
+
+/** How many claims lie in the store in which version, read by `evenkeel stored-versions`; each of them can be read. */
+export async function storedClaims(dataDirectory: string): Promise<Readonly<Record<string, number>>> {
+  const { stdout } = await promisify(execFile)(
+    join(ROOT, "bin", "evenkeel"),
+    ["stored-versions", "--kubeconfig", join(dataDirectory, "kubeconfig"), "--output", "json"],
+    { maxBuffer: OUTPUT_BYTES_MAX },
+  );
+  const { resources } = JSON.parse(stdout) as {
+    resources: {
+      group: string;
+      resource: string;
+      unreadable: number;
+      versions: { apiVersion: string; objects: number }[];
+    }[];
+  };
+  const claims = resources.find(({ group, resource }) => group === GROUP && resource === RESOURCE);
+  if (claims === undefined || claims.unreadable > 0) throw new Error("the store holds claims that cannot be read");
+  return Object.fromEntries(claims.versions.map(({ apiVersion, objects }) => [apiVersion, objects]));
+}
