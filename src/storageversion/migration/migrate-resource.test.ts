@@ -26,7 +26,7 @@ function begin(cluster: FakeCluster, settings: PassSettings = {}): Promise<PassO
   const { concurrency, objectsPerSecond, ...job } = settings;
   const { clock } = cluster.world;
   const random = cluster.world.randomFor("engine");
-  const engine = createEngine({ client: cluster.client, clock, random, concurrency, objectsPerSecond });
+  const engine = createEngine({ client: cluster.client, clock, random, concurrency, objectsPerSecond, pageItems: 500 });
   const { signal } = new AbortController();
   return migrateResource(engine, {
     type: WIDGETS,

@@ -20,6 +20,7 @@ import {
   CONCURRENCY,
   FRESH_STARTS_MAX,
   OBJECTS_PER_SECOND,
+  PAGE_ITEMS,
   PAUSE_MS_MAX,
   PAUSE_MS_MIN,
 } from "./limits.ts";
@@ -43,6 +44,8 @@ export interface Engine {
   readonly rate: RateLimit;
   /** Objects under way at once. */
   readonly concurrency: number;
+  /** Objects in one list. */
+  readonly pageItems: number;
 }
 
 export function createEngine(options: {
@@ -51,14 +54,16 @@ export function createEngine(options: {
   readonly random: Random;
   readonly objectsPerSecond?: number | undefined;
   readonly concurrency?: number | undefined;
+  readonly pageItems?: number | undefined;
 }): Engine {
-  const { client, clock, random, objectsPerSecond = OBJECTS_PER_SECOND, concurrency = CONCURRENCY } = options;
+  const { client, clock, random, objectsPerSecond = OBJECTS_PER_SECOND } = options;
   return {
     client,
     clock,
     random,
     rate: new RateLimit(clock, { perSecond: objectsPerSecond, burstMs: BURST_MS }),
-    concurrency,
+    concurrency: options.concurrency ?? CONCURRENCY,
+    pageItems: options.pageItems ?? PAGE_ITEMS,
   };
 }
 
@@ -159,10 +164,10 @@ class Pass {
 
   /** The page to go on with, if need be by another token than the one at hand. */
   async #page(): Promise<ObjectPage | PassEnd> {
-    const { client } = this.#engine;
+    const { client, pageItems: limit } = this.#engine;
     for (;;) {
       const attempted = await this.#patiently(() =>
-        listPage(client, this.#job.type, { continueToken: this.#token, signal: this.#signal }),
+        listPage(client, this.#job.type, { continueToken: this.#token, limit, signal: this.#signal }),
       );
       const interruption = this.#interruption();
       if (interruption !== undefined) return interruption;

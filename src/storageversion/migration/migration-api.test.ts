@@ -27,7 +27,7 @@ function optionsFor({ world, server }: TestServer): MigrationOptions {
     client,
     clock,
     log: SILENT_LOG,
-    engine: createEngine({ client, clock, random }),
+    engine: createEngine({ client, clock, random, pageItems: 500 }),
     states: createStorageStates({ client, clock, random }),
     metrics: createMigrationMetrics(new MetricsRegistry()),
   };

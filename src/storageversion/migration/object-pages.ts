@@ -4,7 +4,7 @@ import { keyText, type ResourceType } from "../../client/objects.ts";
 import { queryText, resourcePath } from "../../client/paths.ts";
 import { TransportError } from "../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { PAGE_ITEMS, REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { REQUEST_TIMEOUT_MS } from "./limits.ts";
 
 export interface ServedType {
   readonly group: string;
@@ -36,7 +36,7 @@ const OBJECT_ACCEPT = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v
 export async function listPage(
   client: Client,
   type: ServedType,
-  { continueToken = "", limit = PAGE_ITEMS, signal }: { continueToken?: string; limit?: number; signal: AbortSignal },
+  { continueToken = "", limit, signal }: { continueToken?: string; limit: number; signal: AbortSignal },
 ): Promise<ObjectPage> {
   const target = resourcePath({ ...type, namespaced: true }, {}) + queryText({ limit, continue: continueToken });
   const { text } = await client.request({

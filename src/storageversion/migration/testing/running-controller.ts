@@ -24,7 +24,7 @@ export function migrationOptions(cluster: FakeCluster): MigrationOptions & { rea
     client,
     clock,
     log: SILENT_LOG,
-    engine: createEngine({ client, clock, random: world.randomFor("engine") }),
+    engine: createEngine({ client, clock, random: world.randomFor("engine"), pageItems: 500 }),
     states: createStorageStates({ client, clock, random: world.randomFor("states") }),
     metrics: createMigrationMetrics(registry),
     registry,
