@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { ownersInCircle } from "./circles.ts";
+import { blockingDependents, OwnerGraph, type GraphResource } from "./graph.ts";
+import type { Deletion, SeenObject } from "./seen-object.ts";
+
+const CONFIG_MAPS: GraphResource = { group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true };
+const SETS: GraphResource = { group: "apps", resource: "replicasets", kind: "ReplicaSet", namespaced: true };
+
+interface Options {
+  readonly namespace?: string;
+  readonly deletion?: Deletion;
+  readonly blocks?: boolean;
+}
+
+/** Its name is its uid; owners are config maps, named by their uids as well. */
+function seen(uid: string, owners: readonly string[] = [], options: Options = {}): SeenObject {
+  const { namespace = "default", deletion = "none", blocks = true } = options;
+  const references = owners.map((owner) => ({ uid: owner, group: "", kind: "ConfigMap", name: owner, blocks }));
+  return { uid, name: uid, namespace, deletion, owners: references };
+}
+
+class Recording {
+  readonly #told: string[] = [];
+  readonly graph = new OwnerGraph((uid) => void this.#told.push(uid));
+
+  observe(...objects: SeenObject[]): this {
+    for (const object of objects) this.graph.observe(CONFIG_MAPS, object);
+    return this;
+  }
+
+  /** What is to be looked at since the last call. */
+  told(): string[] {
+    return [...new Set(this.#told.splice(0))].sort();
+  }
+
+  dependents(uid: string): string[] {
+    return [...(this.graph.get(uid)?.dependents ?? [])].map((node) => node.uid).sort();
+  }
+}
+
+describe("an object is looked at", () => {
+  test("not because it is there, nor because its owner is", () => {
+    const run = new Recording().observe(seen("a"), seen("b", ["a"]), seen("c", ["b"]));
+    expect(run.told()).toEqual([]);
+  });
+
+  test("when it is named as an owner and nobody has seen it", () => {
+    const run = new Recording().observe(seen("b", ["a"]));
+    expect(run.told()).toEqual(["a"]);
+    expect(run.graph.get("a")).toMatchObject({ resource: undefined, isKnownAbsent: false });
+    run.observe(seen("c", ["a"]));
+    expect(run.told()).toEqual(["a"]);
+  });
+
+  test("itself when its owner is known not to be there", () => {
+    const run = new Recording().observe(seen("b", ["a"]));
+    run.graph.settleAbsence("a", "absent");
+    run.told();
+    run.observe(seen("c", ["a"]));
+    expect(run.told()).toEqual(["c"]);
+    run.graph.settleAbsence("a", "present");
+    expect(run.told()).toEqual(["a"]);
+  });
+
+  test("when its owner is gone", () => {
+    const run = new Recording().observe(seen("a"), seen("b", ["a"]), seen("c", ["a"]));
+    run.graph.remove("a");
+    expect(run.told()).toEqual(["b", "c"]);
+    expect(run.graph.get("a")).toMatchObject({ resource: undefined, isKnownAbsent: true });
+  });
+
+  test("when its owner begins to go in the foreground, and so is the owner", () => {
+    const run = new Recording().observe(seen("a"), seen("b", ["a"]));
+    run.observe(seen("a", [], { deletion: "foreground" }));
+    expect(run.told()).toEqual(["a", "b"]);
+    run.observe(seen("c", ["a"]));
+    expect(run.told()).toEqual(["c"]);
+  });
+
+  test("when it is to leave orphans, but its dependents are not", () => {
+    const run = new Recording().observe(seen("a"), seen("b", ["a"]));
+    run.observe(seen("a", [], { deletion: "orphan" }));
+    expect(run.told()).toEqual(["a"]);
+  });
+
+  test("when a dependent that it waits for is gone, forgets it, or blocks it no more", () => {
+    const owner = seen("a", [], { deletion: "foreground" });
+    const run = new Recording().observe(owner, seen("b", ["a"]), seen("c", ["a"]), seen("d", ["a"]));
+    run.told();
+    run.graph.remove("b");
+    expect(run.told()).toEqual(["a"]);
+    run.observe(seen("c"));
+    expect(run.told()).toEqual(["a"]);
+    run.observe(seen("d", ["a"], { blocks: false }));
+    expect(run.told()).toContain("a");
+    expect(run.dependents("a")).toEqual(["d"]);
+  });
+
+  test("when what it says of its owner is not what the owner is, whoever comes first", () => {
+    const run = new Recording().observe(seen("a"), seen("b", ["a"], { namespace: "other" }));
+    expect(run.told()).toEqual(["b"]);
+    const late = new Recording().observe(seen("y", ["x"], { namespace: "other" }), seen("z", ["x"]));
+    late.told();
+    late.observe(seen("x"));
+    expect(late.told()).toEqual(["y"]);
+    const wrongKind = new Recording();
+    wrongKind.graph.observe(SETS, seen("s"));
+    wrongKind.observe(seen("t", ["s"]));
+    expect(wrongKind.told()).toEqual(["t"]);
+  });
+});
+
+describe("the graph", () => {
+  test("forgets owners that nobody names any more", () => {
+    const run = new Recording().observe(seen("b", ["a"]), seen("c", ["a"]));
+    expect(run.graph.size).toEqual({ objects: 2, unseenOwners: 1, references: 2 });
+    run.graph.remove("b");
+    run.observe(seen("c"));
+    expect(run.graph.size).toEqual({ objects: 1, unseenOwners: 0, references: 0 });
+    run.graph.remove("c");
+    expect(run.graph.size).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
+  });
+
+  test("drops what a complete list does not show, and nothing of other resources", () => {
+    const run = new Recording().observe(seen("a"), seen("b", ["a"]));
+    run.graph.observe(SETS, seen("s", ["a"]));
+    run.graph.retain(CONFIG_MAPS, new Set(["b"]));
+    expect(run.told()).toEqual(["b", "s"]);
+    expect(run.graph.size).toEqual({ objects: 2, unseenOwners: 1, references: 2 });
+  });
+
+  test("does not call objects absent whose resource is not served any more", () => {
+    const run = new Recording().observe(seen("a", ["o"]), seen("o", [], { deletion: "foreground" }));
+    run.graph.observe(SETS, { ...seen("s", ["o"]), owners: seen("s", ["o"]).owners });
+    run.graph.observe(SETS, seen("t"));
+    run.observe({ ...seen("d"), owners: [{ uid: "t", group: "apps", kind: "ReplicaSet", name: "t", blocks: false }] });
+    run.told();
+    run.graph.forget(SETS);
+    expect(run.told()).toEqual(["o", "t"]);
+    expect(run.graph.get("t")).toMatchObject({ resource: undefined, isKnownAbsent: false });
+    expect(run.graph.get("s")).toBeUndefined();
+  });
+
+  test("survives objects that own themselves, and references without a uid", () => {
+    const run = new Recording().observe(seen("a", ["a", ""]));
+    run.observe(seen("a", ["a", ""]));
+    expect(run.graph.size).toEqual({ objects: 1, unseenOwners: 0, references: 1 });
+    run.graph.remove("a");
+    expect(run.graph.size.objects).toBe(0);
+  });
+});
+
+describe("an object in the foreground", () => {
+  test("waits for dependents that block it, of its own namespace, other than itself", () => {
+    const run = new Recording().observe(
+      seen("a", ["a"], { deletion: "foreground" }),
+      seen("b", ["a"]),
+      seen("c", ["a"], { blocks: false }),
+      seen("d", ["a"], { namespace: "other" }),
+    );
+    expect(blockingDependents(run.graph.get("a")!).map(({ uid }) => uid)).toEqual(["b"]);
+  });
+
+  test("finds the owners that wait for it in a circle", () => {
+    const going = { deletion: "foreground" } as const;
+    const run = new Recording().observe(seen("a", ["c"], going), seen("b", ["a"], going), seen("c", ["b"], going));
+    run.observe(seen("x", ["a"], going));
+    expect([...ownersInCircle(run.graph.get("a")!)]).toEqual(["c"]);
+    expect([...ownersInCircle(run.graph.get("x")!)]).toEqual([]);
+    run.observe(seen("b", ["a"]));
+    expect([...ownersInCircle(run.graph.get("a")!)]).toEqual([]);
+  });
+});

@@ -1,0 +1,272 @@
+/**
+ * Who owns whom, in as little memory as that takes: a node for each object that was seen, and for each that others call
+ * their owner.
+ *
+ * Nothing is decided here. The graph says which objects are to be looked at, because an owner of theirs has come, gone or
+ * begun to go, and whose dependents there are; what becomes of them is decided by what the API says then. So a wrong
+ * guess costs a request, never an object.
+ *
+ * A node without a resource was not seen itself: nobody knows yet whether it exists (`isKnownAbsent` says that somebody
+ * has looked). It lasts as long as somebody calls it an owner.
+ */
+import { SHARED_TEXTS_MAX } from "./limits.ts";
+import type { Deletion, SeenObject, SeenOwner } from "./seen-object.ts";
+
+/** One resource, the same object for all of its nodes. */
+export interface GraphResource {
+  readonly group: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+/** What a dependent says of an owner. */
+export interface Ownership {
+  readonly owner: GraphNode;
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly blocks: boolean;
+}
+
+export interface GraphNode {
+  readonly uid: string;
+  readonly resource: GraphResource | undefined;
+  readonly namespace: string;
+  readonly name: string;
+  readonly deletion: Deletion;
+  readonly owners: readonly Ownership[];
+  readonly dependents: ReadonlySet<GraphNode>;
+  readonly isKnownAbsent: boolean;
+}
+
+const NOBODY: ReadonlySet<Node> = new Set();
+const NO_OWNERS: readonly Edge[] = [];
+
+interface Edge extends Ownership {
+  readonly owner: Node;
+}
+
+class Node implements GraphNode {
+  readonly uid: string;
+  resource: GraphResource | undefined = undefined;
+  namespace = "";
+  name = "";
+  deletion: Deletion = "none";
+  owners: readonly Edge[] = NO_OWNERS;
+  dependents: ReadonlySet<Node> = NOBODY;
+  isKnownAbsent = false;
+  /** Dependents mostly say the same of their owner, and then share it. */
+  lastEdge: Edge | undefined = undefined;
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
+
+  addDependent(dependent: Node): void {
+    if (this.dependents === NOBODY) this.dependents = new Set();
+    (this.dependents as Set<Node>).add(dependent);
+  }
+
+  removeDependent(dependent: Node): void {
+    if (this.dependents === NOBODY) return;
+    (this.dependents as Set<Node>).delete(dependent);
+    if (this.dependents.size === 0) this.dependents = NOBODY;
+  }
+}
+
+export interface GraphSize {
+  /** Objects that were seen. */
+  readonly objects: number;
+  /** Owners that were not. */
+  readonly unseenOwners: number;
+  readonly references: number;
+}
+
+export class OwnerGraph {
+  readonly #nodes = new Map<string, Node>();
+  readonly #counts = new Map<GraphResource, number>();
+  readonly #texts = new Map<string, string>();
+  readonly #enqueue: (uid: string) => void;
+
+  /** `enqueue` names what is to be looked at. */
+  constructor(enqueue: (uid: string) => void) {
+    this.#enqueue = enqueue;
+  }
+
+  get(uid: string): GraphNode | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  get size(): GraphSize {
+    const objects = this.#counts.values().reduce((sum, count) => sum + count, 0);
+    const references = this.#nodes.values().reduce((sum, { owners }) => sum + owners.length, 0);
+    return { objects, unseenOwners: this.#nodes.size - objects, references };
+  }
+
+  /** The object is there, and is like this. */
+  observe(resource: GraphResource, seen: SeenObject): void {
+    const node = this.#nodeOf(seen.uid);
+    const isNew = node.resource === undefined;
+    const wasDeleting = node.deletion;
+    this.#setResource(node, resource);
+    node.namespace = this.#shared(seen.namespace);
+    node.name = seen.name;
+    node.deletion = seen.deletion;
+    node.isKnownAbsent = false;
+    if (isNew) this.#enqueueDoubtful(node);
+    this.#setOwners(node, seen.owners);
+    if (seen.deletion === "foreground" && wasDeleting !== "foreground") this.#enqueueAll(node.dependents);
+    if (seen.deletion === "foreground" || seen.deletion === "orphan") this.#enqueue(node.uid);
+  }
+
+  /** The object is gone for good. */
+  remove(uid: string): void {
+    const node = this.#nodes.get(uid);
+    if (node === undefined) return;
+    this.#enqueueAll(node.dependents);
+    this.#blank(node);
+    node.isKnownAbsent = true;
+  }
+
+  /** These are all objects of the resource there are. */
+  retain(resource: GraphResource, uids: ReadonlySet<string>): void {
+    for (const node of this.#of(resource)) if (!uids.has(node.uid)) this.remove(node.uid);
+  }
+
+  /** Nobody serves the resource any more, which says nothing about what became of its objects. */
+  forget(resource: GraphResource): void {
+    for (const node of this.#of(resource)) {
+      const hasDependents = node.dependents.size > 0;
+      this.#blank(node);
+      if (hasDependents) this.#enqueue(node.uid);
+    }
+  }
+
+  /** Whether it exists is known of an owner nobody has seen. */
+  settleAbsence(uid: string, is: "absent" | "present"): void {
+    const node = this.#nodes.get(uid);
+    if (node === undefined || node.resource !== undefined) return;
+    const wasKnownAbsent = node.isKnownAbsent;
+    node.isKnownAbsent = is === "absent";
+    // Nobody else would notice should it go.
+    if (wasKnownAbsent && is === "present") this.#enqueue(uid);
+  }
+
+  #of(resource: GraphResource): readonly Node[] {
+    const count = this.#counts.get(resource) ?? 0;
+    return count === 0 ? [] : [...this.#nodes.values().filter((node) => node.resource === resource)];
+  }
+
+  #nodeOf(uid: string): Node {
+    const existing = this.#nodes.get(uid);
+    if (existing !== undefined) return existing;
+    const node = new Node(uid);
+    this.#nodes.set(uid, node);
+    return node;
+  }
+
+  #setResource(node: Node, resource: GraphResource | undefined): void {
+    if (node.resource === resource) return;
+    if (node.resource !== undefined) this.#counts.set(node.resource, (this.#counts.get(node.resource) ?? 0) - 1);
+    if (resource !== undefined) this.#counts.set(resource, (this.#counts.get(resource) ?? 0) + 1);
+    node.resource = resource;
+  }
+
+  /** Forgets what was seen of it; the node itself stays only if somebody calls it an owner. */
+  #blank(node: Node): void {
+    this.#setOwners(node, []);
+    this.#setResource(node, undefined);
+    node.deletion = "none";
+    node.isKnownAbsent = false;
+    this.#dropUnused(node);
+  }
+
+  #dropUnused(node: Node): void {
+    if (node.resource === undefined && node.dependents.size === 0) this.#nodes.delete(node.uid);
+  }
+
+  #setOwners(node: Node, owners: readonly SeenOwner[]): void {
+    const before = node.owners;
+    if (isSameOwners(before, owners)) return;
+    const edges = owners.filter(({ uid }) => uid !== "").map((owner) => this.#edgeTo(owner));
+    node.owners = edges.length === 0 ? NO_OWNERS : edges;
+    for (const edge of edges) if (!before.includes(edge)) this.#attach(node, edge);
+    for (const edge of before) if (!edges.includes(edge)) this.#detach(node, edge);
+  }
+
+  #attach(node: Node, edge: Edge): void {
+    const { owner } = edge;
+    owner.addDependent(node);
+    if (owner.resource === undefined) this.#enqueue(owner.isKnownAbsent ? node.uid : owner.uid);
+    else if (!isFitting(edge, node) || owner.deletion === "foreground") this.#enqueue(node.uid);
+  }
+
+  #detach(node: Node, { owner }: Edge): void {
+    // The dependent may have gone, have another owner now, or block this one no more.
+    if (owner.deletion === "foreground") this.#enqueue(owner.uid);
+    if (node.owners.some((edge) => edge.owner === owner)) return;
+    owner.removeDependent(node);
+    this.#dropUnused(owner);
+  }
+
+  #edgeTo({ uid, group, kind, name, blocks }: SeenOwner): Edge {
+    const owner = this.#nodeOf(uid);
+    const last = owner.lastEdge;
+    if (last !== undefined && isSaying(last, { group, kind, name, blocks })) return last;
+    const edge: Edge = { owner, group: this.#shared(group), kind: this.#shared(kind), name, blocks };
+    owner.lastEdge = edge;
+    return edge;
+  }
+
+  /** The object turned out to be something else than some dependents say, which may be wrong about it. */
+  #enqueueDoubtful(owner: Node): void {
+    for (const dependent of owner.dependents)
+      if (dependent.owners.some((edge) => edge.owner === owner && !isFitting(edge, dependent)))
+        this.#enqueue(dependent.uid);
+  }
+
+  #enqueueAll(nodes: ReadonlySet<Node>): void {
+    for (const { uid } of nodes) this.#enqueue(uid);
+  }
+
+  #shared(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= SHARED_TEXTS_MAX) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
+  }
+}
+
+/** Owners are of the same namespace, or of none. */
+export function isOfForeignNamespace(dependent: GraphNode, owner: GraphNode): boolean {
+  return owner.resource !== undefined && owner.namespace !== "" && owner.namespace !== dependent.namespace;
+}
+
+/** The dependents that an owner in the foreground waits for. */
+export function blockingDependents(owner: GraphNode): GraphNode[] {
+  return [...owner.dependents].filter(
+    (dependent) =>
+      dependent !== owner &&
+      !isOfForeignNamespace(dependent, owner) &&
+      dependent.owners.some((edge) => edge.owner === owner && edge.blocks),
+  );
+}
+
+/** Whether what a dependent says of an owner is what the owner is. */
+function isFitting({ owner, group, kind, name }: Ownership, dependent: GraphNode): boolean {
+  const { resource } = owner;
+  if (resource === undefined) return false;
+  const isNamed = resource.kind === kind && resource.group === group && owner.name === name;
+  return isNamed && !isOfForeignNamespace(dependent, owner);
+}
+
+function isSameOwners(edges: readonly Edge[], owners: readonly SeenOwner[]): boolean {
+  if (edges.length !== owners.length) return false;
+  return edges.every((edge, index) => edge.owner.uid === owners[index]!.uid && isSaying(edge, owners[index]!));
+}
+
+function isSaying(edge: Edge, { group, kind, name, blocks }: Omit<SeenOwner, "uid">): boolean {
+  return edge.name === name && edge.kind === kind && edge.group === group && edge.blocks === blocks;
+}

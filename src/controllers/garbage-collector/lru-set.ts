@@ -1,0 +1,25 @@
+/** So many keys at most; the one that was not asked for for the longest time goes first. */
+export class LruSet {
+  readonly #max: number;
+  readonly #keys = new Set<string>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  has(key: string): boolean {
+    if (!this.#keys.delete(key)) return false;
+    this.#keys.add(key);
+    return true;
+  }
+
+  add(key: string): void {
+    this.#keys.delete(key);
+    this.#keys.add(key);
+    if (this.#keys.size > this.#max) this.#keys.delete(this.#keys.values().next().value!);
+  }
+}

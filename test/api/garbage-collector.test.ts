@@ -1,0 +1,456 @@
+import { describe, expect, test } from "vitest";
+import { assert } from "../../src/base/assert.ts";
+import { BadLink } from "../../src/controllers/garbage-collector/testing/bad-link.ts";
+import { HandResources } from "../../src/controllers/garbage-collector/testing/hand-resources.ts";
+import { RunningCollector } from "../../src/controllers/garbage-collector/testing/running-collector.ts";
+import { localGroups } from "../../src/discovery/local.ts";
+import { resourcesOf } from "../../src/server/cluster-resources.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  deployment,
+  names,
+  pod,
+  PODS,
+  startServer,
+  type Json,
+  type TestServer,
+} from "./start.ts";
+
+const APPS = "/apis/apps/v1/namespaces/default";
+const DEPLOYMENTS = `${APPS}/deployments`;
+const REPLICA_SETS = `${APPS}/replicasets`;
+/** Long enough for everything that needs no patience. */
+const SOON_MS = 5_000;
+/** Long enough for everything that was waited for, once it is there. */
+const LATER_MS = 70_000;
+
+class Collecting implements AsyncDisposable {
+  readonly api: TestServer;
+  readonly link: BadLink;
+  readonly resources: HandResources;
+  readonly collector: RunningCollector;
+
+  constructor(api: TestServer) {
+    const { world, server } = api;
+    this.api = api;
+    this.link = new BadLink(server.transport, { clock: world.clock, random: world.randomFor("link") });
+    this.resources = new HandResources(resourcesOf(localGroups(server.catalogue)));
+    this.collector = new RunningCollector({ world, transport: this.link, resources: this.resources });
+  }
+
+  static async begin(): Promise<Collecting> {
+    const collecting = new Collecting(await startServer());
+    await collecting.soon();
+    return collecting;
+  }
+
+  soon(): Promise<void> {
+    return this.api.world.advance(SOON_MS);
+  }
+
+  later(): Promise<void> {
+    return this.api.world.advance(LATER_MS);
+  }
+
+  async make(target: string, object: Json): Promise<Json> {
+    const { status, body } = await this.api.create(target, object);
+    assert(status === 201, JSON.stringify(body));
+    return body;
+  }
+
+  /** A deployment, its replica set and two pods: nobody but the test makes them. */
+  async makeChain(name: string): Promise<{ top: Json; middle: Json; bottom: Json[] }> {
+    const top = await this.make(DEPLOYMENTS, deployment(name));
+    const middle = await this.make(REPLICA_SETS, ownedBy(replicaSet(`${name}-1`), top));
+    const bottom = [
+      await this.make(PODS, ownedBy(pod(`${name}-1-a`), middle)),
+      await this.make(PODS, ownedBy(pod(`${name}-1-b`), middle)),
+    ];
+    return { top, middle, bottom };
+  }
+
+  /** The names of what is left of some resources. */
+  async left(...targets: string[]): Promise<string[]> {
+    const found: string[] = [];
+    for (const target of targets) found.push(...names(await this.api.get(target)));
+    return found.filter((name) => name !== "kube-root-ca.crt");
+  }
+
+  leftOfChains(): Promise<string[]> {
+    return this.left(DEPLOYMENTS, REPLICA_SETS, PODS);
+  }
+
+  async references(target: string): Promise<Json> {
+    return (await this.api.get(target)).body.metadata.ownerReferences;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.collector.stop();
+    await this.api[Symbol.asyncDispose]();
+  }
+}
+
+function replicaSet(name: string): Json {
+  const { spec, ...rest } = deployment(name);
+  const { selector, template } = spec;
+  return { ...rest, kind: "ReplicaSet", spec: { selector, template } };
+}
+
+function reference(owner: Json, more: Json = {}): Json {
+  const { apiVersion, kind, metadata } = owner;
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true, ...more };
+}
+
+function ownedBy(object: Json, ...owners: Json[]): Json {
+  const ownerReferences = owners.map((owner) => (owner.metadata === undefined ? owner : reference(owner)));
+  return { ...object, metadata: { ...object.metadata, ownerReferences } };
+}
+
+describe("a deletion", () => {
+  test("in the background takes everything below with it", async () => {
+    await using run = await Collecting.begin();
+    await run.makeChain("web");
+    await run.makeChain("other");
+    await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Background" });
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual(["other", "other-1", "other-1-a", "other-1-b"]);
+    expect(run.collector.metric("evenkeel_garbage_collector_deleted_total")).toBe(3);
+    expect(run.collector.run.failuresInRow).toBe(0);
+  });
+
+  test("in the foreground leaves the owner until everything below is gone", async () => {
+    await using run = await Collecting.begin();
+    await run.makeChain("web");
+    await run.api.mergePatch(`${PODS}/web-1-a`, { metadata: { finalizers: ["example.org/slow"] } });
+    await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual(["web", "web-1", "web-1-a"]);
+    await run.api.mergePatch(`${PODS}/web-1-a`, { metadata: { finalizers: null } });
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual([]);
+  });
+
+  test("in the foreground does not wait for dependents that do not block it, but takes them too", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    const free = ownedBy(configMap("free"), reference(owner, { blockOwnerDeletion: false }));
+    await run.make(CONFIG_MAPS, { ...free, metadata: { ...free.metadata, finalizers: ["example.org/slow"] } });
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["free"]);
+    expect((await run.api.get(`${CONFIG_MAPS}/free`)).body.metadata.deletionTimestamp).toBeDefined();
+  });
+
+  test("of an owner whose dependents are to be orphans leaves them, without the owner", async () => {
+    await using run = await Collecting.begin();
+    await run.makeChain("web");
+    await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Orphan" });
+    await run.later();
+    expect(await run.leftOfChains()).toEqual(["web-1", "web-1-a", "web-1-b"]);
+    expect(await run.references(`${REPLICA_SETS}/web-1`)).toBeUndefined();
+    expect(run.collector.metric("evenkeel_garbage_collector_orphaned_total")).toBe(1);
+  });
+
+  test("leaves orphans also of what was made so late that no watch has shown it", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(DEPLOYMENTS, deployment("web"));
+    await run.soon();
+    run.link.delayNews("configmaps", 2_000);
+    await run.make(CONFIG_MAPS, ownedBy(configMap("late"), owner));
+    await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Orphan" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS, DEPLOYMENTS)).toEqual(["late"]);
+    expect(await run.references(`${CONFIG_MAPS}/late`)).toBeUndefined();
+  });
+
+  test("that was done while nobody collected is made up for", async () => {
+    const api = await startServer();
+    const earlier = new Collecting(api);
+    await earlier.soon();
+    await earlier.makeChain("web");
+    await earlier.collector.stop();
+    await api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Background" });
+    await earlier.later();
+    expect(await earlier.leftOfChains()).toEqual(["web-1", "web-1-a", "web-1-b"]);
+    await using run = new Collecting(api);
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual([]);
+  });
+});
+
+describe("an object", () => {
+  test("with one owner that lives stays, and forgets those that do not", async () => {
+    await using run = await Collecting.begin();
+    const first = await run.make(CONFIG_MAPS, configMap("first"));
+    const second = await run.make(CONFIG_MAPS, configMap("second"));
+    await run.make(CONFIG_MAPS, ownedBy(configMap("child"), first, second));
+    await run.api.delete(`${CONFIG_MAPS}/first`);
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["child", "second"]);
+    expect(await run.references(`${CONFIG_MAPS}/child`)).toEqual([reference(second)]);
+    await run.api.delete(`${CONFIG_MAPS}/second`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+  });
+
+  test("that names an owner in the foreground and one that lives leaves the first", async () => {
+    await using run = await Collecting.begin();
+    const going = await run.make(CONFIG_MAPS, configMap("going"));
+    const staying = await run.make(CONFIG_MAPS, configMap("staying"));
+    await run.make(CONFIG_MAPS, ownedBy(configMap("child"), going, staying));
+    await run.api.delete(`${CONFIG_MAPS}/going`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["child", "staying"]);
+    expect(await run.references(`${CONFIG_MAPS}/child`)).toEqual([reference(staying)]);
+  });
+
+  test("goes when another object has taken the name of its owner", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    await run.collector.stop();
+    await run.api.delete(`${CONFIG_MAPS}/owner`);
+    await run.make(CONFIG_MAPS, configMap("owner"));
+    await run.make(CONFIG_MAPS, ownedBy(configMap("child"), owner));
+    await using anew = new RunningCollector({ world: run.api.world, transport: run.link, resources: run.resources });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["owner"]);
+    expect(anew.metric("evenkeel_garbage_collector_deleted_total")).toBe(1);
+  });
+
+  test("whose owner is named by a version nobody serves any more has an owner still", async () => {
+    await using run = await Collecting.begin();
+    const top = await run.make(DEPLOYMENTS, deployment("web"));
+    await run.make(CONFIG_MAPS, ownedBy(configMap("child"), reference(top, { apiVersion: "apps/v1beta1" })));
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["child"]);
+    await run.api.delete(`${DEPLOYMENTS}/web`);
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+  });
+
+  test("goes in its own way where it has one: orphans of what is collected stay", async () => {
+    await using run = await Collecting.begin();
+    const { middle } = await run.makeChain("web");
+    await run.api.mergePatch(`${REPLICA_SETS}/${middle.metadata.name}`, { metadata: { finalizers: ["orphan"] } });
+    await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Background" });
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual(["web-1-a", "web-1-b"]);
+  });
+});
+
+describe("a circle of owners", () => {
+  test("is no obstacle to a deletion in the foreground", async () => {
+    await using run = await Collecting.begin();
+    const a = await run.make(CONFIG_MAPS, configMap("a"));
+    const b = await run.make(CONFIG_MAPS, ownedBy(configMap("b"), a));
+    const c = await run.make(CONFIG_MAPS, ownedBy(configMap("c"), b));
+    await run.api.mergePatch(`${CONFIG_MAPS}/a`, { metadata: { ownerReferences: [reference(c)] } });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["a", "b", "c"]);
+    await run.api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+  });
+
+  test("all of whose objects are deleted in the foreground at once goes", async () => {
+    await using run = await Collecting.begin();
+    const a = await run.make(CONFIG_MAPS, configMap("a"));
+    const b = await run.make(CONFIG_MAPS, ownedBy(configMap("b"), a));
+    await run.api.mergePatch(`${CONFIG_MAPS}/a`, { metadata: { ownerReferences: [reference(b)] } });
+    run.link.latencyMsMax = 50;
+    await run.api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: "Foreground" });
+    await run.api.delete(`${CONFIG_MAPS}/b`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+  });
+
+  test("of one object that owns itself neither", async () => {
+    await using run = await Collecting.begin();
+    const self = await run.make(CONFIG_MAPS, configMap("self"));
+    await run.api.mergePatch(`${CONFIG_MAPS}/self`, { metadata: { ownerReferences: [reference(self)] } });
+    await run.soon();
+    await run.api.delete(`${CONFIG_MAPS}/self`, { propagationPolicy: "Foreground" });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+  });
+});
+
+describe("an owner of another namespace", () => {
+  const OTHER = "/api/v1/namespaces/other/configmaps";
+
+  test("is none, and people are warned once", async () => {
+    await using run = await Collecting.begin();
+    await run.make("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "other" } });
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    const child = await run.make(OTHER, ownedBy(configMap("child"), owner));
+    await run.soon();
+    expect(await run.left(OTHER)).toEqual([]);
+    const events = (await run.api.get("/api/v1/namespaces/other/events")).body.items;
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({
+      reason: "OwnerRefInvalidNamespace",
+      type: "Warning",
+      involvedObject: { kind: "ConfigMap", apiVersion: "v1", name: "child", uid: child.metadata.uid },
+      message: `ownerRef [v1/ConfigMap, namespace: other, name: owner, uid: ${owner.metadata.uid}] does not exist in namespace "other"`,
+    });
+  });
+
+  test("never makes an object without a namespace go", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    const role = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "r" },
+      rules: [],
+    };
+    await run.make("/apis/rbac.authorization.k8s.io/v1/clusterroles", ownedBy(role, owner));
+    await run.soon();
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Foreground" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+    expect((await run.api.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/r")).status).toBe(200);
+    const events = (await run.api.get("/api/v1/namespaces/default/events")).body.items;
+    expect(events.map(({ reason }: Json) => reason)).toEqual(["OwnerRefInvalidNamespace"]);
+  });
+});
+
+describe("nothing is collected on the word of", () => {
+  test("a server that does not serve the owner's resource", async () => {
+    await using run = await Collecting.begin();
+    await run.makeChain("web");
+    await run.soon();
+    run.link.fail("deployments", "not-served");
+    await run.api.mergePatch(`${REPLICA_SETS}/web-1`, { metadata: { labels: { look: "again" } } });
+    const { collector } = run;
+    await collector.stop();
+    await using anew = new RunningCollector({ world: run.api.world, transport: run.link, resources: run.resources });
+    await run.later();
+    expect(await run.leftOfChains()).toEqual(["web", "web-1", "web-1-a", "web-1-b"]);
+    expect(run.link.writes).toEqual([]);
+    expect(anew.metric('evenkeel_garbage_collector_waiting_resources{group="apps",resource="deployments"}')).toBe(1);
+    expect(anew.metric('evenkeel_garbage_collector_attempts_waiting_total{reason="not-served"}')).toBeGreaterThan(0);
+    expect(anew.metric("garbagecollector_controller_resources_sync_error_total")).toBeGreaterThan(0);
+    expect(anew.said.some((line) => line.includes("deployments") && line.includes("404 page not found"))).toBe(true);
+    expect(anew.run.failuresInRow).toBe(0);
+  });
+
+  test("one that cannot reach who serves it, which is waited for alone", async () => {
+    await using run = await Collecting.begin();
+    await run.makeChain("web");
+    await run.make(CONFIG_MAPS, ownedBy(configMap("x"), await run.make(CONFIG_MAPS, configMap("y"))));
+    run.link.fail("deployments", "unavailable");
+    await run.api.delete(`${DEPLOYMENTS}/web`);
+    await run.api.delete(`${CONFIG_MAPS}/y`);
+    await run.later();
+    expect(await run.leftOfChains()).toEqual(["web-1", "web-1-a", "web-1-b"]);
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+    run.link.faults.clear();
+    run.resources.change({});
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual([]);
+  });
+
+  test("nobody, when the kind is served by nobody", async () => {
+    await using run = await Collecting.begin();
+    const nobody = { apiVersion: "example.org/v1", kind: "Thing", name: "thing", uid: "11111111-aaaa" };
+    await run.make(CONFIG_MAPS, ownedBy(configMap("child"), nobody));
+    await run.api.world.advance(3_600_000);
+    expect(await run.left(CONFIG_MAPS)).toEqual(["child"]);
+    const { collector } = run;
+    expect(
+      collector.metric('evenkeel_garbage_collector_attempts_waiting_total{reason="unknown-kind"}'),
+    ).toBeGreaterThan(1);
+    expect(collector.said.filter((line) => line.includes("Thing"))).toHaveLength(1);
+  });
+});
+
+describe("what waits for its dependents", () => {
+  test("waits as long as some may be among what cannot be followed", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    run.link.fail("secrets", "unavailable");
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } };
+    await run.make("/api/v1/namespaces/default/secrets", ownedBy(secret, owner));
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Orphan" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["owner"]);
+    run.link.faults.clear();
+    run.resources.change({});
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+    await run.later();
+    expect(await run.left("/api/v1/namespaces/default/secrets")).toEqual(["s"]);
+    expect(await run.references("/api/v1/namespaces/default/secrets/s")).toBeUndefined();
+  });
+
+  test("waits for what has departed, and not for what is gone", async () => {
+    await using run = await Collecting.begin();
+    const doubts = [
+      { group: "example.org", resource: "things", namespaced: true, server: "b", because: "left at noon" },
+    ];
+    run.resources.change({ doubts });
+    await run.make(CONFIG_MAPS, configMap("owner"));
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Foreground" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["owner"]);
+    run.resources.change({ doubts: [] });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+  });
+});
+
+describe("a resource that vanishes", () => {
+  test("keeps its objects owners while it may come back, and they are collected when it has", async () => {
+    await using run = await Collecting.begin();
+    await run.makeChain("web");
+    await run.soon();
+    const served = run.resources.served();
+    const doubts = [{ group: "apps", resource: "deployments", namespaced: true, server: "b", because: "left at noon" }];
+    run.resources.change({ served: served.filter(({ resource }) => resource !== "deployments"), doubts });
+    run.link.fail("deployments", "unavailable");
+    await run.api.delete(`${DEPLOYMENTS}/web`);
+    await run.later();
+    expect(await run.leftOfChains()).toEqual(["web-1", "web-1-a", "web-1-b"]);
+    run.link.faults.clear();
+    run.resources.change({ served, doubts: [] });
+    await run.soon();
+    expect(await run.leftOfChains()).toEqual([]);
+  });
+
+  test("still holds up what waits for its objects, while it may come back", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
+    await run.soon();
+    const served = run.resources.served();
+    const doubts = [{ group: "apps", resource: "deployments", namespaced: true, server: "b", because: "left at noon" }];
+    run.resources.change({ served: served.filter(({ resource }) => resource !== "deployments"), doubts });
+    run.link.fail("deployments", "unavailable");
+    await run.make(CONFIG_MAPS, configMap("unrelated"));
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Foreground" });
+    await run.api.delete(`${CONFIG_MAPS}/unrelated`, { propagationPolicy: "Foreground" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["owner"]);
+    run.link.faults.clear();
+    run.resources.change({ served, doubts: [] });
+    await run.soon();
+    expect(await run.left(CONFIG_MAPS, DEPLOYMENTS)).toEqual([]);
+  });
+
+  test("for good leaves what its objects owned, and no longer holds up what owned them", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    const top = await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
+    await run.make(CONFIG_MAPS, ownedBy(configMap("child"), top));
+    await run.soon();
+    const served = run.resources.served().filter(({ resource }) => resource !== "deployments");
+    run.resources.change({ served });
+    run.link.fail("deployments", "not-served");
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Foreground" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["child"]);
+    expect(run.link.writes.filter((write) => write.startsWith("DELETE"))).toEqual([]);
+  });
+});
