@@ -32,9 +32,9 @@ export function withServerFlags(command: Command): Command {
     .addOption(new Option("-o, --output <format>", "how to say it").choices(["table", "json"]).default("table"));
 }
 
-export async function askServer(flags: ServerFlags, target: string): Promise<JsonObject> {
+export async function askServer(flags: ServerFlags, target: string, method: Method = "GET"): Promise<JsonObject> {
   const connection = connectionOf(flags);
-  const asking = { target, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+  const asking = { target, method, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
   const text = await exchange(connection, asking, ({ body }) => readText(body));
   const value = parsed(text);
   if (!isJsonObject(value)) throw new CommandFailure(notEvenkeel(connection.url), 1);
@@ -59,8 +59,12 @@ function connectionFrom(flags: ServerFlags, environment: string | undefined): Co
   return { ...read, ...(server === undefined ? {} : { url: server }), ...given };
 }
 
+type Method = "GET" | "POST";
+
 interface Asking {
   readonly target: string;
+  /** Default: GET. */
+  readonly method?: Method;
   /** Aborts when the time is over. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -69,7 +73,7 @@ interface Asking {
 /** Hands on an answer of 200; everything else is a CommandFailure. */
 export async function exchange<T>(
   connection: Connection,
-  { target, signal, timeoutMs }: Asking,
+  { target, method = "GET", signal, timeoutMs }: Asking,
   read: (response: ClientResponse) => Promise<T>,
 ): Promise<T> {
   const { url } = connection;
@@ -81,7 +85,7 @@ export async function exchange<T>(
   try {
     using transport = createNodeTransport(connection);
     const headers = { accept: "application/json", "user-agent": "evenkeel" };
-    const response = await transport.send({ method: "GET", target, headers, signal });
+    const response = await transport.send({ method, target, headers, signal });
     if (response.status === 200) return await read(response);
     throw new CommandFailure(refusal(url, response.status, await readText(response.body)), 1);
   } catch (thrown) {
@@ -114,7 +118,8 @@ function refusal(url: string, status: number, text: string): string {
   const message = printable(isJsonObject(body) ? stringAt(body, "message") : "");
   if (status === 401) return `${url} does not know who is asking: give a token with --token, or another --kubeconfig`;
   if (status === 403) return `${url} does not allow it: ${message}`;
-  if (status === 404) return notEvenkeel(url);
+  // A server that knows the path says what it did not find.
+  if (status === 404 && message === "") return notEvenkeel(url);
   return `${url} answered ${status}${message === "" ? "" : `: ${message}`}`;
 }
 

@@ -32,6 +32,7 @@ interface ServeFlags {
   readonly strictRelease?: boolean;
   readonly runtimeConfig?: readonly string[];
   readonly controllers?: readonly string[];
+  readonly rootCaFile?: string;
   readonly featureGates?: readonly string[];
   readonly etcdServers?: readonly string[];
   readonly etcdCafile?: string;
@@ -102,6 +103,7 @@ function serveFlags(): Command {
     )
     .option("--tls-cert-file <file>", "serving certificate; without it one is made and kept in the data directory")
     .option("--tls-private-key-file <file>", "key of the serving certificate")
+    .option("--root-ca-file <file>", "CA that every namespace is told, by default that of the serving certificate")
     .option(
       "--token-auth-file <file>",
       'CSV of token,user,uid,"groups"; without it an administrator\'s token is made and kept',
@@ -159,8 +161,10 @@ async function serve(flags: AllFlags): Promise<void> {
     flags.tokenAuthFile === undefined
       ? ensureTokenFile(directory)
       : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
-  const config = configOf(flags, { directory, tokenFile: tokens.text });
-  const credentials = credentialsOf(flags, config, directory);
+  const made = { directory, tokenFile: tokens.text };
+  const credentials = credentialsOf(flags, configOf(flags, made), directory);
+  const rootCa = flags.rootCaFile === undefined ? credentials.ca : readFile(flags.rootCaFile, "root CA");
+  const config = configOf(flags, { ...made, rootCa });
   const env = createNodeEnv({ logLevel: flags.logLevel });
   const running = await startOrExplain(
     () =>
@@ -188,7 +192,13 @@ function hostInUrl(bindAddress: string): string {
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-function configOf(flags: AllFlags, made: { directory: string; tokenFile: string }): ServerConfig {
+interface Made {
+  readonly directory: string;
+  readonly tokenFile: string;
+  readonly rootCa?: string;
+}
+
+function configOf(flags: AllFlags, made: Made): ServerConfig {
   try {
     return resolveOptions({
       release: flags.release,
@@ -199,6 +209,7 @@ function configOf(flags: AllFlags, made: { directory: string; tokenFile: string 
       storage: storageOf(flags, made.directory),
       etcdPrefix: flags.etcdPrefix,
       tokenFile: made.tokenFile,
+      ...(made.rootCa === undefined ? {} : { rootCa: made.rootCa }),
       eventTtlSeconds: flags.eventTtl / 1000,
       requestTimeoutMs: flags.requestTimeout,
       maxRequestsInflight: flags.maxRequestsInflight,

@@ -6,6 +6,7 @@ import { timestampAt } from "../meta/timestamp.ts";
 import type { LeasePool } from "../storage/lease-pool.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
+import type { HeldObjects } from "./namespace-finalize.ts";
 import type { Allocators } from "./services/allocators.ts";
 
 export interface RegistryContext {
@@ -16,6 +17,8 @@ export interface RegistryContext {
   /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. */
   readonly namespacePrefix: string;
   readonly allocators: Allocators;
+  /** What the store holds of a namespace now, also of resources that no server here serves. Absent: nobody looks. */
+  readonly namespaceContent?: (namespace: string) => Promise<readonly HeldObjects[]>;
 }
 
 /** What a write left behind: a stored entry, or, for a dry run, what would have been stored. */

@@ -3,6 +3,7 @@ import { conflict, notFound, type StatusDetails } from "../meta/status-error.ts"
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import { timestamp, type RegistryContext, type Written } from "./context.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
+import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { refuseDeletionOfImmortal } from "./namespace-lifecycle.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
@@ -43,9 +44,10 @@ export async function deleteObject(
     guaranteedUpdate(context, served, {
       key: objectKey(served.stored, request.namespace, request.name),
       dryRun: request.options.dryRun,
-      decide: (existing, entry) => {
+      decide: async (existing, entry) => {
         refuseFailedPreconditions(served, request, { existing, entry });
         const change = decideDeletion(context, served, { existing, options: request.options });
+        await refuseWhileItHoldsObjects(context, served, { change, existing, door: "main" });
         isRemoved = change.kind === "remove";
         return allocation.apply(change, existing);
       },

@@ -7,6 +7,7 @@ import { kindRules } from "./kind-rules.ts";
 import { withDefaults } from "./defaults.ts";
 import { withManagedFields } from "./managed-fields.ts";
 import { invalidValue, metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
+import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
@@ -55,7 +56,9 @@ export async function update(
           manager: request.manager,
           door: request.door,
         });
-        return allocation.apply(decideChange(served, tracked, { existing, request }), existing);
+        const change = decideChange(served, tracked, { existing, request });
+        await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
+        return allocation.apply(change, existing);
       },
       absent: async () => {
         if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main")

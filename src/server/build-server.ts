@@ -5,6 +5,7 @@ import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
+import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import { localGroups } from "../discovery/local.ts";
@@ -48,9 +49,11 @@ import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
-import { asServer, createLoopback } from "./loopback.ts";
+import { asServer, createLoopback, type Loopback } from "./loopback.ts";
 import { afterwards, Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { standOutsideAgreement } from "./outside-agreement.ts";
+import { purgeEndpoint } from "./purge-endpoint.ts";
+import { clusterResources } from "./cluster-resources.ts";
 import { openApiPeers } from "./openapi-peers.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
@@ -104,6 +107,9 @@ interface Parts {
   readonly catalogue: Catalogue;
   readonly table: ResourceTable;
   readonly kv: Kv;
+  /** Takes nothing while this server must not write. */
+  readonly written: Kv;
+  readonly client: Client;
   readonly cache: WatchCache;
   readonly context: RegistryContext;
   readonly repair: ServiceRepairOptions;
@@ -133,7 +139,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const ready = Promise.withResolvers<void>();
   const local = localDocument(catalogue);
   const using = { env, config, kv, cache, catalogue, metrics, local, upstream };
-  const joined = join({ ...using, client: loopback.client, ready: ready.promise }, agreed);
+  const { client, metadata } = loopback;
+  const joined = join({ ...using, client, metadata, ready: ready.promise }, agreed);
   const { cluster, storageVersions, controllers } = joined;
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
@@ -157,7 +164,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   let address = "localhost";
   const parts: Parts = {
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
-    ...{ checks, ...joined, local, address: () => address },
+    ...{ checks, ...joined, local, client, written, address: () => address },
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
@@ -181,7 +188,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
 
 /** What makes a server one of several. */
 function join(
-  using: Omit<ClusterParts, "beforeUnfence">,
+  using: Omit<ClusterParts, "beforeUnfence"> & Pick<Loopback, "metadata">,
   agreed: AgreedEncodings | undefined,
 ): Pick<Parts, "cluster" | "storageVersions" | "controllers"> {
   const { clock } = using.env;
@@ -318,6 +325,10 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     }),
     cluster: clusterEndpoints({ env, config, catalogue, cluster, local }),
     inspect: inspectEndpoints({ env, config, kv: parts.kv }),
+    purge: purgeEndpoint({
+      ...{ env, config, kv: parts.written, client: parts.client },
+      resources: clusterResources({ config, cluster, local }),
+    }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),
     metrics,

@@ -76,8 +76,10 @@ export interface ServerOptions {
   readonly serviceClusterIpRange?: string;
   /** The ports node ports are taken from. Default "30000-32767". */
   readonly serviceNodePortRange?: string;
-  /** As kube-controller-manager: "*", "name", "-name". Default "*". */
+  /** As kube-controller-manager: "*", "name", "-name". Default "*", and none for a strict release, which has none. */
   readonly controllers?: readonly string[];
+  /** PEM of the CA of the serving certificates, to be published in every namespace. */
+  readonly rootCa?: string;
   /** For a server that will listen and announce where. Absent: it has no listener, and no Service to be found by. */
   readonly advertise?: Advertise;
 }
@@ -111,6 +113,7 @@ export interface ServerConfig {
   /** Servers agree on encodings by StorageVersion objects. */
   readonly usesStorageVersions: boolean;
   readonly controllers: ReadonlySet<string>;
+  readonly rootCa: string | undefined;
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
@@ -155,7 +158,8 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
       isServed: catalogue.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
       strictRelease,
     }),
-    controllers: asOption(() => enabledControllers(options.controllers ?? ["*"], CONTROLLERS)),
+    controllers: asOption(() => enabledControllers(options.controllers ?? (strictRelease ? [] : ["*"]), CONTROLLERS)),
+    rootCa: options.rootCa,
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
 }
 

@@ -1,5 +1,9 @@
 /** The controllers a server runs while it leads, as --controllers and metrics name them. */
 export const CONTROLLERS = [
+  "garbage-collector-controller",
+  "namespace-controller",
+  "serviceaccount-controller",
+  "root-ca-certificate-publisher-controller",
   "storage-version-garbage-collector",
   "storage-version-migrator",
   "storage-version-migrator-controller",

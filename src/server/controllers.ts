@@ -5,6 +5,10 @@ import type { Client } from "../client/client.ts";
 import { createControllerManager, type ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllerMetrics, type ControllerMetrics } from "../controllers/runtime/controller-metrics.ts";
 import type { ControllerSpec } from "../controllers/runtime/controller.ts";
+import { createGarbageCollector } from "../controllers/garbage-collector/garbage-collector.ts";
+import { createNamespaceController } from "../controllers/namespace/namespace-controller.ts";
+import { createRootCaPublisher } from "../controllers/root-ca-publisher.ts";
+import { createServiceAccountController } from "../controllers/service-account.ts";
 import { createCollector } from "../storageversion/collector.ts";
 import type { Members } from "../storageversion/members.ts";
 import { createMigrationMetrics } from "../storageversion/migration/metrics.ts";
@@ -15,6 +19,7 @@ import { createStorageStates } from "../storageversion/migration/storage-state.t
 import { createSvmController } from "../storageversion/migration/svm-controller.ts";
 import type { ControllerName } from "./controller-names.ts";
 import type { Cluster } from "./cluster.ts";
+import { clusterResources, type ClusterResourcesParts } from "./cluster-resources.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
@@ -25,7 +30,11 @@ export interface ControllerParts {
   readonly config: ServerConfig;
   readonly metrics: MetricsRegistry;
   readonly client: Client;
+  /** Is shown nothing of objects but their metadata. */
+  readonly metadata: Client;
   readonly cluster: Cluster;
+  /** What this server serves. */
+  readonly local: ClusterResourcesParts["local"];
   readonly catalogue: Catalogue;
   readonly cache: WatchCache;
   /** Undefined: servers agree on nothing, and there is nothing to keep true. */
@@ -65,10 +74,19 @@ function manager(
   });
 }
 
-function everywhere({ env, metrics, client, members }: ControllerParts, tools: MigrationOptions): NamedSpec[] {
-  const { clock, log } = env;
-  if (members === undefined) return [];
-  return [createCollector({ client, members, clock, log, metrics }), createMigrator(tools)];
+function everywhere(parts: ControllerParts, tools: MigrationOptions): NamedSpec[] {
+  const { env, config, metrics, client, metadata, members } = parts;
+  const { clock, random, log } = env;
+  const common = { client, metadata, resources: clusterResources(parts), clock, random, log, metrics };
+  const all: readonly (NamedSpec | undefined)[] = [
+    createGarbageCollector(common),
+    createNamespaceController(common),
+    createServiceAccountController({ client, log }),
+    createRootCaPublisher({ client, log, rootCa: config.rootCa }),
+    members && createCollector({ client, members, clock, log, metrics }),
+    members && createMigrator(tools),
+  ];
+  return all.filter((spec) => spec !== undefined);
 }
 
 function whereServed({ catalogue, members }: ControllerParts, tools: MigrationOptions): NamedSpec[] {

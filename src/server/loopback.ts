@@ -7,6 +7,7 @@ import {
   type InProcessResponse,
 } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
+import { METADATA_ACCEPT } from "../controllers/garbage-collector/live-objects.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
 import type { Env } from "./env.ts";
@@ -16,6 +17,8 @@ export interface Loopback {
   readonly connection: ConnectionInfo;
   readonly transport: Transport;
   readonly client: Client;
+  /** Is shown nothing of objects but their metadata. */
+  readonly metadata: Client;
   readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
 }
 
@@ -26,10 +29,13 @@ const USER_AGENT = "kube-apiserver";
 export function createLoopback({ clock, random }: Env, handle: Handler<ApiRequest>): Loopback {
   const connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
   const transport = createInProcessTransport(handle, connection);
+  const client = (headers: Record<string, string>): Client =>
+    createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
   return {
     connection,
     transport,
-    client: createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0 } }),
+    client: client({}),
+    metadata: client({ accept: METADATA_ACCEPT }),
     call: (request) => callInProcess(handle, { ...request, connection }),
   };
 }

@@ -9,6 +9,7 @@ import { isHealthPath } from "../endpoints/health.ts";
 import { methodNotAllowed } from "../meta/status-error.ts";
 import { CLUSTER_PATHS, isClusterPath } from "./cluster-endpoints.ts";
 import { INSPECT_PATHS } from "./inspect-endpoints.ts";
+import { PURGE_PATH } from "./purge-endpoint.ts";
 
 export interface Routes {
   readonly resources: Handler<WithUser>;
@@ -19,6 +20,8 @@ export interface Routes {
   readonly cluster: (request: WithInfo) => ApiResponse;
   /** Undefined for paths that are not its own. */
   readonly inspect: (request: WithInfo) => ApiResponse | undefined;
+  /** Undefined for paths that are not its own. */
+  readonly purge: (request: WithUser) => Promise<ApiResponse> | undefined;
   readonly version: object;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
@@ -30,7 +33,7 @@ const PATHS: readonly string[] = [
   "/api",
   "/api/v1",
   "/apis",
-  ...[...CLUSTER_PATHS, ...INSPECT_PATHS].toSorted(),
+  ...[...CLUSTER_PATHS, ...INSPECT_PATHS, PURGE_PATH].toSorted(),
   "/healthz",
   "/livez",
   "/metrics",
@@ -49,7 +52,7 @@ export function createRouter(routes: Routes): Handler<WithUser> {
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;
     if (isHealthPath(first)) return routes.health(request);
-    if (isClusterPath(first)) return routes.inspect(request) ?? routes.cluster(request);
+    if (isClusterPath(first)) return routes.purge(request) ?? routes.inspect(request) ?? routes.cluster(request);
     if (first === "openapi") return routes.openApi(request);
     if (first === undefined) return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {

@@ -1,14 +1,14 @@
 /**
  * As kube-controller-manager's `--controllers`: "*" is all that are on by default, "name" this one too, "-name" not this
  * one. A flag may list several, separated by commas, and may be given several times; what speaks first of a controller
- * counts. Without any flag: "*".
+ * counts. What nothing speaks of is off.
  */
 export function enabledControllers(
   flags: readonly string[],
   known: readonly string[],
   offByDefault: ReadonlySet<string> = new Set(),
 ): ReadonlySet<string> {
-  const items = (flags.length === 0 ? ["*"] : flags).flatMap(itemsOf);
+  const items = flags.flatMap(itemsOf);
   const unknown = items.find((item) => item !== "*" && !known.includes(item.replace(/^-/, "")));
   if (unknown !== undefined)
     throw new Error(

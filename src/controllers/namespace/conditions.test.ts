@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { withConditions, type Findings } from "./conditions.ts";
+import type { Content } from "./delete-content.ts";
+import type { NamespaceCondition } from "./objects.ts";
+
+const EARLIER = "2030-01-01T00:00:00Z";
+const NOW = "2030-01-01T00:01:00Z";
+const EMPTY: Content = { remaining: [], finalizers: new Map(), estimateSeconds: 0, failures: [] };
+const FINE: Findings = { isViewCurrent: true, doubts: [], content: EMPTY, purged: undefined };
+
+function messageIn(conditions: readonly NamespaceCondition[], type: string): string {
+  const { status, reason, message } = conditions.find((condition) => condition.type === type)!;
+  return `${status} ${reason}: ${message}`;
+}
+
+describe("when all is well", () => {
+  test("the conditions are Kubernetes', in its order and in its words", () => {
+    expect(withConditions([], FINE, NOW)).toEqual([
+      {
+        type: "NamespaceDeletionDiscoveryFailure",
+        status: "False",
+        lastTransitionTime: NOW,
+        reason: "ResourcesDiscovered",
+        message: "All resources successfully discovered",
+      },
+      {
+        type: "NamespaceDeletionGroupVersionParsingFailure",
+        status: "False",
+        lastTransitionTime: NOW,
+        reason: "ParsedGroupVersions",
+        message: "All legacy kube types successfully parsed",
+      },
+      {
+        type: "NamespaceDeletionContentFailure",
+        status: "False",
+        lastTransitionTime: NOW,
+        reason: "ContentDeleted",
+        message: "All content successfully deleted, may be waiting on finalization",
+      },
+      {
+        type: "NamespaceContentRemaining",
+        status: "False",
+        lastTransitionTime: NOW,
+        reason: "ContentRemoved",
+        message: "All content successfully removed",
+      },
+      {
+        type: "NamespaceFinalizersRemaining",
+        status: "False",
+        lastTransitionTime: NOW,
+        reason: "ContentHasNoFinalizers",
+        message: "All content-preserving finalizers finished",
+      },
+    ]);
+  });
+
+  test("nothing is new when the same is said again, and conditions of others stay", () => {
+    const foreign = { type: "example.com/Other", status: "True" };
+    const before = withConditions([foreign], FINE, EARLIER);
+    expect(before[0]).toBe(foreign);
+    expect(withConditions(before, FINE, NOW)).toBe(before);
+  });
+
+  test("a purge is told", () => {
+    const conditions = withConditions([], { ...FINE, purged: "2030-01-01T00:00:00Z by admin: 2 things" }, NOW);
+    expect(messageIn(conditions, "NamespaceContentRemaining")).toBe(
+      "False ContentRemoved: All content successfully removed; purged at 2030-01-01T00:00:00Z by admin: 2 things",
+    );
+  });
+});
+
+describe("when something remains", () => {
+  const content: Content = {
+    remaining: [
+      { group: "", resource: "pods", count: 2 },
+      { group: "apps", resource: "deployments", count: 1 },
+    ],
+    finalizers: new Map([
+      ["example.com/b", 1],
+      ["example.com/a", 2],
+    ]),
+    estimateSeconds: 15,
+    failures: ["secrets: no", "configmaps: no"],
+  };
+  const conditions = withConditions([], { ...FINE, content }, NOW);
+
+  test.each([
+    [
+      "NamespaceContentRemaining",
+      "True SomeResourcesRemain: Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances",
+    ],
+    [
+      "NamespaceFinalizersRemaining",
+      "True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/a in 2 resource instances, example.com/b in 1 resource instances",
+    ],
+    [
+      "NamespaceDeletionContentFailure",
+      "True ContentDeletionFailed: Failed to delete all resource types, 2 remaining: configmaps: no, secrets: no",
+    ],
+  ])("%s says what, in a stable order", (type, said) => {
+    expect(messageIn(conditions, type)).toBe(said);
+  });
+
+  test("the time of transition is when the status changed, not when the words did", () => {
+    const fewer = { ...content, remaining: content.remaining.slice(1) };
+    const later = withConditions(conditions, { ...FINE, content: fewer }, "2030-01-01T00:02:00Z");
+    expect(later.find(({ type }) => type === "NamespaceContentRemaining")).toMatchObject({ lastTransitionTime: NOW });
+    const done = withConditions(later, FINE, "2030-01-01T00:03:00Z");
+    expect(done.find(({ type }) => type === "NamespaceContentRemaining")).toMatchObject({
+      status: "False",
+      lastTransitionTime: "2030-01-01T00:03:00Z",
+    });
+  });
+
+  test("a long story is cut", () => {
+    const failures = Array.from({ length: 50 }, (_, at) => `resource-${at}: no`);
+    const said = messageIn(
+      withConditions([], { ...FINE, content: { ...EMPTY, failures } }, NOW),
+      "NamespaceDeletionContentFailure",
+    );
+    expect(said).toContain("50 remaining");
+    expect(said).toMatch(/and 30 more$/);
+  });
+});
+
+describe("when something is in doubt", () => {
+  test("groups, resources, the server to blame and the reason are named", () => {
+    const doubts = [
+      { group: "resource.k8s.io", resource: "resourceclaims", namespaced: true, server: "b", because: "left at noon" },
+      { group: "batch", resource: "jobs", namespaced: true, server: "b", because: "left at noon" },
+      { group: undefined, resource: undefined, namespaced: undefined, server: "c", because: "has not said anything" },
+    ];
+    expect(messageIn(withConditions([], { ...FINE, doubts }, NOW), "NamespaceDeletionDiscoveryFailure")).toBe(
+      "True DiscoveryFailed: Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: any group: c has not said anything, jobs.batch, resourceclaims.resource.k8s.io: b left at noon",
+    );
+  });
+
+  test("so is a view that is not current", () => {
+    const said = messageIn(
+      withConditions([], { ...FINE, isViewCurrent: false }, NOW),
+      "NamespaceDeletionDiscoveryFailure",
+    );
+    expect(said).toContain("1 failing");
+    expect(said).toContain("which servers there are cannot be known at present");
+  });
+});
