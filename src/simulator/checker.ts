@@ -1,6 +1,7 @@
 /** What a checker sees of a simulation, and how it says that a promise was broken. */
 import type { ResourceQuestion } from "../peers/view.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import type { Commit } from "./history.ts";
 import type { Hop } from "./network.ts";
 
 /** What a client asked for. */
@@ -34,6 +35,8 @@ export interface Checker {
   onQuestion?(question: Question): readonly string[];
   onAnswer?(answer: Answer): readonly string[];
   onHop?(hop: Hop): readonly string[];
+  /** The store is as it was right after it, and no server has heard of it. */
+  onCommit?(commit: Commit): readonly string[];
   /** All faults are over, and there was time to notice. */
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;
 }

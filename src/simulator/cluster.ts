@@ -1,6 +1,7 @@
 /** Several servers of mixed releases on one store, in a world of their own. */
 import type { PeerTiming } from "../peers/timing.ts";
 import { DEFAULT_PEER_TIMING } from "../peers/timing.ts";
+import { StoreHistory } from "./history.ts";
 import { Network, NO_FAULTS, type Hop, type NetworkOptions } from "./network.ts";
 import { createPeerCertificate } from "./peer-certificate.ts";
 import { SimulatedServer, type Run, type RunOptions, type ServerContext } from "./server.ts";
@@ -9,7 +10,7 @@ import { Trace } from "./trace.ts";
 import { World } from "./world.ts";
 
 /** Bugs put in on purpose, to see that they are found. */
-export type Plant = Pick<NetworkOptions, "tamper"> & Pick<ServerContext, "wrapHandle">;
+export type Plant = Pick<NetworkOptions, "tamper"> & Pick<ServerContext, "wrapHandle" | "wrapKv" | "wrapClock">;
 
 export interface SimulateOptions {
   readonly seed: number;
@@ -17,6 +18,8 @@ export interface SimulateOptions {
   readonly plant?: Plant;
   readonly traceLinesMax?: number;
   readonly onHop?: (hop: Hop) => void;
+  /** What follows the history of the store failed. */
+  readonly onFailure?: (thrown: unknown) => void;
 }
 
 /** Long enough for a lease to run out and for everybody to be described anew. */
@@ -24,6 +27,7 @@ const SETTLE_MS = 60_000;
 
 export class SimulatedCluster {
   readonly world: World;
+  readonly history: StoreHistory;
   readonly network: Network;
   readonly trace: Trace;
   readonly timing: PeerTiming;
@@ -32,16 +36,19 @@ export class SimulatedCluster {
   readonly runs: Run[] = [];
   readonly #context: ServerContext;
 
-  constructor({ seed, timing = {}, plant = {}, traceLinesMax = 1_000, onHop = () => {} }: SimulateOptions) {
+  constructor(options: SimulateOptions) {
+    const { seed, timing = {}, plant = {}, traceLinesMax = 1_000, onHop = () => {}, onFailure = () => {} } = options;
     const world = new World({ seed });
     const { clock } = world;
     const certificate = createPeerCertificate(clock.now());
     this.world = world;
+    this.history = new StoreHistory({ clock, kv: world.openKv(), onFailure });
     this.trace = new Trace({ monotonic: () => clock.monotonic(), keepMax: traceLinesMax });
     this.timing = { ...DEFAULT_PEER_TIMING, ...timing };
     this.network = new Network({ clock, random: world.randomFor("network"), certificate, onHop, ...plant });
     this.#context = {
       ...{ world, certificate, timing, network: this.network, trace: this.trace, ...plant },
+      history: this.history,
       onRun: (run) => void this.runs.push(run),
     };
   }
@@ -83,6 +90,7 @@ export class SimulatedCluster {
     this.network.links.delay = { minMs: 1, maxMs: 5 };
     this.network.links.unblockAll();
     for (const server of this.servers) {
+      server.crashAt(undefined);
       server.setStoreFault(STORE_IS_FINE);
       server.resume();
     }

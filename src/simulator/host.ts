@@ -21,6 +21,9 @@ export interface HostOptions {
   readonly drift?: number;
 }
 
+/** As timers of Node: who waits for the rest of a moment waits for some time all the same. */
+const TIMER_MS_MIN = 1;
+
 export class Host {
   readonly name: string;
   readonly clock: Clock;
@@ -88,7 +91,7 @@ export class Host {
 
   #after(clock: Clock, delayMs: number, callback: () => void): () => void {
     let isCancelled = false;
-    const cancel = clock.after(delayMs, () => this.run(() => isCancelled || callback()));
+    const cancel = clock.after(Math.max(delayMs, TIMER_MS_MIN), () => this.run(() => isCancelled || callback()));
     return () => {
       isCancelled = true;
       cancel();

@@ -1,9 +1,10 @@
 /** Who makes things fail: servers crash, pause and come back as other releases, networks part, stores go away. */
 import { randomInteger, type Random } from "../base/random.ts";
 import { RELEASES } from "../catalogue/release.ts";
+import { objectAt, stringAt } from "../meta/json.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { FaultRates } from "./network.ts";
-import type { RunOptions, SimulatedServer } from "./server.ts";
+import type { CrashPoint, RunOptions, SimulatedServer } from "./server.ts";
 import { STORE_IS_FINE, type StoreFault } from "./store-link.ts";
 import { RUNTIME_CONFIGS } from "./targets.ts";
 
@@ -23,6 +24,8 @@ export interface Swarm {
 
 const FAULTS = [
   "crash",
+  "crash-at-commit",
+  "leader-crash",
   "stop",
   "pause",
   "one-way-partition",
@@ -32,6 +35,17 @@ const FAULTS = [
   "lost-history",
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
+
+/** What a server that crashes may have been about to write, or may just have written. */
+const CRASH_POINTS: readonly Pick<CrashPoint, "what" | "matches">[] = [
+  { what: "a storage version", matches: (key) => key.startsWith("storageversions/") },
+  { what: "the storage state", matches: (key) => key === "configmaps/kube-system/evenkeel-storage-state" },
+  { what: "a lease", matches: (key) => key.startsWith("leases/") },
+  { what: "anything", matches: () => true },
+];
+/** A server that starts publishes about this many storage versions. */
+const SKIPPED_MAX = 70;
+const LEADER_LEASES: readonly string[] = ["evenkeel-controllers", "evenkeel-storage-version-migrations"];
 
 /** Releases that Kubernetes would mix, and some that it would not. */
 const MIXED = RELEASES.slice(-7);
@@ -113,6 +127,13 @@ export class Nemesis {
       case "crash":
         server.crash();
         return this.#comeBack(server);
+      case "crash-at-commit":
+        return this.#crashAtCommit(server);
+      case "leader-crash": {
+        const leader = this.#leader() ?? server;
+        leader.crash();
+        return this.#comeBack(leader);
+      }
       case "stop":
         if (server.run?.host.state === "running") server.stop().catch(this.#onFailure);
         return this.#comeBack(server);
@@ -140,6 +161,28 @@ export class Nemesis {
         this.#cluster.trace.add(server.id, "the store has forgotten the history");
         return server.run?.store.loseHistory();
     }
+  }
+
+  /** While it runs, or when it starts anew. */
+  #crashAtCommit(server: SimulatedServer): void {
+    const random = this.#random;
+    const point = pick(random, CRASH_POINTS);
+    const isAtStart = randomInteger(random, 2) === 0;
+    server.crashAt({
+      ...point,
+      skip: randomInteger(random, isAtStart ? SKIPPED_MAX : 3),
+      side: randomInteger(random, 2) === 0 ? "before" : "after",
+      onCrash: () => this.#comeBack(server),
+    });
+    if (!isAtStart) return;
+    server.crash();
+    this.#comeBack(server);
+  }
+
+  #leader(): SimulatedServer | undefined {
+    const lease = this.#cluster.history.get(`leases/kube-system/${pick(this.#random, LEADER_LEASES)}`) ?? {};
+    const holder = stringAt(objectAt(lease, "spec"), "holderIdentity");
+    return this.#cluster.servers.find(({ id }) => holder.startsWith(`${id}_`));
   }
 
   /** Whatever it does by then, it begins anew. */

@@ -3,17 +3,26 @@
  * of `settle` everybody must know everybody again.
  */
 import type { PeerTiming } from "../peers/timing.ts";
+import { decodeStatus } from "../storageversion/decode-status.ts";
 import type { Checker, Violation } from "./checker.ts";
 import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
 import { documentsEqual } from "./checkers/documents-equal.ts";
+import { encodingsSettle } from "./checkers/encodings-settle.ts";
+import { fencedUntilPublished } from "./checkers/fenced-until-published.ts";
 import { listedIsReachable } from "./checkers/listed-is-reachable.ts";
+import { migratedIsMigrated } from "./checkers/migrated-is-migrated.ts";
+import { neverBack } from "./checkers/never-back.ts";
 import { noCircle } from "./checkers/no-circle.ts";
 import { noFalse404 } from "./checkers/no-false-404.ts";
 import { noLostWrite } from "./checkers/no-lost-write.ts";
+import { nobodyContradicts } from "./checkers/nobody-contradicts.ts";
 import { readyAgain } from "./checkers/ready-again.ts";
 import { sentOnce } from "./checkers/sent-once.ts";
 import { servedIsListed } from "./checkers/served-is-listed.ts";
+import { writtenAsPublished } from "./checkers/written-as-published.ts";
 import { SimulatedCluster, type Plant } from "./cluster.ts";
+import { EncodingRecord, STORAGE_VERSIONS } from "./encoding-record.ts";
+import type { Commit } from "./history.ts";
 import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
 import { KnownObjects } from "./objects.ts";
 import { Workload } from "./workload.ts";
@@ -45,7 +54,8 @@ export interface SeedReport {
 const PACE_MS = 700;
 /** The last part, without faults and with little to do but to settle. */
 const SETTLE_MS = 60_000;
-const VIOLATIONS_MAX = 20;
+/** Of each promise. */
+const VIOLATIONS_MAX = 5;
 
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const simulation = new Simulation(options);
@@ -85,6 +95,14 @@ class Simulation {
         );
         this.#check((checker) => checker.onHop?.(hop));
       },
+      onFailure: (thrown) => this.fail(thrown),
+    });
+    const { history, runs, timing } = this.cluster;
+    const record = new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs });
+    history.onCommit((commit) => {
+      const told = tellAgreement(commit);
+      if (told !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", told);
+      this.#check((checker) => checker.onCommit?.(commit));
     });
     this.#checkers = [
       noFalse404({ runs: this.cluster.runs, departedGraceMs, leaseKeptMs: leaseKeptMs(this.cluster.timing) }),
@@ -96,6 +114,12 @@ class Simulation {
       servedIsListed(),
       listedIsReachable(),
       documentsEqual(),
+      writtenAsPublished(record),
+      nobodyContradicts(record),
+      migratedIsMigrated(record),
+      neverBack(record),
+      fencedUntilPublished(record),
+      encodingsSettle(record),
     ];
   }
 
@@ -157,11 +181,20 @@ class Simulation {
 
   #found({ name, promise }: Checker, problems: readonly string[]): void {
     for (const what of problems) {
-      if (this.#violations.length >= VIOLATIONS_MAX) return;
+      if (this.#violations.filter(({ checker }) => checker === name).length >= VIOLATIONS_MAX) return;
       this.#violations.push({ checker: name, promise, what });
       this.cluster.trace.add("BROKEN", `${name}: ${what}`);
     }
   }
+}
+
+/** Only of what is stored in several versions: the rest is what it is. */
+function tellAgreement({ key, after }: Commit): string | undefined {
+  if (!key.startsWith(STORAGE_VERSIONS) || after === undefined) return undefined;
+  const { storageVersions: entries = [], commonEncodingVersion: common } = decodeStatus(after);
+  if (!entries.some(({ decodableVersions }) => decodableVersions.length > 1)) return undefined;
+  const told = entries.map(({ apiServerID, encodingVersion }) => ` ${apiServerID}=${encodingVersion}`);
+  return `stores ${key}:${told.join("")}, common ${common ?? "none"}`;
 }
 
 /** Since its last renewal, when trouble began just before the next. */

@@ -1,4 +1,5 @@
 /** A server of a simulated cluster: an ID and an address that stay, and one run after another. */
+import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../client/in-process.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
@@ -9,10 +10,12 @@ import { createServedSet, type ServedSet } from "../peers/served-set.ts";
 import type { PeerTiming } from "../peers/timing.ts";
 import { buildServer, type Server } from "../server/build-server.ts";
 import { resolveOptions } from "../server/config.ts";
+import type { Kv } from "../storage/kv.ts";
+import { STORE_ROOT, type StoreHistory } from "./history.ts";
 import { Host } from "./host.ts";
 import type { Network } from "./network.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
-import { StoreLink, type StoreFault } from "./store-link.ts";
+import { StoreLink, type Doom, type StoreFault } from "./store-link.ts";
 import type { Trace } from "./trace.ts";
 import type { World } from "./world.ts";
 
@@ -46,6 +49,7 @@ export type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
 export interface ServerContext {
   readonly world: World;
+  readonly history: StoreHistory;
   readonly network: Network;
   readonly certificate: PeerCertificate;
   readonly trace: Trace;
@@ -53,6 +57,19 @@ export interface ServerContext {
   readonly onRun: (run: Run) => void;
   /** A planted bug in the server of this ID. */
   readonly wrapHandle?: (handle: Handle, serverId: string) => Handle;
+  readonly wrapKv?: (kv: Kv, serverId: string) => Kv;
+  readonly wrapClock?: (clock: Clock) => Clock;
+}
+
+/** A crash at a moment that chance would hardly find. */
+export interface CrashPoint {
+  /** Of the keys below the root whose change it happens at, for people. */
+  readonly what: string;
+  readonly matches: (key: string) => boolean;
+  /** How many changes of such keys are let through. */
+  readonly skip: number;
+  readonly side: Doom["side"];
+  readonly onCrash: () => void;
 }
 
 /** A server that was taken for dead is known again after this time. */
@@ -67,6 +84,7 @@ export class SimulatedServer {
   #runs = 0;
   #run: Run | undefined;
   #handle: Handle | undefined;
+  #crashPoint: CrashPoint | undefined;
 
   constructor(context: ServerContext, options: { readonly id: string; readonly ip: string }) {
     this.#context = context;
@@ -85,11 +103,12 @@ export class SimulatedServer {
 
   /** Begins a run. Resolves when it listens, which is before it is ready. */
   async start(options: RunOptions): Promise<Run> {
-    const { world, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
+    const { world, history, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
     const { clockOffsetMs: offsetMs = 0, clockDrift: drift = 0 } = options;
     const name = `${this.id}#${++this.#runs}`;
     const host = new Host({ name, clock: world.clock, random: world.randomFor(name), offsetMs, drift });
-    const store = new StoreLink(world.openKv(), host);
+    const writer = { serverId: this.id, host };
+    const store = new StoreLink({ kv: world.openKv(), writer, history, doom: (key) => this.#doom(host, key) });
     const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
     trace.add(this.id, `starts: ${what.join(", ")}`);
     const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
@@ -118,6 +137,11 @@ export class SimulatedServer {
   crash(): void {
     const run = this.#end("crashes");
     run?.host.kill();
+  }
+
+  /** In this run or a later one; undefined: not any more. */
+  crashAt(point: CrashPoint | undefined): void {
+    this.#crashPoint = point;
   }
 
   /** As SIGTERM. Resolves when the process has ended. */
@@ -163,6 +187,22 @@ export class SimulatedServer {
     return callInProcess((received) => run.host.hear(() => handle(received)), { ...request, headers });
   }
 
+  #doom(host: Host, key: string): Doom | undefined {
+    const point = this.#crashPoint;
+    if (point === undefined || this.#run?.host !== host || !point.matches(key.slice(STORE_ROOT.length)))
+      return undefined;
+    this.#crashPoint = point.skip === 0 ? undefined : { ...point, skip: point.skip - 1 };
+    if (point.skip > 0) return undefined;
+    return {
+      side: point.side,
+      crash: () => {
+        this.#context.trace.add(this.id, `${point.side} a change of ${point.what}`);
+        this.crash();
+        point.onCrash();
+      },
+    };
+  }
+
   #noteTrouble(): void {
     const run = this.#run;
     // What became of it after its end does not change how it was then.
@@ -186,14 +226,14 @@ export class SimulatedServer {
   }
 
   #envOf(host: Host, store: StoreLink): Parameters<typeof buildServer>[0] {
-    const { world, network } = this.#context;
+    const { world, network, wrapKv = (kv: Kv): Kv => kv, wrapClock = (clock: Clock): Clock => clock } = this.#context;
     const from = { name: this.id, host, ip: this.address.host };
     return {
       ...world.env,
-      clock: host.clock,
+      clock: wrapClock(host.clock),
       random: host.random,
       log: this.#log(),
-      openKv: () => Promise.resolve(store),
+      openKv: () => Promise.resolve(wrapKv(store, this.id)),
       openUpstream: () => network.openUpstream(from),
     };
   }

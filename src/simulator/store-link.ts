@@ -5,12 +5,15 @@
 import { sleep } from "../base/clock.ts";
 import {
   StorageError,
+  type Change,
+  type CommitResult,
   type Kv,
   type KvEvent,
   type WatchRequest,
   type WatchSink,
   type Watching,
 } from "../storage/kv.ts";
+import type { Sending, StoreHistory, Writer } from "./history.ts";
 import type { Host } from "./host.ts";
 
 export interface StoreFault {
@@ -26,6 +29,19 @@ export interface StoreFault {
 
 export const STORE_IS_FINE: StoreFault = { isDown: false, slowMs: 0, isLagging: false, answersLost: 0 };
 
+export interface StoreLinkOptions {
+  readonly kv: Kv;
+  readonly writer: Writer;
+  readonly history: StoreHistory;
+  /** What is to happen to the server just when a change of this key reaches the store. */
+  readonly doom: (key: string) => Doom | undefined;
+}
+
+export interface Doom {
+  readonly side: "before" | "after";
+  crash(): void;
+}
+
 interface Followed {
   readonly sink: WatchSink;
   /** While the watch is open and the host runs. */
@@ -38,15 +54,17 @@ interface Followed {
 const GIVE_UP_MS_MAX = 3_000;
 
 export class StoreLink implements Kv {
+  readonly #options: StoreLinkOptions;
   readonly #kv: Kv;
   readonly #host: Host;
   readonly #followed = new Set<Followed>();
   #fault: StoreFault = STORE_IS_FINE;
 
-  constructor(kv: Kv, host: Host) {
-    this.#kv = kv;
-    this.#host = host;
-    host.onDeath(() => void kv.close());
+  constructor(options: StoreLinkOptions) {
+    this.#options = options;
+    this.#kv = options.kv;
+    this.#host = options.writer.host;
+    this.#host.onDeath(() => void this.#kv.close());
   }
 
   get isFine(): boolean {
@@ -71,12 +89,16 @@ export class StoreLink implements Kv {
   }
 
   readonly range: Kv["range"] = (request) => this.#reach(() => this.#kv.range(request));
-  readonly commit: Kv["commit"] = (change) => this.#reach(() => this.#kv.commit(change));
   readonly currentRevision: Kv["currentRevision"] = () => this.#reach(() => this.#kv.currentRevision());
   readonly compact: Kv["compact"] = (revision) => this.#reach(() => this.#kv.compact(revision));
   readonly leaseGrant: Kv["leaseGrant"] = (ttlSeconds) => this.#reach(() => this.#kv.leaseGrant(ttlSeconds));
   readonly leaseKeepAlive: Kv["leaseKeepAlive"] = (lease) => this.#reach(() => this.#kv.leaseKeepAlive(lease));
   readonly leaseRevoke: Kv["leaseRevoke"] = (lease) => this.#reach(() => this.#kv.leaseRevoke(lease));
+
+  commit(change: Change): Promise<CommitResult> {
+    const sending = this.#options.history.departure(this.#options.writer);
+    return this.#reach(() => this.#arrive(change, sending));
+  }
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
     let isOpen = true;
@@ -109,6 +131,17 @@ export class StoreLink implements Kv {
 
   close(): Promise<void> {
     return this.#kv.close();
+  }
+
+  #arrive(change: Change, sending: Sending): Promise<CommitResult> {
+    const doom = this.#options.doom(change.key);
+    if (doom?.side === "before") {
+      doom.crash();
+      return new Promise(() => {});
+    }
+    const committing = this.#options.history.arrival(sending, () => this.#kv.commit(change));
+    doom?.crash();
+    return committing;
   }
 
   get #isSilent(): boolean {

@@ -7,6 +7,12 @@ export interface Target extends ResourceQuestion {
   readonly create?: (name: string) => object;
 }
 
+const REQUEST = { deviceClassName: "simulated" } as const;
+/** What StorageVersionMigrations are about: releases store it in different versions. */
+const MIGRATED = [
+  { group: "resource.k8s.io", resource: "deviceclasses" },
+  { group: "storage.k8s.io", resource: "volumeattributesclasses" },
+] as const;
 const POD_SPEC = { restartPolicy: "Never", containers: [{ name: "main", image: "main" }] } as const;
 
 export const TARGETS: readonly Target[] = [
@@ -17,14 +23,29 @@ export const TARGETS: readonly Target[] = [
   namespaced("batch", "v1", "cronjobs"),
   namespaced("apps", "v1", "deployments"),
   below(namespaced("apps", "v1", "deployments"), "scale"),
-  clusterWide("resource.k8s.io", "v1", "deviceclasses", (name) => ({ metadata: { name }, spec: {} })),
-  namespaced("resource.k8s.io", "v1beta1", "resourceclaims"),
+  ...["v1", "v1beta2", "v1beta1"].map((version) =>
+    clusterWide("resource.k8s.io", version, "deviceclasses", (name) => ({ metadata: { name }, spec: {} })),
+  ),
+  namespaced("resource.k8s.io", "v1", "resourceclaims", (name) => claim(name, { exactly: REQUEST })),
+  namespaced("resource.k8s.io", "v1beta1", "resourceclaims", (name) => claim(name, REQUEST)),
   clusterWide("networking.k8s.io", "v1", "servicecidrs"),
   clusterWide("networking.k8s.io", "v1beta1", "ipaddresses"),
-  clusterWide("storage.k8s.io", "v1", "volumeattributesclasses", (name) => ({
+  ...["v1", "v1beta1"].map((version) =>
+    clusterWide("storage.k8s.io", version, "volumeattributesclasses", (name) => ({
+      metadata: { name },
+      driverName: "simulated",
+      parameters: { a: "b" },
+    })),
+  ),
+  ...["v1", "v1beta1", "v1alpha1"].map((version) =>
+    clusterWide("admissionregistration.k8s.io", version, "mutatingadmissionpolicybindings", (name) => ({
+      metadata: { name },
+      spec: { policyName: "simulated" },
+    })),
+  ),
+  clusterWide("storagemigration.k8s.io", "v1", "storageversionmigrations", (name) => ({
     metadata: { name },
-    driverName: "simulated",
-    parameters: { a: "b" },
+    spec: { resource: MIGRATED[name.length % MIGRATED.length] },
   })),
   clusterWide("flowcontrol.apiserver.k8s.io", "v1beta3", "flowschemas"),
   clusterWide("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies"),
@@ -32,10 +53,13 @@ export const TARGETS: readonly Target[] = [
   namespaced("nosuch.example.com", "v1", "things"),
 ];
 
-/** Ways to start a server that make it serve less than others of its release. */
+/** Ways to start a server that make it serve less than others of its release, or more. */
 export const RUNTIME_CONFIGS: readonly (readonly string[])[] = [
   [],
   [],
+  ["api/beta=true"],
+  ["api/beta=true"],
+  ["api/all=true"],
   ["batch/v1=false"],
   ["storage.k8s.io/v1=false"],
   ["apps/v1=false"],
@@ -51,6 +75,10 @@ export function pathOf({ group, version, resource, subresource, isNamespaced }: 
 export function targetAt(path: string): Target | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return TARGETS.find((target) => pathOf(target, name) === path);
+}
+
+function claim(name: string, request: object): object {
+  return { metadata: { name }, spec: { devices: { requests: [{ name: "one", ...request }] } } };
 }
 
 function namespaced(group: string, version: string, resource: string, create?: Target["create"]): Target {

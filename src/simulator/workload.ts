@@ -1,6 +1,5 @@
 /** Clients: at random times, at random servers, for whatever some server may or may not serve. */
 import { randomInteger, randomUuid, type Random } from "../base/random.ts";
-import type { InProcessResponse } from "../client/in-process.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import type { Answer, Question } from "./checker.ts";
 import type { SimulatedCluster } from "./cluster.ts";
@@ -27,16 +26,20 @@ interface Request {
   readonly resource: Target | undefined;
   readonly name?: string;
   readonly body?: object;
+  /** Of a body that is not just an object. */
+  readonly contentType?: string;
   /** How long a stream is read. */
   readonly readMs?: number;
 }
 
+const MERGE_PATCH = "application/merge-patch+json";
 const WATCH_MS_MAX = 20_000;
 
 export class Workload {
   readonly #options: WorkloadOptions;
   #isStopped = false;
   #made = 0;
+  #updates = 0;
 
   constructor(options: WorkloadOptions) {
     this.#options = options;
@@ -59,7 +62,7 @@ export class Workload {
     const { cluster, random } = this.#options;
     const server = pick(random, cluster.servers);
     if (server.run === undefined) return undefined;
-    const kind = randomInteger(random, 10);
+    const kind = randomInteger(random, 12);
     const target = pick(random, TARGETS);
     if (kind < 3)
       return this.#send(server, { method: "GET", path: pathOf(target, nameBelow(target)), resource: target });
@@ -67,6 +70,7 @@ export class Workload {
     if (kind < 6) return this.#delete(server);
     if (kind < 8) return this.#read(server);
     if (kind < 9) return this.#discover(server, target);
+    if (kind < 11) return this.#update(server);
     const query = `watch=true&timeoutSeconds=${1 + randomInteger(random, WATCH_MS_MAX / 1000)}`;
     const watched: Target = { ...target, subresource: "" };
     return this.#send(server, { method: "GET", path: pathOf(watched), query, resource: watched, readMs: WATCH_MS_MAX });
@@ -96,6 +100,24 @@ export class Workload {
     if (status === 200) objects.set(path, "gone");
   }
 
+  /** By a patch, or by what was read and then changed. */
+  async #update(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const there = objects.in("there");
+    if (there.length === 0) return;
+    const path = pick(random, there);
+    const body = { metadata: { annotations: { updated: String(++this.#updates) } } };
+    if (randomInteger(random, 2) === 0) {
+      await this.#send(server, { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH });
+      return;
+    }
+    const read = parsed((await this.#ask(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
+    const metadata = isJsonObject(read["metadata"]) ? read["metadata"] : {};
+    if (metadata["name"] === undefined) return;
+    const changed = { ...read, metadata: { ...metadata, ...body.metadata } };
+    await this.#send(server, { method: "PUT", path, ...objectAt(path), body: changed });
+  }
+
   async #read(server: SimulatedServer): Promise<void> {
     const { random, objects } = this.#options;
     const there = objects.in("there");
@@ -112,9 +134,13 @@ export class Workload {
 
   /** The status; never returns when the server dies. */
   async #send(server: SimulatedServer, request: Request): Promise<number> {
+    return (await this.#ask(server, request)).status;
+  }
+
+  async #ask(server: SimulatedServer, request: Request): Promise<{ readonly status: number; readonly text: string }> {
     const { cluster, random, onQuestion, onAnswer } = this.#options;
     const { clock } = cluster.world;
-    const { method, path, query, resource, name = "", body, readMs } = request;
+    const { method, path, query, resource, name = "", body, contentType, readMs } = request;
     const question: Question = {
       ...{ auditId: randomUuid(random), serverId: server.id, method, target: path, resource, name },
       startedAtMs: clock.monotonic(),
@@ -123,27 +149,27 @@ export class Workload {
     const response = await server.request({
       method,
       target: query === undefined ? path : `${path}?${query}`,
-      headers: { "audit-id": question.auditId },
+      headers: { "audit-id": question.auditId, ...(contentType && { "content-type": contentType }) },
       ...(body && { body }),
     });
     const { status } = response;
     if (readMs !== undefined && status === 200) {
       onAnswer({ question, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
       for await (const frame of response.frames()) cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
-      return status;
+      return { status, text: "" };
     }
-    onAnswer({ question, status, ...(await told(response)), atMs: clock.monotonic() });
-    return status;
+    const text = await response.text();
+    onAnswer({ question, status, ...told(status, text), atMs: clock.monotonic() });
+    return { status, text };
   }
 }
 
 /** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
-async function told(response: InProcessResponse): Promise<Pick<Answer, "unknown" | "message">> {
-  const text = await response.text();
-  if (response.status < 400) return { unknown: undefined, message: "" };
+function told(code: number, text: string): Pick<Answer, "unknown" | "message"> {
+  if (code < 400) return { unknown: undefined, message: "" };
   const status = parsed(text);
   const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
-  if (response.status !== 404) return { unknown: undefined, message };
+  if (code !== 404) return { unknown: undefined, message };
   if (status === undefined) return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message };
   const details = isJsonObject(status["details"]) ? status["details"] : {};
   return { unknown: typeof details["name"] === "string" ? "object" : "resource", message };

@@ -118,6 +118,19 @@ describe("at the start", () => {
     await publishing.end();
   });
 
+  test("what an earlier run has left for a resource that is not stored here any more is taken back", async () => {
+    const publishing = new Publishing({
+      members: ["server-0", SELF],
+      resources: [resource("g.bars")],
+      before: (api) => api.put(FOOS, { storageVersions: [entry("server-0", "v1", ["v1"]), OWN] }),
+    });
+    await publishing.world.run(publishing.all);
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-0=v1 v1 True");
+    expect(publishing.published).toEqual(["g.bars"]);
+    await publishing.end();
+  });
+
   test("nobody is dropped as long as it is not known who lives", async () => {
     const publishing = new Publishing({
       before: (api) => api.put(FOOS, { storageVersions: [entry("server-9", "v2", ["v2"])] }),

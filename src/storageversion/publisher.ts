@@ -143,7 +143,7 @@ export class Publisher {
 
   #done(name: string): void {
     this.#errors.delete(name);
-    this.#options.onPublished(name);
+    if (this.#resources.has(name)) this.#options.onPublished(name);
     if (!this.#pending.delete(name) || this.#pending.size > 0) return;
     this.#options.log.info("storage version updates complete", { resources: this.#resources.size });
     for (const resolve of this.#waiting.splice(0)) resolve();

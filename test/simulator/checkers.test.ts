@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Plant } from "../../src/simulator/cluster.ts";
-import type { Swarm } from "../../src/simulator/nemesis.ts";
+import type { FaultName, Swarm } from "../../src/simulator/nemesis.ts";
 import { NO_FAULTS } from "../../src/simulator/network.ts";
 import { runSeed } from "../../src/simulator/run-seed.ts";
 import {
@@ -15,13 +15,22 @@ import {
   tellsOtherwise,
 } from "./planted-bugs.ts";
 
+import {
+  forgetsTheLiving,
+  migratesNothing,
+  movesBack,
+  sleepsUnnoticed,
+  staysSilent,
+  writesOtherwise,
+} from "./planted-storage-bugs.ts";
+
 /** Nothing fails but what was planted. */
 const CALM: Partial<Swarm> = { rates: NO_FAULTS, faultEveryMs: 1e9, delayMsMax: 5, probeIntervalMs: 2_000 };
 /** Of servers that serve different things. */
 const SEED = 3;
 
-async function broken(plant: Plant): Promise<ReadonlySet<string>> {
-  const { violations } = await runSeed({ seed: SEED, minutes: 3, plant, swarm: CALM });
+async function broken(plant: Plant, swarm: Partial<Swarm> = {}, seed = SEED): Promise<ReadonlySet<string>> {
+  const { violations } = await runSeed({ seed, minutes: 3, plant, swarm: { ...CALM, ...swarm } });
   return new Set(violations.map(({ checker }) => checker));
 }
 
@@ -35,11 +44,31 @@ const PLANTED: readonly (readonly [checker: string, bug: () => Plant])[] = [
   ["served-is-listed", leavesOneOut],
   ["listed-is-reachable", refusesToList],
   ["documents-equal", tellsOtherwise],
+  ["written-as-published", writesOtherwise],
+  ["nobody-contradicts", forgetsTheLiving],
+  ["migrated-is-migrated", migratesNothing],
+  ["encodings-settle", staysSilent],
 ];
+
+/** Bugs that show only when something else fails, and then by chance. */
+const PLANTED_IN_TROUBLE: readonly (readonly [checker: string, bug: () => Plant, fault: FaultName])[] = [
+  ["never-back", movesBack, "crash"],
+  ["fenced-until-published", sleepsUnnoticed, "pause"],
+];
+const SEEDS_MAX = 5;
 
 describe("a checker finds the bug it is there for", () => {
   test.each(PLANTED)("%s", async (checker, bug) => {
     expect(await broken(bug())).toContain(checker);
+  });
+});
+
+describe("a checker finds within a few seeds", () => {
+  test.each(PLANTED_IN_TROUBLE)("%s", async (checker, bug, fault) => {
+    const found = new Set<string>();
+    for (let seed = 1; seed <= SEEDS_MAX && !found.has(checker); seed++)
+      for (const name of await broken(bug(), { faults: [fault], faultEveryMs: 10_000 }, seed)) found.add(name);
+    expect(found).toContain(checker);
   });
 });
 

@@ -92,6 +92,8 @@ class AutomaticMigrator {
 
   async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, states } = this.#options;
+    // It is decided anew, so what was decided before is not to be noted after it.
+    this.#marks.delete(name);
     const agreement = await readAgreement(client, name, signal);
     if (agreement.kind !== "agreed") {
       this.#failed.delete(name);
@@ -172,23 +174,36 @@ class AutomaticMigrator {
       run: async (_enqueue, signal) => {
         while (!signal.aborted) {
           await this.#marked.wait(HEARTBEAT_MS, signal);
-          if (await sleep(clock, MARK_DELAY_MS, signal)) await this.#writeMarks();
+          if (await sleep(clock, MARK_DELAY_MS, signal)) await this.#writeMarks(signal);
         }
       },
     };
   }
 
-  async #writeMarks(): Promise<void> {
+  async #writeMarks(signal: AbortSignal): Promise<void> {
     const { clock, log, states } = this.#options;
     const time = timestampAt(clock.now());
-    const marks = [...this.#marks];
-    this.#marks.clear();
+    const marks = await this.#takeMarks(signal);
     const updates = marks.map(([name, agreed]) =>
       states.update(name, (state) => verifiedState(withoutRecord(state), agreed, time)),
     );
     for (const result of await Promise.allSettled(updates))
       if (result.status === "rejected")
         log.warn("the storage state could not be noted", { error: messageOf(result.reason) });
+  }
+
+  /** An agreement that ended while its mark waited proves nothing about what was written since. */
+  async #takeMarks(signal: AbortSignal): Promise<[name: string, agreed: AgreedVersion][]> {
+    const { client } = this.#options;
+    const taken = [...this.#marks].map(async (mark) => {
+      const [name, agreed] = mark;
+      const now = await readAgreement(client, name, signal).catch(() => undefined);
+      // What cannot be looked up now waits for the next time.
+      if (now === undefined || this.#marks.get(name) !== agreed) return [];
+      this.#marks.delete(name);
+      return now.kind === "agreed" && now.agreed.resourceVersion === agreed.resourceVersion ? [mark] : [];
+    });
+    return (await Promise.all(taken)).flat();
   }
 
   /** Objects may lie in these versions too, and the state was not found under what is the case now. */

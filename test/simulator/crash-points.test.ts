@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { simulate } from "../../src/simulator/cluster.ts";
+import type { Commit } from "../../src/simulator/history.ts";
+
+const isStorageVersion = (key: string): boolean => key.startsWith("storageversions/");
+
+test.each([
+  { side: "before", made: 3 },
+  { side: "after", made: 4 },
+] as const)("who crashes $side its fourth change of a storage version has made $made", async ({ side, made }) => {
+  const cluster = simulate({ seed: 1 });
+  const changes: Commit[] = [];
+  let crashes = 0;
+  cluster.history.onCommit((commit) => void (isStorageVersion(commit.key) && changes.push(commit)));
+  const server = cluster.place();
+  server.crashAt({ what: "a storage version", matches: isStorageVersion, skip: 3, side, onCrash: () => crashes++ });
+  await server.start({ release: "1.36" });
+  await cluster.advance({ seconds: 10 });
+  expect({ crashes, made: changes.length, run: server.run }).toEqual({ crashes: 1, made, run: undefined });
+  expect(new Set(changes.map(({ sending }) => sending?.serverId))).toEqual(new Set([server.id]));
+});
+
+test("who comes back after a crash in the midst of publishing publishes the rest", async () => {
+  const cluster = simulate({ seed: 1 });
+  const server = cluster.place();
+  server.crashAt({ what: "anything", matches: isStorageVersion, skip: 20, side: "after", onCrash: () => {} });
+  await server.start({ release: "1.36" });
+  await cluster.advance({ seconds: 5 });
+  await cluster.restart(server, { release: "1.33" });
+  const entries = cluster.history.under("storageversions/").map(([, object]) => JSON.stringify(object["status"]));
+  expect(entries.filter((status) => status.includes(server.id)).length).toBeGreaterThan(40);
+  cluster.shutDown();
+});

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { writtenAsPublished } from "../../src/simulator/checkers/written-as-published.ts";
+import { simulate, type Plant, type SimulatedCluster } from "../../src/simulator/cluster.ts";
+import { EncodingRecord } from "../../src/simulator/encoding-record.ts";
+import type { SimulatedServer } from "../../src/simulator/server.ts";
+import { STORE_IS_FINE } from "../../src/simulator/store-link.ts";
+import { ignoresGuards } from "./planted-storage-bugs.ts";
+
+const CLASSES = "/apis/resource.k8s.io/v1/deviceclasses";
+
+interface Outcome {
+  readonly status: number;
+  readonly broken: readonly string[];
+}
+
+/** A server writes what it has not heard yet that another one cannot read. */
+async function writeUnawares(plant: Plant): Promise<Outcome> {
+  const cluster = simulate({ seed: 1, plant });
+  const { history, runs, timing } = cluster;
+  const checker = writtenAsPublished(new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs }));
+  const broken: string[] = [];
+  history.onCommit((commit) => void broken.push(...(checker.onCommit?.(commit) ?? [])));
+  const newer = await cluster.addServer({ release: "1.35" });
+  await cluster.settle();
+  newer.setStoreFault({ ...STORE_IS_FINE, isLagging: true });
+  await cluster.addServer({ release: "1.33", runtimeConfig: ["api/beta=true"] });
+  const status = await create(cluster, newer);
+  cluster.shutDown();
+  return { status, broken };
+}
+
+async function create(cluster: SimulatedCluster, server: SimulatedServer): Promise<number> {
+  const asking = server.request({ method: "POST", target: CLASSES, body: { metadata: { name: "one" }, spec: {} } });
+  const { status } = await cluster.world.run(asking);
+  return status;
+}
+
+test("what a server has published binds the writes of those who have not heard of it", async () => {
+  expect(await writeUnawares({})).toEqual({ status: 503, broken: [] });
+});
+
+test("a store that ignores guards lets through what another server cannot read", async () => {
+  const { status, broken } = await writeUnawares(ignoresGuards());
+  expect(status).toBe(201);
+  expect(broken.join()).toContain("cannot read");
+});

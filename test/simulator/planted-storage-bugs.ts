@@ -1,0 +1,143 @@
+/** Bugs in how objects are stored, put into an otherwise sound cluster between its servers and their store. */
+import type { Clock } from "../../src/base/clock.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
+import type { Plant } from "../../src/simulator/cluster.ts";
+import { StorageError, type Change, type CommitResult, type Kv } from "../../src/storage/kv.ts";
+
+type Put = Change & { readonly kind: "put" };
+
+const STORAGE_VERSIONS = "/registry/storageversions/";
+const STORAGE_STATE = "/registry/configmaps/kube-system/evenkeel-storage-state";
+/** Longer than a server that runs goes without a look at its clock. */
+const SLEEP_MS = 4_000;
+
+/** Writes happen whatever has been published since they were decided on. */
+export function ignoresGuards(): Plant {
+  return changingPuts(({ guards: _guards, ...put }) => put);
+}
+
+/** Publishes one version and writes another. */
+export function writesOtherwise(): Plant {
+  return changingObjects({ prefix: "/registry/deviceclasses/" }, (object) => ({
+    ...object,
+    apiVersion: "resource.k8s.io/v1alpha1",
+  }));
+}
+
+/** Of all entries the first server leaves only its own. */
+export function forgetsTheLiving(): Plant {
+  return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object, serverId) => {
+    const entries = entriesOf(object).filter(({ apiServerID }) => apiServerID === serverId);
+    return serverId === "server-1" ? withStatus(object, { storageVersions: entries }) : object;
+  });
+}
+
+/** What has been agreed on is forgotten for something older, whatever servers say. */
+export function movesBack(): Plant {
+  const agreed = new Set<unknown>();
+  return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object) => {
+    const { commonEncodingVersion: common } = objectAt(object, "status");
+    if (typeof common !== "string") return object;
+    const { name } = objectAt(object, "metadata");
+    const isFirst = !agreed.has(name);
+    agreed.add(name);
+    if (isFirst) return object;
+    return withStatus(object, { commonEncodingVersion: common.replace(/v[^/]*$/, "v1alpha1") });
+  });
+}
+
+/** Takes the version that is to be stored for the only one that is stored. */
+export function migratesNothing(): Plant {
+  return changingObjects({ prefix: STORAGE_STATE, timesMax: 30 }, (object) => {
+    const states = Object.entries(objectAt(object, "data")).map(([name, text]) => {
+      const state = JSON.parse(String(text)) as JsonObject;
+      const next = String(state["currentVersion"]).replace(/v[^/]*$/, "v9");
+      return [name, JSON.stringify({ ...state, persistedVersions: [next] })];
+    });
+    return { ...object, data: Object.fromEntries(states) as JsonObject };
+  });
+}
+
+/** Its clock stands still while it does, so that no time has passed since it last renewed its lease. */
+export function sleepsUnnoticed(): Plant {
+  const wrapClock = (clock: Clock): Clock => {
+    let lastMs = clock.monotonic();
+    let sleptMs = 0;
+    const monotonic = (): number => {
+      const nowMs = clock.monotonic();
+      if (nowMs - lastMs > SLEEP_MS) sleptMs += nowMs - lastMs;
+      lastMs = nowMs;
+      return nowMs - sleptMs;
+    };
+    return { now: () => clock.now(), monotonic, after: (delayMs, callback) => clock.after(delayMs, callback) };
+  };
+  return { wrapClock };
+}
+
+/** The first server cannot say in which version it stores config maps. */
+export function staysSilent(): Plant {
+  return {
+    wrapKv: (kv, serverId) => ({
+      ...calling(kv),
+      async commit(change): Promise<CommitResult> {
+        if (serverId === "server-1" && change.key === `${STORAGE_VERSIONS}core.configmaps`)
+          throw new StorageError("unavailable", "not this one");
+        return kv.commit(change);
+      },
+    }),
+  };
+}
+
+interface Tampering {
+  /** Of the keys. */
+  readonly prefix: string;
+  /** Of each key: sound servers put right what they find wrong, and would do so for ever. */
+  readonly timesMax?: number;
+}
+
+function changingObjects(
+  { prefix, timesMax = Infinity }: Tampering,
+  edit: (object: JsonObject, serverId: string) => JsonObject,
+): Plant {
+  const changes = new Map<string, number>();
+  return changingPuts((put, serverId) => {
+    const change = (changes.get(put.key) ?? 0) + 1;
+    if (!put.key.startsWith(prefix) || change > timesMax) return put;
+    changes.set(put.key, change);
+    const object: unknown = JSON.parse(put.value.toString("utf8"));
+    return isJsonObject(object) ? { ...put, value: Buffer.from(JSON.stringify(edit(object, serverId))) } : put;
+  });
+}
+
+function changingPuts(edit: (put: Put, serverId: string) => Put): Plant {
+  return {
+    wrapKv: (kv, serverId) => ({
+      ...calling(kv),
+      commit: (change) => kv.commit(change.kind === "put" ? edit(change, serverId) : change),
+    }),
+  };
+}
+
+/** The methods of a store as members of an object of one's own. */
+function calling(kv: Kv): Kv {
+  return {
+    range: (request) => kv.range(request),
+    commit: (change) => kv.commit(change),
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => kv.currentRevision(),
+    compact: (revision) => kv.compact(revision),
+    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
+    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => kv.leaseRevoke(lease),
+    close: () => kv.close(),
+  };
+}
+
+function entriesOf(object: JsonObject): JsonObject[] {
+  const entries = objectAt(object, "status")["storageVersions"];
+  return Array.isArray(entries) ? entries.filter(isJsonObject) : [];
+}
+
+function withStatus(object: JsonObject, status: JsonObject): JsonObject {
+  return { ...object, status: { ...objectAt(object, "status"), ...status } };
+}
