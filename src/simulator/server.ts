@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly runtimeConfig?: readonly string[];
   readonly clockOffsetMs?: number;
   readonly clockDrift?: number;
+  /** Off: it answers by itself alone, as servers did before. Default on. */
+  readonly mixedVersionProxy?: boolean;
 }
 
 /** The truth about one run: what it served, and when it was alive. Times are the world's. */
@@ -238,13 +240,14 @@ export class SimulatedServer {
     };
   }
 
-  #configOf({ release, runtimeConfig = [] }: RunOptions): Parameters<typeof buildServer>[1] {
+  #configOf({ release, runtimeConfig = [], mixedVersionProxy = true }: RunOptions): Parameters<typeof buildServer>[1] {
     const { certificate, timing } = this.#context;
     // The simulated network needs no files; that they are named says that peers can be called.
-    const files = { caFile: "ca", certFile: "cert", keyFile: "key" };
+    const files = mixedVersionProxy ? { caFile: "ca", certFile: "cert", keyFile: "key" } : {};
     return resolveOptions({
       release,
       runtimeConfig,
+      featureGates: mixedVersionProxy ? [] : ["UnknownVersionInteroperabilityProxy=false"],
       storage: { kind: "memory" },
       tokenFile: `${TOKEN},simulated-user,1,system:masters`,
       requestHeader: { clientCa: certificate.authority },
