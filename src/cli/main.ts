@@ -4,6 +4,8 @@ import { controlCommands } from "./control-commands.ts";
 import { certsCommand } from "./certs.ts";
 import { explainRouteCommand } from "./explain-route.ts";
 import { CommandFailure } from "./failure.ts";
+import { purgeNamespaceCommand } from "./purge-namespace.ts";
+import { rehearseCommand } from "./rehearse.ts";
 import { rollbackCheckCommand } from "./rollback-check.ts";
 import { serveCommand } from "./serve.ts";
 import { statusCommand } from "./status.ts";
@@ -29,6 +31,8 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(explainRouteCommand()))
     .addCommand(exitOverridden(storedVersionsCommand()))
     .addCommand(exitOverridden(rollbackCheckCommand()))
+    .addCommand(exitOverridden(purgeNamespaceCommand()))
+    .addCommand(exitOverridden(rehearseCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
   // Whoever reads the output may leave early (`| head`); the server goes on.

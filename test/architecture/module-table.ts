@@ -42,8 +42,25 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   server: { imports: BELOW_SERVER },
   simulator: { imports: [...BELOW_SERVER, "server"] },
   testkit: { imports: ["base", "meta", "server", "client", "simulator"] },
+  // Clients outside of a simulated cluster, and what is true of it.
+  rehearsal: {
+    imports: [
+      "base",
+      "meta",
+      "object",
+      "catalogue",
+      "http",
+      "discovery",
+      "client",
+      "peers",
+      "storageversion",
+      "simulator",
+    ],
+  },
   // The command names releases, explains what the store refused, and makes the certificate of the first start.
-  cli: { imports: ["base", "meta", "server", "client", "simulator", "catalogue", "storage", "http", "peers"] },
+  cli: {
+    imports: ["base", "meta", "server", "client", "simulator", "rehearsal", "catalogue", "storage", "http", "peers"],
+  },
 };
 
 /** The public entries, which are also the only files that may do nothing but re-export. */

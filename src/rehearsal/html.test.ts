@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { rehearsalHtml } from "./html.ts";
+import { escapeHtml, scriptJson } from "./html-text.ts";
+import type { ManifestFinding } from "./manifests.ts";
+import type { WrongAnswer } from "./report.ts";
+import { sampleReport, sampleRun } from "./testing/sample-report.ts";
+
+const EVIL = `</script><img src=x onerror="alert('1')">&amp;`;
+
+function at(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((parent, key) => (parent as Record<string, unknown>)[key], value);
+}
+
+describe("the page", () => {
+  test("every figure it shows is that of the report in it", () => {
+    const html = rehearsalHtml(sampleReport({ manifests: { objects: 12, findings: [] } }));
+    const [, json = ""] = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(html) ?? [];
+    const embedded: unknown = JSON.parse(json);
+    const shown = [...html.matchAll(/data-figure="([^"]+)">([^<]*)</g)].map(([, path = "", text]) => ({ path, text }));
+    expect(shown.length).toBeGreaterThan(30);
+    for (const { path, text } of shown) expect(`${path} ${text}`).toBe(`${path} ${String(at(embedded, path) ?? 0)}`);
+    expect(embedded).toEqual(JSON.parse(JSON.stringify(sampleReport({ manifests: { objects: 12, findings: [] } }))));
+  });
+
+  test("it needs nothing from anywhere", () => {
+    const html = rehearsalHtml(sampleReport());
+    expect(html).toContain("default-src 'none'");
+    expect(html).not.toMatch(/(?:src|href)="(?!data:)/);
+    expect(html).not.toMatch(/https?:|@import|url\(/);
+  });
+
+  test("both runs have a chart, with steps, marks and lanes", () => {
+    const off = sampleReport().runs.off;
+    const buckets = off.series.buckets.map((bucket) => ({ ...bucket, wrong: 1 }));
+    const runs = { on: sampleRun("on"), off: { ...off, series: { ...off.series, buckets } } };
+    const html = rehearsalHtml(sampleReport({ runs }));
+    const count = (pattern: RegExp): number => [...html.matchAll(pattern)].length;
+    expect(count(/<svg /g)).toBe(3);
+    expect(count(/<rect class="step"/g)).toBe(8);
+    expect(count(/<path class="mark"/g)).toBe(3);
+    expect(count(/<rect class="lane /g)).toBe(3);
+  });
+
+  test("nothing that anybody wrote becomes markup", () => {
+    const wrong: WrongAnswer = {
+      atMs: 1,
+      kind: "write-lost",
+      client: EVIL,
+      server: EVIL,
+      request: EVIL,
+      said: EVIL,
+      right: EVIL,
+    };
+    const run = sampleRun("on", {
+      wrong: 1,
+      firstWrong: [wrong],
+      faults: [{ atMs: 1, what: EVIL }],
+      longestWait: { ms: 1, atMs: 1, client: EVIL, request: EVIL },
+      storage: [{ resource: EVIL, points: [{ atMs: 0, common: EVIL, encodings: { [EVIL]: EVIL } }] }],
+      failures: [EVIL],
+    });
+    const finding: ManifestFinding = {
+      kind: "not-served",
+      file: EVIL,
+      apiVersion: EVIL,
+      objectKind: EVIL,
+      name: EVIL,
+      release: null,
+      replacement: EVIL,
+      sentence: EVIL,
+    };
+    const manifests = { objects: 1, findings: [finding] };
+    const verdict = { isPass: false, sentence: EVIL };
+    const html = rehearsalHtml(sampleReport({ runs: { on: run, off: run }, manifests, verdict }));
+    expect(html).not.toContain("<img");
+    expect([...html.matchAll(/<\/script>/g)]).toHaveLength(2);
+    // As a value of the report it is JSON, which nothing runs.
+    expect(html.replace(/<script type="application\/json".*?<\/script>/s, "")).not.toMatch(/alert\('1'\)/);
+  });
+
+  test("escaping keeps what is said", () => {
+    expect(escapeHtml(`<a b="c" d='e'>&`)).toBe("&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
+    expect(JSON.parse(scriptJson({ a: `${EVIL}<!--\u2028` }))).toEqual({ a: `${EVIL}<!--\u2028` });
+    expect(scriptJson("</script><!--")).not.toMatch(/[<>]/);
+  });
+});

@@ -1,0 +1,162 @@
+/** A rehearsal as one page: nothing is fetched, everything is readable without scripts, and the report itself is in it. */
+import { answersChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
+import { escapeHtml, scriptJson } from "./html-text.ts";
+import { PAGE_SCRIPT, PAGE_STYLE } from "./html-page.ts";
+import type { ManifestReport } from "./manifests.ts";
+import { inWords, SERIES_KEYS, type RehearsalReport, type RunReport } from "./report.ts";
+import { durationText, minuteText } from "./times.ts";
+
+const POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+export function rehearsalHtml(report: RehearsalReport): string {
+  const { settings, runs, plan, verdict, manifests } = report;
+  const back = settings.way === "up" ? "" : " and back";
+  const title = `Rehearsal of ${settings.from} to ${settings.to}${back}`;
+  const scaleMax = highestBucket([runs.on, runs.off]);
+  return [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8">`,
+    `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
+    `<meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title>`,
+    // Browsers would otherwise ask for one.
+    `<link rel="icon" href="data:,"><style>${PAGE_STYLE}</style></head><body><main>`,
+    `<h1>${escapeHtml(title)}</h1>`,
+    `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
+    settingsList(report),
+    `<h2>With the proxy and without</h2>${figures(report)}`,
+    ...[runs.on, runs.off].map((run) => `<h3>${titleOf(run)}</h3>${answersChart(run, plan, scaleMax)}`),
+    legend(),
+    "<p>A 404 is wrong only about what somebody serves: clients also ask for what is not there yet, or no longer.</p>",
+    `<h2>Servers</h2>${routing(report)}`,
+    `<h2>Storage versions</h2>${storage(report)}`,
+    manifests === null ? "" : `<h2>Manifests</h2>${manifestTable(manifests)}`,
+    `<h2>Wrong answers</h2>${wrongTable(runs.on)}${wrongTable(runs.off)}`,
+    `<h2>Plan</h2>${stepTable(report)}`,
+    `</main><script type="application/json" id="report">${scriptJson(report)}</script>`,
+    `<script>${PAGE_SCRIPT}</script></body></html>\n`,
+  ].join("\n");
+}
+
+function titleOf({ gate }: RunReport): string {
+  return gate === "on" ? "With the mixed version proxy" : "Without";
+}
+
+/** A figure and where it stands in the report. */
+function figure(path: string, value: number): string {
+  return `<td class="number" data-figure="${escapeHtml(path)}">${value}</td>`;
+}
+
+function settingsList({ settings }: RehearsalReport): string {
+  const { servers, minutes, time, faults, seed } = settings;
+  const shown = { servers, [`${time} minutes`]: minutes, faults, seed };
+  const items = Object.entries(shown).map(([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(String(value))}</dd>`);
+  return `<dl>${items.join("")}</dl>`;
+}
+
+function figures({ runs }: RehearsalReport): string {
+  const keysOf = (read: (run: RunReport) => object): string[] =>
+    [...new Set([runs.on, runs.off].flatMap((run) => Object.keys(read(run))))].sort();
+  const row = (name: string, path: string, read: (run: RunReport) => number): string =>
+    tableRow(name, [figure(`runs.on.${path}`, read(runs.on)), figure(`runs.off.${path}`, read(runs.off))]);
+  const wrongOf = (run: RunReport, kind: string): number => (run.wrongByKind as Record<string, number>)[kind] ?? 0;
+  const wait = ({ longestWait }: RunReport): string =>
+    longestWait === null
+      ? "<td>none</td>"
+      : `<td title="${escapeHtml(`${longestWait.client} ${longestWait.request}`)}">${durationText(longestWait.ms)}</td>`;
+  return table(
+    ["", "With", "Without"],
+    [
+      row("Answers", "answers", ({ answers }) => answers),
+      ...keysOf(({ byStatus }) => byStatus).map((status) =>
+        row(`… ${status}`, `byStatus.${status}`, ({ byStatus }) => byStatus[status] ?? 0),
+      ),
+      row("No answer", "unanswered", ({ unanswered }) => unanswered),
+      tableRow("Longest wait", [wait(runs.on), wait(runs.off)]),
+      row("Wrong answers", "wrong", ({ wrong }) => wrong),
+      ...keysOf(({ wrongByKind }) => wrongByKind).map((kind) =>
+        row(`… ${inWords(kind)}`, `wrongByKind.${kind}`, (run) => wrongOf(run, kind)),
+      ),
+      row("Objects made", "work.objectsMade", ({ work }) => work.objectsMade),
+      row("Owners deleted", "work.ownersDeleted", ({ work }) => work.ownersDeleted),
+      row("Namespaces deleted", "work.namespacesDeleted", ({ work }) => work.namespacesDeleted),
+      row("… still there at the end", "work.namespacesLeft", ({ work }) => work.namespacesLeft),
+      row("Objects that should be gone", "work.objectsLeft", ({ work }) => work.objectsLeft),
+    ],
+  );
+}
+
+function routing({ runs, plan }: RehearsalReport): string {
+  const rows = plan.serverIds.map((id, index) => {
+    const cells = (["on", "off"] as const).flatMap((gate) => {
+      const counts = runs[gate].routing[index];
+      return (["local", "proxied", "unavailable"] as const).map((key) =>
+        figure(`runs.${gate}.routing.${index}.${key}`, counts?.[key] ?? 0),
+      );
+    });
+    return tableRow(id, cells);
+  });
+  const columns = ["answered itself", "by a peer", "503"];
+  return table(["", ...columns.map((name) => `With: ${name}`), ...columns.map((name) => `Without: ${name}`)], rows);
+}
+
+function storage({ runs, plan, settings }: RehearsalReport): string {
+  const lanes = runs[settings.gate].storage;
+  if (lanes.length === 0) return "<p>Every resource was stored in one version all the time.</p>";
+  return `<p>The version in which every server writes a resource; outlined while they write several.</p>${storageChart(lanes, plan)}`;
+}
+
+function manifestTable({ objects, findings }: ManifestReport): string {
+  const rows = findings.map(({ kind, file, apiVersion, objectKind, name, sentence }) =>
+    tableRow(inWords(kind), [cell(file), cell(`${apiVersion} ${objectKind}`), longCell(name), cell(sentence)]),
+  );
+  const intro = `<p><span data-figure="manifests.objects">${objects}</span> objects.</p>`;
+  return intro + (rows.length === 0 ? "" : table(["", "File", "API", "Name", ""], rows));
+}
+
+function wrongTable(run: RunReport): string {
+  const { firstWrong, wrong } = run;
+  if (wrong === 0) return `<p>${titleOf(run)}: none.</p>`;
+  const rows = firstWrong.map(({ atMs, kind, client, server, request, said, right }) =>
+    tableRow(minuteText(atMs), [...[inWords(kind), client, server].map(cell), ...[request, said, right].map(longCell)]),
+  );
+  const summary = `${titleOf(run)}: ${wrong}, of which the first ${firstWrong.length} are shown`;
+  const head = ["Time", "Kind", "Client", "Server", "Request", "Said", "Right"];
+  return `<details open class="wrong"><summary>${escapeHtml(summary)}</summary>${table(head, rows)}</details>`;
+}
+
+function stepTable({ runs, settings }: RehearsalReport): string {
+  const { steps, faults } = runs[settings.gate];
+  const rows = steps.map(({ serverId, from, to, stoppedAtMs, readyAtMs }) =>
+    tableRow(minuteText(stoppedAtMs), [
+      cell(serverId),
+      cell(`${from} to ${to}`),
+      cell(readyAtMs === null ? "not ready again" : `ready at ${minuteText(readyAtMs)}`),
+    ]),
+  );
+  const told = faults.map(({ atMs, what }) => `<li>${minuteText(atMs)} ${escapeHtml(what)}</li>`);
+  const list =
+    told.length === 0 ? "" : `<details><summary>Faults: ${told.length}</summary><ul>${told.join("")}</ul></details>`;
+  return table(["Stopped", "Server", "Release", ""], rows) + list;
+}
+
+function legend(): string {
+  const items = SERIES_KEYS.map((key) => `<li><span class="swatch ${key}"></span>${SERIES_NAMES[key]}</li>`);
+  return `<ul class="legend">${items.join("")}<li><span class="swatch step"></span>a server is away</li></ul>`;
+}
+
+function table(head: readonly string[], rows: readonly string[]): string {
+  const cells = head.map((name) => `<th scope="col">${escapeHtml(name)}</th>`);
+  return `<div class="wide"><table><thead><tr>${cells.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+function tableRow(name: string, cells: readonly string[]): string {
+  return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join("")}</tr>`;
+}
+
+/** It may break anywhere: what servers say and are asked has no spaces. */
+function longCell(text: string): string {
+  return `<td class="long">${escapeHtml(text)}</td>`;
+}
+
+function cell(text: string): string {
+  return `<td>${escapeHtml(text)}</td>`;
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { Ledger, type Entry } from "./ledger.ts";
+
+function made(ledger: Ledger, resource: string, name: string, more: { namespace?: string; owner?: Entry } = {}): Entry {
+  const { namespace = "", owner } = more;
+  const entry = ledger.begin({ group: "", resource, namespace, name }, { storagePrefix: resource, owner });
+  ledger.acknowledge(entry, { uid: `uid-${name}`, revision: 5, atMs: 100 });
+  return entry;
+}
+
+describe("the ledger", () => {
+  test("what is acknowledged is there; what is only asked for is perhaps there", () => {
+    const ledger = new Ledger();
+    const place = { group: "", resource: "configmaps", namespace: "default", name: "a" };
+    const entry = ledger.begin(place, { storagePrefix: "configmaps" });
+    expect(entry).toMatchObject({ state: "perhaps", storeKey: "configmaps/default/a" });
+    expect(ledger.there(place)).toEqual([]);
+    ledger.acknowledge(entry, { uid: "u", revision: 7, atMs: 3 });
+    expect(ledger.there(place)).toEqual([entry]);
+    expect(ledger.atStoreKey("configmaps/default/a")).toBe(entry);
+  });
+
+  test("what an owner owns leaves with it, down to the last", () => {
+    const ledger = new Ledger();
+    const owner = made(ledger, "configmaps", "owner");
+    const owned = made(ledger, "configmaps", "owned", { owner });
+    const last = made(ledger, "configmaps", "last", { owner: owned });
+    const other = made(ledger, "configmaps", "other");
+    ledger.leave(owner);
+    expect([owner, owned, last, other].map(({ state }) => state)).toEqual(["leaving", "leaving", "leaving", "there"]);
+  });
+
+  test("what is orphaned stays", () => {
+    const ledger = new Ledger();
+    const owner = made(ledger, "configmaps", "owner");
+    const owned = made(ledger, "configmaps", "owned", { owner });
+    ledger.leaveAlone(owner);
+    expect([owner.state, owned.state]).toEqual(["leaving", "there"]);
+  });
+
+  test("what is in a namespace leaves with it, also what is not acknowledged yet", () => {
+    const ledger = new Ledger();
+    const namespace = made(ledger, "namespaces", "n");
+    const inside = made(ledger, "configmaps", "a", { namespace: "n" });
+    const asked = ledger.begin(
+      { group: "", resource: "secrets", namespace: "n", name: "b" },
+      { storagePrefix: "secrets" },
+    );
+    const outside = made(ledger, "configmaps", "a", { namespace: "m" });
+    ledger.leave(namespace);
+    ledger.acknowledge(asked, { uid: "u", revision: 9, atMs: 9 });
+    expect([inside, asked, outside].map(({ state }) => state)).toEqual(["leaving", "leaving", "there"]);
+  });
+
+  test("only an acknowledged deletion means that something must go, with all that goes with it", () => {
+    const ledger = new Ledger();
+    const owner = made(ledger, "configmaps", "owner");
+    const owned = made(ledger, "configmaps", "owned", { owner });
+    ledger.leave(owner);
+    expect([owner.mustGo, owned.mustGo]).toEqual([false, false]);
+    ledger.mustLeave(owner);
+    expect([owner.mustGo, owned.mustGo]).toEqual([true, true]);
+  });
+
+  test("what is gone can be made again under its name", () => {
+    const ledger = new Ledger();
+    const first = made(ledger, "configmaps", "a");
+    ledger.forget(first);
+    expect(ledger.all()).toEqual([]);
+    expect(made(ledger, "configmaps", "a").state).toBe("there");
+  });
+});

@@ -1,0 +1,214 @@
+/** One playing of a plan in a world of its own: the cluster, its clients, its faults, and everything they saw. */
+import { noFalse404 } from "../simulator/checkers/no-false-404.ts";
+import type { Run } from "../simulator/server.ts";
+import { fillAndDelete, ownAndDelete, type WorkCounts, type WorkOptions } from "./controller-work.ts";
+import { InformerClient } from "./informers.ts";
+import { KubectlClient } from "./kubectl-client.ts";
+import { Ledger, type Entry } from "./ledger.ts";
+import { keepDoing, type LoadContext } from "./load.ts";
+import type { Plan } from "./plan.ts";
+import { Recorder } from "./recorder.ts";
+import type { Gate, PlayedFault, RunReport } from "./report.ts";
+import { Roll } from "./roll.ts";
+import { pathOfEntry, Session } from "./session.ts";
+import { isMissed, servesAtAll, type Life, type Stage } from "./stage.ts";
+import { StoreWatch } from "./store-watch.ts";
+import type { LoadTarget } from "./targets.ts";
+import { createRehearsalTransport } from "./transport.ts";
+
+export interface PlayOptions {
+  readonly plan: Plan;
+  readonly gate: Gate;
+  /** Somewhere that nothing has been played on yet; it is closed afterwards. */
+  readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<Stage>;
+  readonly targets: readonly LoadTarget[];
+  /** Milliseconds that have passed. */
+  readonly onProgress?: (passedMs: number) => void;
+}
+
+const KUBECTL_CLIENTS = 4;
+const KUBECTL_PACE_MS = 1_500;
+const OWNER_PACE_MS = 10_000;
+const NAMESPACE_PACE_MS = 20_000;
+/** Longest rest of owners and namespaces: they see several steps of a long plan, and one of a short one. */
+const REST_SHARE = 0.1;
+const CHECK_EVERY_MS = 5_000;
+/** When everybody has stopped, controllers have this long to finish. */
+const TIDY_MS_MAX = 30_000;
+const TIDY_SHARE = 0.25;
+const FAULTS_TOLD_MAX = 500;
+const FAILURES_MAX = 20;
+
+export async function play(options: PlayOptions): Promise<RunReport> {
+  const failures: string[] = [];
+  const onFailure = (thrown: unknown): void => {
+    if (failures.length >= FAILURES_MAX) return;
+    failures.push(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+  };
+  const stage = await options.openStage(onFailure);
+  const playing = new Playing(stage, options, onFailure);
+  try {
+    await playing.play();
+  } catch (thrown) {
+    onFailure(thrown);
+  } finally {
+    await stage.close();
+  }
+  return { ...playing.report(), failures };
+}
+
+class Playing {
+  readonly #stage: Stage;
+  readonly #options: PlayOptions;
+  readonly #onFailure: (thrown: unknown) => void;
+  readonly #ledger = new Ledger();
+  readonly #recorder: Recorder;
+  readonly #store: StoreWatch;
+  readonly #roll: Roll;
+  readonly #context: LoadContext;
+  readonly #informers: InformerClient[] = [];
+  readonly #faults: PlayedFault[] = [];
+  readonly #counts: WorkCounts = { ownersDeleted: 0, namespacesDeleted: 0 };
+  readonly #end = new AbortController();
+  #made = 0;
+  #left: readonly Entry[] = [];
+
+  constructor(stage: Stage, options: PlayOptions, onFailure: (thrown: unknown) => void) {
+    const { plan, targets } = options;
+    const { clock, lives, history, timing } = stage;
+    this.#stage = stage;
+    this.#options = options;
+    this.#onFailure = onFailure;
+    // The checker looks at nothing but what every life has.
+    const truth = { ledger: this.#ledger, lives, noFalse404: noFalse404({ ...timing, runs: lives as readonly Run[] }) };
+    const { durationMs, serverIds } = plan;
+    this.#recorder = new Recorder({ clock, truth, durationMs, serverIds });
+    this.#store = new StoreWatch({ history, ledger: this.#ledger, recorder: this.#recorder });
+    const sinceStart = (stageMs: number): number => this.#recorder.sinceStart(stageMs);
+    this.#roll = new Roll({ stage, plan, sinceStart, onFailure });
+    this.#context = {
+      ...{ clock, ledger: this.#ledger, targets, onFailure },
+      isServed: (target, version) =>
+        this.#living().some(({ served }) => served.has({ ...target, version, subresource: "" })),
+    };
+  }
+
+  async play(): Promise<void> {
+    const { plan, onProgress = () => {} } = this.#options;
+    await this.#stage.begin();
+    this.#recorder.start();
+    this.#startClients();
+    this.#roll.schedule();
+    this.#stage.startFaults((what) => {
+      if (this.#faults.length < FAULTS_TOLD_MAX) this.#faults.push({ atMs: this.#recorder.nowMs(), what });
+    });
+    let isSettling = false;
+    for (let passedMs = 0; passedMs < plan.durationMs; passedMs += CHECK_EVERY_MS) {
+      onProgress(passedMs);
+      if (!isSettling && passedMs >= plan.settleAtMs) {
+        isSettling = true;
+        this.#stage.endFaults();
+      }
+      await this.#stage.pass(Math.min(CHECK_EVERY_MS, plan.durationMs - passedMs));
+      for (const informer of this.#informers) informer.check();
+    }
+    this.#end.abort();
+    await this.#stage.pass(Math.min(TIDY_MS_MAX, plan.durationMs * TIDY_SHARE));
+    await this.#readEverything();
+    this.#store.checkAll();
+    const living = this.#living();
+    this.#left = this.#store.leftBehind((entry) => living.some((life) => servesAtAll(life, entry)));
+    const { departedGraceMs } = this.#stage.timing;
+    // As long as something may come back, controllers wait for it, and rightly.
+    if (!isMissed(this.#stage.lives, this.#stage.clock.monotonic() - departedGraceMs))
+      this.#store.checkLeftBehind(this.#left);
+    onProgress(plan.durationMs);
+  }
+
+  report(): Omit<RunReport, "failures"> {
+    const left = this.#left;
+    return {
+      gate: this.#options.gate,
+      ...this.#recorder.report(),
+      steps: this.#roll.played(),
+      storage: this.#store.lanes(),
+      faults: this.#faults,
+      work: {
+        objectsMade: this.#made,
+        objectsKept: this.#ledger.all().filter(({ state }) => state === "there").length,
+        ...this.#counts,
+        namespacesLeft: left.filter(({ resource }) => resource === "namespaces").length,
+        objectsLeft: left.filter(({ resource }) => resource !== "namespaces").length,
+      },
+    };
+  }
+
+  #startClients(): void {
+    const { signal } = this.#end;
+    const { serverIds } = this.#options.plan;
+    for (let index = 1; index <= KUBECTL_CLIENTS; index++) {
+      const session = this.#session(`kubectl-${index}`, undefined);
+      const client = new KubectlClient(this.#context, session);
+      void keepDoing(this.#context, session, { paceMs: KUBECTL_PACE_MS, signal }, () => client.once());
+    }
+    this.#startWork("owner", OWNER_PACE_MS, ownAndDelete);
+    this.#startWork("namespace", NAMESPACE_PACE_MS, fillAndDelete);
+    const followed = this.#options.targets.flatMap((target) => target.versions.map((version) => ({ target, version })));
+    followed.forEach(({ target, version }, index) => {
+      const session = this.#session(`informer-${index + 1}`, serverIds[index % serverIds.length]);
+      const { ledger, recorder } = { ledger: this.#ledger, recorder: this.#recorder };
+      const informer = new InformerClient({ session, target, version, ledger, recorder });
+      this.#informers.push(informer);
+      informer.run(signal).catch(this.#onFailure);
+    });
+  }
+
+  /** Each lasts a while, so many are under way at a time. */
+  #startWork(
+    name: string,
+    paceMs: number,
+    work: (options: WorkOptions, number: number, signal: AbortSignal) => Promise<void>,
+  ): void {
+    const { signal } = this.#end;
+    const session = this.#session(name, undefined);
+    const restMsMax = this.#options.plan.durationMs * REST_SHARE;
+    const options: WorkOptions = { context: this.#context, session, counts: this.#counts, restMsMax };
+    let number = 0;
+    void keepDoing(this.#context, session, { paceMs, signal }, () => {
+      work(options, ++number, signal).catch(this.#onFailure);
+      return Promise.resolve();
+    });
+  }
+
+  #session(name: string, home: string | undefined): Session {
+    const stage = this.#stage;
+    const random = stage.randomFor(name);
+    const transport = createRehearsalTransport({
+      ...{ stage, random, client: name, home },
+      onAnswer: (answer) => {
+        if (answer.status === 201) this.#made++;
+        this.#recorder.answered(answer);
+      },
+      onSilence: () => this.#recorder.unanswered(),
+    });
+    const { ledger, recorder } = { ledger: this.#ledger, recorder: this.#recorder };
+    return new Session({ name, transport, clock: stage.clock, random, ledger, recorder });
+  }
+
+  #living(): readonly Life[] {
+    return this.#stage.lives.filter(({ endedAtMs }) => endedAtMs === undefined);
+  }
+
+  /** Through every server, what everybody was told is there, as long as somebody serves it. */
+  async #readEverything(): Promise<void> {
+    for (const { serverId } of this.#living()) {
+      const session = this.#session(`last-look-${serverId}`, serverId);
+      for (const target of this.#options.targets) {
+        const version = target.versions.findLast((one) => this.#context.isServed(target, one));
+        if (version === undefined) continue;
+        for (const entry of this.#ledger.there(target))
+          await this.#stage.until(session.ask("GET", pathOfEntry(entry, target, version)));
+      }
+    }
+  }
+}

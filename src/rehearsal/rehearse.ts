@@ -1,0 +1,57 @@
+/** The same plan and the same seed twice, with the mixed version proxy and without, and what to think of it. */
+import { examineManifests, type Manifest } from "./manifests.ts";
+import { pathApis } from "./path-apis.ts";
+import { createPlan, type PlanOptions } from "./plan.ts";
+import { play } from "./play.ts";
+import { decideVerdict, type FaultLevel, type Gate, type RehearsalReport } from "./report.ts";
+import { SimulatedStage } from "./simulated-stage.ts";
+import type { Stage, StageOptions } from "./stage.ts";
+import { loadTargets, type Sample } from "./targets.ts";
+
+export interface RehearseOptions extends PlanOptions {
+  readonly faults: FaultLevel;
+  /** Which run the verdict is about. */
+  readonly gate: Gate;
+  readonly seed: number;
+  readonly manifests?: readonly Manifest[];
+  /** Where it is played. Default: in virtual time. */
+  readonly openStage?: OpenStage;
+  /** How far both playings are, together, from 0 to 1. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export type OpenStage = (options: StageOptions) => Promise<Stage>;
+
+export interface Progress {
+  readonly gate: Gate;
+  readonly passedMs: number;
+  readonly durationMs: number;
+}
+
+/** The options must be such that `planProblem` has nothing to say. */
+export async function rehearse(options: RehearseOptions): Promise<RehearsalReport> {
+  const { from, to, servers, minutes, way, faults, gate, seed, manifests, onProgress = () => {} } = options;
+  const time = options.openStage === undefined ? "virtual" : "real";
+  const plan = createPlan(options);
+  const apis = pathApis(plan.releases);
+  const targets = loadTargets(apis, plan.releases, (manifests ?? []).flatMap(toSample));
+  const { openStage = (about): Promise<Stage> => Promise.resolve(new SimulatedStage(about)) } = options;
+  const playWith = (played: Gate): ReturnType<typeof play> =>
+    play({
+      ...{ plan, targets, gate: played },
+      openStage: (onFailure) => openStage({ plan, seed, faults, gate: played, onFailure }),
+      onProgress: (passedMs) => onProgress({ gate: played, passedMs, durationMs: plan.durationMs }),
+    });
+  const runs = { on: await playWith("on"), off: await playWith("off") };
+  const examined = manifests === undefined ? null : examineManifests(manifests, { apis, releases: plan.releases, way });
+  return {
+    format: 1,
+    settings: { from, to, servers, minutes, time, way, faults, gate, seed },
+    ...{ plan, runs, manifests: examined, verdict: decideVerdict(runs[gate], examined) },
+  };
+}
+
+function toSample({ object }: Manifest): Sample[] {
+  const { apiVersion, kind } = object;
+  return typeof apiVersion === "string" && typeof kind === "string" ? [{ apiVersion, kind, object }] : [];
+}

@@ -1,0 +1,41 @@
+/** The steps of a plan at their times, and when they really began and ended. */
+import type { Plan, Step } from "./plan.ts";
+import type { PlayedStep } from "./report.ts";
+import type { Stage } from "./stage.ts";
+
+export interface RollOptions {
+  readonly stage: Stage;
+  readonly plan: Plan;
+  readonly sinceStart: (stageMs: number) => number;
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+export class Roll {
+  readonly #options: RollOptions;
+  readonly #begun: { readonly step: Step; readonly atMs: number }[] = [];
+
+  constructor(options: RollOptions) {
+    this.#options = options;
+  }
+
+  schedule(): void {
+    const { stage, plan, onFailure } = this.#options;
+    for (const step of plan.steps) {
+      stage.clock.after(step.atMs, () => {
+        this.#begun.push({ step, atMs: stage.clock.monotonic() });
+        stage.move(step).catch(onFailure);
+      });
+    }
+  }
+
+  played(): PlayedStep[] {
+    const { stage, sinceStart } = this.#options;
+    return this.#begun.map(({ step: { serverId, from, to }, atMs }) => {
+      const back = stage.lives.find(
+        (life) => life.serverId === serverId && life.release === to && (life.readyAtMs ?? 0) > atMs,
+      );
+      const readyAtMs = back?.readyAtMs === undefined ? null : sinceStart(back.readyAtMs);
+      return { serverId, from, to, stoppedAtMs: sinceStart(atMs), readyAtMs };
+    });
+  }
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { changesEncoding, comesOrGoes, pathApis } from "./path-apis.ts";
+import { releasesBetween } from "./plan.ts";
+import { loadTargets } from "./targets.ts";
+
+const RELEASES = releasesBetween("1.33", "1.36");
+const APIS = pathApis(RELEASES);
+
+function api(group: string, version: string, resource: string): (typeof APIS)[number] {
+  return APIS.find((one) => one.group === group && one.version === version && one.resource === resource)!;
+}
+
+describe("what the releases on the way serve", () => {
+  test("an API that comes on the way knows since when", () => {
+    const claims = api("resource.k8s.io", "v1", "resourceclaims");
+    expect(claims.servedBy).toEqual(["1.34", "1.35", "1.36"]);
+    expect(comesOrGoes(claims, RELEASES)).toBe(true);
+  });
+
+  test("an API that is stored otherwise from some release on is told from one that is not", () => {
+    expect(changesEncoding(api("resource.k8s.io", "v1", "resourceclaims"))).toBe(true);
+    expect(changesEncoding(api("", "v1", "configmaps"))).toBe(false);
+    expect(comesOrGoes(api("", "v1", "configmaps"), RELEASES)).toBe(false);
+  });
+
+  test("an API that goes is there until its last release", () => {
+    const releases = releasesBetween("1.31", "1.32");
+    const schemas = pathApis(releases).find(
+      ({ version, resource }) => version === "v1beta3" && resource === "flowschemas",
+    );
+    expect(schemas).toMatchObject({ servedBy: ["1.31"], lifecycle: { removed: "1.32" } });
+  });
+});
+
+describe("what clients use", () => {
+  const targets = loadTargets(APIS, RELEASES);
+  const named = (name: string): (typeof targets)[number] | undefined =>
+    targets.find(({ group, resource }) => `${group}/${resource}` === name);
+
+  test("what is the same everywhere, and everything that comes, goes or changes", () => {
+    expect(targets.map(({ group, resource }) => `${group}/${resource}`)).toEqual(
+      expect.arrayContaining(["/configmaps", "apps/deployments", "resource.k8s.io/resourceclaims"]),
+    );
+    expect(named("storage.k8s.io/volumeattributesclasses")?.use).toBe("all");
+    expect(named("/pods")).toBeUndefined();
+  });
+
+  test("what servers allocate through is read and left alone", () => {
+    expect(named("networking.k8s.io/servicecidrs")?.use).toBe("read");
+  });
+
+  test("manifests of users are more of the same, without what names them", () => {
+    const object = {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: "mine" },
+      spec: { minAvailable: 1 },
+    };
+    const sampled = loadTargets(APIS, RELEASES, [{ apiVersion: "policy/v1", kind: "PodDisruptionBudget", object }]);
+    const target = sampled.find(({ resource }) => resource === "poddisruptionbudgets");
+    expect(target?.bodies.get("v1")).toEqual({ spec: { minAvailable: 1 } });
+    expect(sampled.length).toBe(targets.length + 1);
+  });
+});

@@ -1,0 +1,134 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { RehearsalReport } from "../../src/rehearsal/report.ts";
+import { ensureBuilt, EVENKEEL } from "./built.ts";
+import { disposableDirectory, run, runProgram, type Command, type Exit } from "./start-evenkeel.ts";
+
+interface Ended extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function rehearse(...flags: string[]): Promise<Ended> {
+  await using command = run("rehearse", ...flags);
+  return await ended(command);
+}
+
+async function ended(command: Command): Promise<Ended> {
+  const exit = await command.exited;
+  return { ...exit, stdout: command.stdout, stderr: command.stderr };
+}
+
+const SHORT = ["--from", "1.33", "--to", "1.34", "--servers", "2", "--minutes", "2"];
+
+describe("evenkeel rehearse", () => {
+  test("--help names every flag and shows examples", async () => {
+    const { code, stdout } = await rehearse("--help");
+    expect(code).toBe(0);
+    for (const flag of ["--from", "--to", "--servers", "--manifests", "--down", "--minutes", "--faults", "--gate"])
+      expect(stdout).toContain(flag);
+    expect(stdout).toContain("$ evenkeel rehearse --from 1.33 --to 1.36");
+  });
+
+  test("1.33 to 1.36 in 30 virtual minutes: no answer is wrong with the proxy, exit 0, and some are without", async () => {
+    using directory = disposableDirectory();
+    const html = join(directory.path, "rehearsal.html");
+    const { code, stdout, stderr } = await rehearse("--from", "1.33", "--to", "1.36", "--html", html);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^Rehearsal of 1\.33 to 1\.36: 3 servers, 30 virtual minutes/);
+    expect(stdout).toMatch(/^WRONG +0 +[1-9]\d*$/m);
+    expect(stdout).toMatch(/\nPass: [^\n]+\n$/);
+    expect(readFileSync(html, "utf8")).toMatch(/^<!doctype html>/);
+  }, 300_000);
+
+  test("--gate off fails, exit 1, and says what was wrong", async () => {
+    const { code, stdout, stderr } = await rehearse(...SHORT, "--gate", "off", "-o", "json");
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    const report = JSON.parse(stdout) as RehearsalReport;
+    expect(report.verdict.sentence).toMatch(/^Fail: \d+ wrong answers without the mixed version proxy/);
+    expect(report.runs.off.firstWrong.length).toBeGreaterThan(0);
+    expect(report.runs.on.wrong).toBe(0);
+  });
+
+  test("a manifest whose API goes fails, and is named with what to use", async () => {
+    using directory = disposableDirectory();
+    const manifests = join(directory.path, "deploy");
+    mkdirSync(join(manifests, "below"), { recursive: true });
+    const text =
+      "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\nmetadata: {name: mine}\nspec: {}\n";
+    writeFileSync(join(manifests, "below", "flow.yaml"), text);
+    writeFileSync(join(manifests, "notes.txt"), "not: [a manifest");
+    const flags = ["--from", "1.31", "--to", "1.32", "--servers", "1", "--minutes", "2"];
+    const { code, stdout } = await rehearse(...flags, "--manifests", manifests, "-o", "json");
+    const { manifests: examined, verdict } = JSON.parse(stdout) as RehearsalReport;
+    expect(code).toBe(1);
+    expect(examined?.findings).toMatchObject([
+      {
+        kind: "vanishes",
+        file: join("below", "flow.yaml"),
+        release: "1.32",
+        replacement: expect.stringMatching(/v1 /),
+      },
+    ]);
+    expect(verdict.sentence).toContain("1 manifest uses an API");
+  });
+});
+
+describe("evenkeel rehearse --real", () => {
+  test("plays with processes in real time, tells both runs apart, and leaves nothing behind", async () => {
+    using directory = disposableDirectory();
+    const temporary = { ...process.env, TMPDIR: directory.path };
+    const flags = ["--from", "1.33", "--to", "1.34", "--servers", "2", "--minutes", "0.5", "-o", "json"];
+    ensureBuilt();
+    await using command = runProgram(EVENKEEL, ["rehearse", "--real", ...flags], temporary);
+    const { code, stdout, stderr } = await ended(command);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { runs, settings } = JSON.parse(stdout) as RehearsalReport;
+    expect(settings.time).toBe("real");
+    expect(runs.on).toMatchObject({ wrong: 0, failures: [] });
+    expect(runs.off.failures).toEqual([]);
+    expect(runs.off.wrong).toBeGreaterThan(0);
+    for (const { steps } of [runs.on, runs.off])
+      expect(steps.map(({ to, readyAtMs }) => [to, readyAtMs !== null])).toEqual([
+        ["1.34", true],
+        ["1.34", true],
+      ]);
+    expect(readdirSync(directory.path)).toEqual([]);
+  }, 240_000);
+});
+
+describe("a rehearsal that cannot be played", () => {
+  const cases: readonly (readonly [flags: readonly string[], names: string])[] = [
+    [[], "--from"],
+    [["--from", "1.33"], "--to"],
+    [["--from", "1.33", "--to", "1.99"], "1.99"],
+    [["--from", "1.36", "--to", "1.33"], "--to"],
+    [["--from", "1.33", "--to", "1.36", "--minutes", "1"], "--minutes"],
+    [["--from", "1.33", "--to", "1.36", "--minutes", "soon"], "soon"],
+    [["--from", "1.33", "--to", "1.36", "--servers", "0"], "0"],
+    [["--from", "1.33", "--to", "1.36", "--servers", "99"], "--servers"],
+    [["--from", "1.33", "--to", "1.36", "--faults", "some"], "some"],
+    [["--from", "1.33", "--to", "1.36", "--gate", "ajar"], "ajar"],
+    [["--from", "1.33", "--to", "1.36", "--seed", "-1"], "-1"],
+    [["--from", "1.33", "--to", "1.36", "-o", "yaml"], "yaml"],
+    [["--from", "1.33", "--to", "1.36", "--manifests", "/nowhere/at/all"], "/nowhere/at/all"],
+    [["--from", "1.33", "--to", "1.36", "--html", "/nowhere/at/all.html"], "/nowhere/at/all.html"],
+  ];
+  test.each(cases)("%j is one sentence that names it, and exit 2", async (flags, names) => {
+    const { code, stdout, stderr } = await rehearse(...flags);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^evenkeel: [^\n]+\n$/);
+    expect(stderr).toContain(names);
+  });
+
+  test("manifests that cannot be read are one sentence that names the file", async () => {
+    using directory = disposableDirectory();
+    writeFileSync(join(directory.path, "broken.yaml"), "a: [1\n");
+    const html = join(directory.path, "rehearsal.html");
+    const flags = ["--manifests", directory.path, "--html", html];
+    const { code, stderr } = await rehearse("--from", "1.33", "--to", "1.36", ...flags);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^evenkeel: broken\.yaml [^\n]+\n$/) });
+    expect(existsSync(html)).toBe(false);
+  });
+});
