@@ -5,13 +5,17 @@ import type { RegistryContext, Written } from "./context.ts";
 import { withDefaults } from "./defaults.ts";
 import { createdManagedFields } from "./managed-fields.ts";
 import { metadataErrors } from "./metadata-validation.ts";
-import { refuseCreationOutsideLiveNamespace } from "./namespace-lifecycle.ts";
+import {
+  refuseCreationOutsideLiveNamespace,
+  refuseCreationOutsideNewestNamespace,
+  type CreationPlace,
+} from "./namespace-lifecycle.ts";
 import { prepareForCreate } from "./prepare.ts";
 import { encodeForStorage } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { kindRules } from "./kind-rules.ts";
 import { withAllocation, type Allocation } from "./services/service-allocation.ts";
-import { writeEncoded } from "./write-encoded.ts";
+import { writeEncoded, type Place } from "./write-encoded.ts";
 
 /** Collisions of generated names before the client is told to try again. */
 const GENERATED_NAME_ATTEMPTS = 8;
@@ -44,9 +48,14 @@ export async function create(
   const metadata = objectAt(request.object, "metadata");
   const placed = placeInNamespace(served, metadata, request.namespace);
   const name = stringAt(placed, "name");
-  if (served.stored.namespaced) {
-    await refuseCreationOutsideLiveNamespace(context, served.groupResource, { namespace: request.namespace, name });
-  }
+  const { groupResource } = served;
+  const at: CreationPlace = { namespace: request.namespace, name };
+  const place: Place | undefined = served.stored.namespaced
+    ? {
+        guard: await refuseCreationOutsideLiveNamespace(context, groupResource, at),
+        look: () => refuseCreationOutsideNewestNamespace(context, groupResource, at),
+      }
+    : undefined;
   if (stringAt(placed, "resourceVersion") !== "")
     throw new StatusError("", "resourceVersion should not be set on objects to be created");
   const generates = name === "" && stringAt(placed, "generateName") !== "";
@@ -56,10 +65,10 @@ export async function create(
       : placed;
     const attemptRequest = { ...request, object: { ...request.object, metadata: named } };
     const written = await withAllocation(context, served, request.dryRun, (allocation) =>
-      createNamed(context, served, attemptRequest, allocation),
+      createNamed(context, served, { ...attemptRequest, place }, allocation),
     );
     if (written !== undefined) return written;
-    if (!generates) throw alreadyExists(served.groupResource, name);
+    if (!generates) throw alreadyExists(groupResource, name);
     if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, stringAt(named, "name"));
   }
 }
@@ -68,7 +77,7 @@ export async function create(
 async function createNamed(
   context: RegistryContext,
   served: ServedResource,
-  request: CreateRequest,
+  request: CreateRequest & { readonly place: Place | undefined },
   allocation: Allocation,
 ): Promise<Written | undefined> {
   const next = withDefaults(served, withoutSystemFields(withRequester(served, request)));
@@ -84,6 +93,7 @@ async function createNamed(
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
+    await request.place?.look();
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
     return { object: withManagedFields(await allocation.assign(object), managedFields) };
   }
@@ -91,8 +101,11 @@ async function createNamed(
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { vouch } = context.store;
-  const result = await writeEncoded(served, ({ version, guard }) =>
-    context.store.create(key, encodeForStorage(complete, served, version, { vouch, managedFields }), lease, guard),
+  const result = await writeEncoded(
+    served,
+    (version, guards) =>
+      context.store.create(key, encodeForStorage(complete, served, version, { vouch, managedFields }), lease, guards),
+    request.place,
   );
   return result.committed ? { entry: result.entry } : undefined;
 }

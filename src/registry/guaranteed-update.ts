@@ -6,6 +6,7 @@ import { formatGroupVersion } from "../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../meta/json.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import type { RegistryContext, Written } from "./context.ts";
+import { removeNamespace } from "./namespace-finalize.ts";
 import { encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../meta/status-error.ts";
@@ -68,7 +69,7 @@ async function tryUpdate(
   }
   if (plan.dryRun) return isFresh ? { kind: "done", written: { object: change.object } } : { kind: "stale" };
   return change.kind === "remove"
-    ? remove(context, change.object, entry)
+    ? remove(context, served, { object: change.object, entry })
     : replace(context, served, { object: change.object, existing, entry, isFresh });
 }
 
@@ -86,8 +87,8 @@ async function replace(
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;
   const { vouch } = store;
-  const result = await writeEncoded(served, ({ version, guard }) =>
-    store.replace(entry, encodeForStorage(change.object, served, version, { vouch }), lease, guard),
+  const result = await writeEncoded(served, (version, guards) =>
+    store.replace(entry, encodeForStorage(change.object, served, version, { vouch }), lease, guards),
   );
   return result.committed
     ? { kind: "done", written: { entry: result.entry } }
@@ -98,8 +99,15 @@ async function isInCurrentVersion({ stored }: ServedResource, { apiVersion }: En
   return formatGroupVersion((await stored.encoding.current()).version) === apiVersion;
 }
 
-async function remove(context: RegistryContext, object: JsonObject, entry: Entry): Promise<Outcome> {
-  const result = await context.store.remove(entry);
+async function remove(
+  context: RegistryContext,
+  served: ServedResource,
+  { object, entry }: { object: JsonObject; entry: Entry },
+): Promise<Outcome> {
+  const result =
+    served.stored.strategy.life === "namespace"
+      ? await removeNamespace(context, served, { object, entry })
+      : await context.store.remove(entry);
   if (!result.committed) return { kind: "lost", current: result.current };
   return { kind: "done", written: { object: withRevision(object, result.revision) } };
 }

@@ -1,11 +1,26 @@
-/** The store has the last word: a namespace is not let go while it holds an object of it, whoever asks. */
+/**
+ * The store has the last word: a namespace is not let go while it holds an object of it, whoever asks.
+ *
+ * A namespace is removed in this order, at whatever servers and by whatever paths the steps come about:
+ *
+ *   it is terminating as of revision R  →  what it holds is counted, linearizably  →  it is removed if it is still at R
+ *
+ * A creation commits only if its namespace is still at the revision at which it was seen to be alive. At R it is not,
+ * so what was committed at all was committed before R, and the count sees it; a namespace that has left R, be it for
+ * another life, is not removed. So no object outlives its namespace.
+ */
+import { assert } from "../base/assert.ts";
 import { stringsAt, objectAt, type JsonObject } from "../meta/json.ts";
 import { StatusError } from "../meta/status-error.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
+import type { Entry } from "../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "./context.ts";
 import type { Change } from "./guaranteed-update.ts";
-import { NAMESPACES } from "./namespace-lifecycle.ts";
+import { isTerminating, NAMESPACES } from "./namespace-lifecycle.ts";
 import type { Door } from "./prepare.ts";
+import { encodeForStorage } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
+import { writeEncoded } from "./write-encoded.ts";
 
 /** How many objects of a resource a namespace holds. */
 export interface HeldObjects {
@@ -28,8 +43,32 @@ export async function refuseWhileItHoldsObjects(
   if (stored.strategy.life !== "namespace" || context.namespaceContent === undefined) return;
   const isLetGo = change.kind === "remove" || (door === "finalize" && isFinalized(change.object, existing));
   if (!isLetGo) return;
-  const name = String(objectAt(existing, "metadata")["name"]);
-  const held = await context.namespaceContent(name);
+  await refuseIfHeld(context, String(objectAt(existing, "metadata")["name"]));
+}
+
+/**
+ * Removes it if it is still at the entry's revision. `object` is what it is to look like at last, which is terminating.
+ * One that nothing holds may be removed by the very request that ends its life: that is not terminating yet when its
+ * content is counted, so it is made to be first, and counted again.
+ */
+export async function removeNamespace(
+  context: RegistryContext,
+  served: ServedResource,
+  { object, entry }: { readonly object: JsonObject; readonly entry: Entry },
+): ReturnType<ObjectStore["remove"]> {
+  const { store } = context;
+  if (isTerminating(entry)) return store.remove(entry);
+  const marked = await writeEncoded(served, (version, guards) =>
+    store.replace(entry, encodeForStorage(object, served, version, { vouch: store.vouch }), undefined, guards),
+  );
+  if (!marked.committed) return marked;
+  assert(isTerminating(marked.entry), "a namespace that is removed is terminating");
+  await refuseIfHeld(context, String(objectAt(object, "metadata")["name"]));
+  return store.remove(marked.entry);
+}
+
+async function refuseIfHeld({ namespaceContent }: RegistryContext, name: string): Promise<void> {
+  const held = (await namespaceContent?.(name)) ?? [];
   if (held.length > 0) throw stillHolds(name, held);
 }
 

@@ -1,22 +1,38 @@
+import type { GroupVersion } from "../meta/group-version.ts";
 import { serviceUnavailable } from "../meta/status-error.ts";
 import type { Guard } from "../storage/kv.ts";
 import type { WriteResult } from "../storage/object-store.ts";
-import type { ServedResource, WriteEncoding } from "./resource.ts";
+import type { ServedResource } from "./resource.ts";
 
-/** Each lost guard means that servers have just agreed on something else. */
+/** What a write depends on besides the version it is written in. */
+export interface Place {
+  readonly guard: Guard | undefined;
+  /** Decides anew by what the store has now: the guard that holds now, or the error that the write fails with. */
+  look(): Promise<Guard | undefined>;
+}
+
+/** Each lost guard means that servers have just agreed on something else, or that somebody has changed the place. */
 const ATTEMPTS_MAX = 20;
 
-/** Writes in the version that holds, again when another came to hold meanwhile. */
+/** Writes in the version that holds, again when another came to hold meanwhile or the place is not what it was. */
 export async function writeEncoded(
   { stored }: Pick<ServedResource, "stored">,
-  write: (encoding: WriteEncoding) => Promise<WriteResult>,
+  write: (version: GroupVersion, guards: readonly Guard[] | undefined) => Promise<WriteResult>,
+  place?: Place,
 ): Promise<WriteResult> {
   let lost: Guard | undefined;
+  let placeGuard = place?.guard;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const encoding = await stored.encoding.current(lost);
-    const result = await write(encoding);
-    if (result.committed || !result.isGuardLost) return result;
-    lost = encoding.guard;
+    const result = await write(encoding.version, guardsOf(encoding.guard, placeGuard));
+    if (result.committed || result.lostGuard === undefined) return result;
+    if (result.lostGuard === encoding.guard?.key) lost = encoding.guard;
+    else placeGuard = await place?.look();
   }
-  throw serviceUnavailable("the storage version changes too fast to write in it, please try again later", 1);
+  throw serviceUnavailable("what the write depends on changes too fast, please try again later", 1);
+}
+
+function guardsOf(encoding: Guard | undefined, place: Guard | undefined): readonly Guard[] | undefined {
+  if (encoding === undefined) return place === undefined ? undefined : [place];
+  return place === undefined ? [encoding] : [encoding, place];
 }

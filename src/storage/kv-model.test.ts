@@ -10,10 +10,10 @@ import type { ManualClock } from "./conformance/manual-clock.ts";
 import { createMemoryKv } from "./kv-memory/kv.ts";
 import { openSqliteKv } from "./kv-sqlite/kv.ts";
 import { StorageError, prefixEnd } from "./kv.ts";
-import type { Change, Kv } from "./kv.ts";
+import type { Change, Guard, Kv } from "./kv.ts";
 
 const PREFIX = "/m/";
-const UNGUARDED = { guess: 0, lease: undefined, guard: undefined };
+const UNGUARDED = { guess: 0, lease: undefined, guards: undefined };
 
 /** `guess` picks the expected revision: the right one, none, or one that is `guess` behind. */
 type Operation =
@@ -23,7 +23,7 @@ type Operation =
       value: string;
       guess: number;
       lease: number | undefined;
-      guard: { key: string; guess: number } | undefined;
+      guards: { key: string; guess: number }[] | undefined;
     }
   | { kind: "delete"; key: string; guess: number }
   | {
@@ -56,7 +56,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       value: fc.string({ maxLength: 5 }),
       guess,
       lease: fc.option(fc.nat(2), { nil: undefined, freq: 3 }),
-      guard: fc.option(fc.record({ key, guess }), { nil: undefined, freq: 3 }),
+      guards: fc.option(fc.array(fc.record({ key, guess }), { maxLength: 3 }), { nil: undefined, freq: 3 }),
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), key, guess }) },
@@ -178,8 +178,12 @@ class Subject {
       value: Buffer.from(step.value),
       expectedRevision,
       ...(lease !== undefined && { lease }),
-      ...(step.guard && { guard: { key: step.guard.key, revision: await this.#guessed(step.guard) } }),
+      ...(step.guards && { guards: await Promise.all(step.guards.map((guard) => this.#guard(guard))) }),
     };
+  }
+
+  async #guard(wanted: { key: string; guess: number }): Promise<Guard> {
+    return { key: wanted.key, revision: await this.#guessed(wanted) };
   }
 
   async #guessed(wanted: { key: string; guess: number }): Promise<number> {

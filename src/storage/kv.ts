@@ -17,7 +17,7 @@ export interface Kv {
   /**
    * Applies one change if the key's modRevision is what the caller saw (0 = key absent).
    * A lost race is a value, not an error: `current` is the key's state at the time of the attempt.
-   * A put's guard must hold at that same moment, as part of the same decision: no change of the guard's
+   * All guards of a put must hold at that same moment, as part of the same decision: no change of a guard's
    * key, whoever makes it, comes between the look at it and the write.
    */
   commit(change: Change): Promise<CommitResult>;
@@ -83,9 +83,13 @@ export type Change =
       readonly value: Buffer;
       readonly expectedRevision: number;
       readonly lease?: LeaseId;
-      readonly guard?: Guard;
+      /** At most `GUARDS_MAX`, each on a key of its own. */
+      readonly guards?: readonly Guard[];
     }
   | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
+
+/** Whoever writes needs few; each costs every store a look at its key. */
+export const GUARDS_MAX = 4;
 
 /** What a put depends on besides its own key: that this key's modRevision is exactly this one (0 = key absent). */
 export interface Guard {
@@ -99,8 +103,8 @@ export type CommitResult =
       readonly committed: false;
       readonly current: KeyValue | undefined;
       readonly revision: number;
-      /** The guard did not hold, whether or not the key was as expected. */
-      readonly isGuardLost: boolean;
+      /** The key of the first guard that did not hold, whether or not the put's own key was as expected. */
+      readonly lostGuard: string | undefined;
     };
 
 export interface WatchRequest {

@@ -166,26 +166,29 @@ describe("writing", () => {
     });
   });
 
-  test("a write is guarded by another key, and says when the guard was lost", async () => {
+  test("a write is guarded by other keys, and says which guard was lost", async () => {
     const { store, writer } = await open();
     const guardKey = "/registry/guard";
     const absent = { key: guardKey, revision: 0 };
-    const created = await store.create(KEY, object("x"), undefined, absent);
+    const created = await store.create(KEY, object("x"), undefined, [absent]);
     if (!created.committed) throw new Error("the create was lost");
     const guard = { key: guardKey, revision: await create(writer, guardKey, object("guard")) };
     const current = { key: KEY, modRevision: created.entry.modRevision };
-    const lost = { committed: false, isGuardLost: true };
-    expect(await store.replace(created.entry, object("y"), undefined, absent)).toMatchObject({ ...lost, current });
-    expect(await store.create(`${KEY}-2`, object("y"), undefined, absent)).toEqual({ ...lost, current: undefined });
-    expect(await store.create(KEY, object("y"), undefined, guard)).toMatchObject({
+    const lost = { committed: false, lostGuard: guardKey };
+    expect(await store.replace(created.entry, object("y"), undefined, [absent])).toMatchObject({ ...lost, current });
+    expect(await store.create(`${KEY}-2`, object("y"), undefined, [absent])).toEqual({ ...lost, current: undefined });
+    expect(await store.create(KEY, object("y"), undefined, [guard])).toMatchObject({
       committed: false,
-      isGuardLost: false,
+      lostGuard: undefined,
       current,
     });
-    expect(await store.replace(created.entry, object("y"), undefined, guard)).toMatchObject({
+    expect(await store.replace(created.entry, object("y"), undefined, [guard])).toMatchObject({
       committed: true,
       entry: { modRevision: guard.revision + 1 },
     });
+    const other = { key: `${guardKey}-2`, revision: 0 };
+    expect(await store.create(`${KEY}-2`, object("y"), undefined, [other, absent])).toMatchObject(lost);
+    expect(await store.create(`${KEY}-2`, object("y"), undefined, [other, guard])).toMatchObject({ committed: true });
   });
 
   test("an object with a lease goes when the lease does", async () => {

@@ -17,8 +17,8 @@ export type Freshness =
 
 export type WriteResult =
   | { readonly committed: true; readonly entry: Entry }
-  /** `isGuardLost`: the guard did not hold, whether or not the key was as expected. */
-  | { readonly committed: false; readonly current: Entry | undefined; readonly isGuardLost: boolean };
+  /** `lostGuard`: the key of the first guard that did not hold, whether or not the written one was as expected. */
+  | { readonly committed: false; readonly current: Entry | undefined; readonly lostGuard: string | undefined };
 
 export interface ListPage {
   readonly entries: readonly Entry[];
@@ -37,8 +37,8 @@ export interface ObjectStore {
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   /** Says which object these bytes were made of, so that they need not be parsed when they come back. */
   readonly vouch: (value: Buffer, object: JsonObject) => void;
-  create(key: string, value: Buffer, lease?: LeaseId, guard?: Guard): Promise<WriteResult>;
-  replace(current: Entry, value: Buffer, lease?: LeaseId, guard?: Guard): Promise<WriteResult>;
+  create(key: string, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
+  replace(current: Entry, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
   remove(
     current: Entry,
   ): Promise<
@@ -73,18 +73,18 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
-    async create(key, value, lease, guard) {
+    async create(key, value, lease, guards) {
       const result = await kv.commit({
         kind: "put",
         key,
         value,
         expectedRevision: 0,
         ...(lease !== undefined && { lease }),
-        ...(guard !== undefined && { guard }),
+        ...(guards !== undefined && { guards }),
       });
       return writeResult(cache, result, { key, value, createRevision: 0 });
     },
-    async replace(current, value, lease, guard) {
+    async replace(current, value, lease, guards) {
       const { key, createRevision, modRevision } = current;
       const result = await kv.commit({
         kind: "put",
@@ -92,7 +92,7 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
         value,
         expectedRevision: modRevision,
         ...(lease !== undefined && { lease }),
-        ...(guard !== undefined && { guard }),
+        ...(guards !== undefined && { guards }),
       });
       return writeResult(cache, result, { key, value, createRevision });
     },
@@ -135,7 +135,7 @@ function writeResult(
   written: { key: string; value: Buffer; createRevision: number },
 ): WriteResult {
   if (!result.committed)
-    return { committed: false, current: toEntry(cache, result.current), isGuardLost: result.isGuardLost };
+    return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
   const { key, value, createRevision } = written;
   // The embedded stores tell the cache before they tell the writer: then the entry is there already.
   const cached = cache.get(key);

@@ -148,7 +148,7 @@ test("what loses its guard on the first start is made in the ordinary way, with 
   const keys = new Set([SERVICE_KEY, "/registry/priorityclasses/system-node-critical"]);
   const server = await startIn(world, async (kv, change) => {
     if (!keys.delete(change.key)) return kv.commit(change);
-    return { committed: false, current: undefined, revision: await kv.currentRevision(), isGuardLost: true };
+    return { committed: false, current: undefined, revision: await kv.currentRevision(), lostGuard: "/g" };
   });
   await world.run(server.ready);
   const service = await stored(world, SERVICE_KEY);

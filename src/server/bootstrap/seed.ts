@@ -33,7 +33,7 @@ type Outcome =
   | { readonly kind: "stored"; readonly entry: Entry }
   /** The key is somebody else's. */
   | { readonly kind: "taken" }
-  /** Not stored, and not to be stored as it was prepared: its guard did not hold. */
+  /** Not stored, and not to be stored as it was prepared: one of its guards did not hold. */
   | { readonly kind: "guard-lost" }
   /** The signal aborted before it was known. */
   | { readonly kind: "unknown" };
@@ -104,17 +104,17 @@ async function storePlanned(seeding: Seeding, { key, writes }: Planned, signal: 
 }
 
 /** A write whose answer was lost is made again: the uid in it tells whether it had happened. */
-async function put({ context }: Seeding, { key, value, guard }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
+async function put({ context }: Seeding, { key, value, guards }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
   const { store, clock } = context;
   const uid = uidIn(JSON.parse(value.toString("utf8")) as JsonObject);
   do {
     try {
-      const result = await store.create(key, value, undefined, guard);
+      const result = await store.create(key, value, undefined, guards);
       if (result.committed) return { kind: "stored", entry: result.entry };
       const { current } = result;
       const isOurs = current !== undefined && current.corrupt === undefined && uidIn(parseEntry(current)) === uid;
       if (isOurs) return { kind: "stored", entry: current };
-      return { kind: current === undefined && result.isGuardLost ? "guard-lost" : "taken" };
+      return { kind: current === undefined && result.lostGuard !== undefined ? "guard-lost" : "taken" };
     } catch (thrown) {
       if (!(thrown instanceof StorageError)) throw thrown;
     }

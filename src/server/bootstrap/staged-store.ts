@@ -12,7 +12,7 @@ export interface StagedWrite {
   readonly key: string;
   readonly value: Buffer;
   /** Judged when it is stored. */
-  readonly guard: Guard | undefined;
+  readonly guards: readonly Guard[] | undefined;
 }
 
 export interface StagedStore {
@@ -39,14 +39,17 @@ export function createStagedStore(base: ObjectStore): StagedStore {
     store: {
       ...base,
       get: async (key, freshness) => staged.get(key)?.entry ?? base.get(key, freshness),
-      async create(key, value, lease, guard) {
+      async create(key, value, lease, guards) {
         assert(lease === undefined, "nothing staged expires");
         const current = staged.get(key)?.entry ?? base.cache.get(key);
-        return current === undefined ? put({ key, value, guard }) : { committed: false, current, isGuardLost: false };
+        return current === undefined
+          ? put({ key, value, guards })
+          : { committed: false, current, lostGuard: undefined };
       },
-      async replace({ key }, value, _lease, guard) {
-        assert(staged.has(key), "only what is staged can be changed before it is stored");
-        return put({ key, value, guard });
+      async replace({ key }, value, _lease, guards) {
+        const before = staged.get(key)?.write;
+        assert(before !== undefined, "only what is staged can be changed before it is stored");
+        return put({ key, value, guards: merged(before.guards, guards) });
       },
       async remove({ key }) {
         assert(staged.delete(key), "only what is staged can be removed before it is stored");
@@ -54,4 +57,13 @@ export function createStagedStore(base: ObjectStore): StagedStore {
       },
     },
   };
+}
+
+/** What is stored is still a creation, with all that this depends on; of one key the newer word counts. */
+function merged(
+  before: readonly Guard[] | undefined,
+  after: readonly Guard[] | undefined,
+): readonly Guard[] | undefined {
+  if (before === undefined || after === undefined) return after ?? before;
+  return [...before.filter(({ key }) => !after.some((guard) => guard.key === key)), ...after];
 }

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { CommitResult, Guard, Kv } from "../kv.ts";
+import { GUARDS_MAX, type CommitResult, type Guard, type Kv } from "../kv.ts";
 import { Recorder, bytes, create, describeEvent, put, remove } from "./kv-fixture.ts";
 import type { KvSuiteContext } from "./kv-fixture.ts";
 
 export function guardTests(context: KvSuiteContext): void {
   outcomeTests(context);
   lossTests(context);
+  severalTests(context);
   tracelessTests(context);
   raceTests(context);
 }
@@ -28,7 +29,7 @@ function guarded(
   guard: Guard,
   { value = "guarded", expectedRevision = 0 } = {},
 ): Promise<CommitResult> {
-  return kv.commit({ kind: "put", key, value: bytes(value), expectedRevision, guard });
+  return kv.commit({ kind: "put", key, value: bytes(value), expectedRevision, guards: [guard] });
 }
 
 function outcomeTests(context: KvSuiteContext): void {
@@ -57,7 +58,7 @@ function outcomeTests(context: KvSuiteContext): void {
     const taken = await create(kv, key, "one");
     expect(await guarded(kv, key, { key: guardKey, revision })).toMatchObject({
       committed: false,
-      isGuardLost: false,
+      lostGuard: undefined,
       current: { value: bytes("one"), modRevision: taken },
     });
   });
@@ -67,7 +68,7 @@ function outcomeTests(context: KvSuiteContext): void {
     const { kv } = fixture;
     const { key } = keysOf(context);
     await create(kv, key);
-    const lost = { committed: false, isGuardLost: false };
+    const lost = { committed: false, lostGuard: undefined };
     expect(await kv.commit({ kind: "put", key, value: bytes("x"), expectedRevision: 0 })).toMatchObject(lost);
     expect(await kv.commit({ kind: "delete", key, expectedRevision: 0 })).toMatchObject(lost);
   });
@@ -79,7 +80,7 @@ function outcomeTests(context: KvSuiteContext): void {
     const absent = { key: guardKey, revision: 0 };
     expect(await guarded(kv, key, absent)).toMatchObject({ committed: true });
     const revision = await create(kv, guardKey);
-    expect(await guarded(kv, `${key}-2`, absent)).toMatchObject({ committed: false, isGuardLost: true });
+    expect(await guarded(kv, `${key}-2`, absent)).toMatchObject({ committed: false, lostGuard: guardKey });
     await remove(kv, guardKey, revision);
     expect(await guarded(kv, `${key}-3`, absent)).toMatchObject({ committed: true });
   });
@@ -93,7 +94,7 @@ function outcomeTests(context: KvSuiteContext): void {
     const expected = { expectedRevision: created.revision };
     expect(await guarded(kv, key, { key, revision: 0 }, expected)).toMatchObject({
       committed: false,
-      isGuardLost: true,
+      lostGuard: key,
       current: { value: bytes("one"), modRevision: created.revision },
     });
     expect(await guarded(kv, key, { key, revision: created.revision }, expected)).toMatchObject({ committed: true });
@@ -110,7 +111,7 @@ function lossTests(context: KvSuiteContext): void {
     await put(kv, { key: guardKey, value: "changed", expectedRevision: revision });
     const current = { key, value: bytes("one"), createRevision: created, modRevision: created };
     const result = await guarded(kv, key, { key: guardKey, revision }, { expectedRevision: created });
-    expect(result).toMatchObject({ committed: false, isGuardLost: true, current });
+    expect(result).toMatchObject({ committed: false, lostGuard: guardKey, current });
     expect((await kv.range({ start: key })).items).toEqual([current]);
   });
 
@@ -120,7 +121,7 @@ function lossTests(context: KvSuiteContext): void {
     const { key, guardKey } = keysOf(context);
     const revision = await create(kv, guardKey);
     const deleted = await remove(kv, guardKey, revision);
-    const lost = { committed: false, isGuardLost: true, current: undefined };
+    const lost = { committed: false, lostGuard: guardKey, current: undefined };
     for (const known of [revision, deleted])
       expect(await guarded(kv, key, { key: guardKey, revision: known })).toMatchObject(lost);
     await create(kv, guardKey);
@@ -135,7 +136,10 @@ function lossTests(context: KvSuiteContext): void {
     const lease = await kv.leaseGrant(context.capabilities.leaseSeconds * 60);
     const revision = await put(kv, { key: guardKey, value: "guard", expectedRevision: 0, lease });
     await kv.leaseRevoke(lease);
-    expect(await guarded(kv, key, { key: guardKey, revision })).toMatchObject({ committed: false, isGuardLost: true });
+    expect(await guarded(kv, key, { key: guardKey, revision })).toMatchObject({
+      committed: false,
+      lostGuard: guardKey,
+    });
   });
 
   test("a lost guard is told also when the key is not as expected", async () => {
@@ -143,7 +147,7 @@ function lossTests(context: KvSuiteContext): void {
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
     const taken = await create(kv, key, "one");
-    const lost = { committed: false, isGuardLost: true };
+    const lost = { committed: false, lostGuard: guardKey };
     const guard = { key: guardKey, revision: taken };
     expect(await guarded(kv, key, guard)).toMatchObject({
       ...lost,
@@ -153,6 +157,71 @@ function lossTests(context: KvSuiteContext): void {
       ...lost,
       current: undefined,
     });
+  });
+}
+
+function severalTests(context: KvSuiteContext): void {
+  async function prepare(kv: Kv): Promise<{ key: string; held: [Guard, Guard]; lost: [Guard, Guard] }> {
+    const { prefix, key } = keysOf(context);
+    const hold = async (name: string): Promise<Guard> => ({
+      key: prefix + name,
+      revision: await create(kv, prefix + name),
+    });
+    const lose = async (name: string): Promise<Guard> => {
+      const guard = await hold(name);
+      await put(kv, { key: guard.key, value: "changed", expectedRevision: guard.revision });
+      return guard;
+    };
+    return { key, held: [await hold("h1"), await hold("h2")], lost: [await lose("l1"), await lose("l2")] };
+  }
+
+  test("a put with several guards is committed when all of them hold", async () => {
+    await using fixture = await context.open();
+    const { key, held } = await prepare(fixture.kv);
+    const guards = [...held, { key: `${key}-absent`, revision: 0 }, { key, revision: 0 }];
+    const change = { kind: "put", key, value: bytes("x"), expectedRevision: 0, guards } as const;
+    expect(guards).toHaveLength(GUARDS_MAX);
+    expect(await fixture.kv.commit(change)).toMatchObject({ committed: true });
+  });
+
+  test("of several guards the first that is lost is told", async () => {
+    await using fixture = await context.open();
+    const {
+      key,
+      held: [h1, h2],
+      lost: [l1, l2],
+    } = await prepare(fixture.kv);
+    const cases: readonly [Guard[], Guard][] = [
+      [[l1, h1], l1],
+      [[h1, l1], l1],
+      [[h1, l2, h2], l2],
+      [[l1, l2], l1],
+      [[l2, l1], l2],
+      [[h1, h2, l2, l1], l2],
+    ];
+    for (const [guards, { key: lostGuard }] of cases) {
+      const change = { kind: "put", key, value: bytes("x"), expectedRevision: 0, guards } as const;
+      expect(await fixture.kv.commit(change)).toMatchObject({ committed: false, lostGuard, current: undefined });
+    }
+    expect((await fixture.kv.range({ start: key })).count).toBe(0);
+  });
+
+  test("a put with no guards at all is as one without any", async () => {
+    await using fixture = await context.open();
+    const { key } = keysOf(context);
+    const change = { kind: "put", key, value: bytes("x"), expectedRevision: 0, guards: [] } as const;
+    expect(await fixture.kv.commit(change)).toMatchObject({ committed: true });
+    expect(await fixture.kv.commit(change)).toMatchObject({ committed: false, lostGuard: undefined });
+  });
+
+  test("more guards than any write needs are refused, and nothing is written", async () => {
+    await using fixture = await context.open();
+    const { key } = keysOf(context);
+    const guards = Array.from({ length: GUARDS_MAX + 1 }, (_, index) => ({ key: `${key}-${index}`, revision: 0 }));
+    const commit = async (): Promise<CommitResult> =>
+      fixture.kv.commit({ kind: "put", key, value: bytes("x"), expectedRevision: 0, guards });
+    await expect(commit()).rejects.toThrow();
+    expect((await fixture.kv.range({ start: key })).count).toBe(0);
   });
 }
 
@@ -205,7 +274,7 @@ function raceTests(context: KvSuiteContext): void {
       const early = isGuardedFirst ? write() : undefined;
       const [changed, result] = await Promise.all([change(), early ?? write()]);
       if (result.committed) expect(result.revision).toBeLessThan(changed);
-      else expect(result).toMatchObject({ isGuardLost: true, current: undefined });
+      else expect(result).toMatchObject({ lostGuard: guardKey, current: undefined });
     }
   });
 
@@ -247,6 +316,6 @@ async function expectGuardsKept(kv: Kv, history: readonly Step[], { prefix, guar
       .revision;
   for (const { known: revision, result } of writes) {
     expect(guardAt(result.revision) === revision).toBe(result.committed);
-    if (!result.committed) expect(result).toMatchObject({ isGuardLost: true, current: undefined });
+    if (!result.committed) expect(result).toMatchObject({ lostGuard: guardKey, current: undefined });
   }
 }

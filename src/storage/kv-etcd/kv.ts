@@ -8,7 +8,7 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Change, CommitResult, Kv } from "../kv.ts";
-import { StorageError } from "../kv.ts";
+import { GUARDS_MAX, StorageError } from "../kv.ts";
 import { Connection } from "./connection.ts";
 import { CurrentRevision } from "./current-revision.ts";
 import type { EtcdTls } from "./endpoints.ts";
@@ -61,21 +61,21 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
 
 async function commit(connection: Connection, change: Change): Promise<CommitResult> {
   assert(change.key !== "", "a key is not empty");
-  const guard = change.kind === "put" ? change.guard : undefined;
-  assert(guard?.key !== "", "a guard's key is not empty");
+  const { guards = [] } = change.kind === "put" ? change : {};
+  assert(guards.length <= GUARDS_MAX, "a put has few guards");
+  assert(
+    guards.every((guard) => guard.key !== ""),
+    "a guard's key is not empty",
+  );
   if (change.kind === "put" && change.lease !== undefined) requireLeaseId(change.lease);
   const answer = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
   try {
-    const { revision, succeeded, current, guardRevision, deleted } = decodeTxn(answer);
+    const { revision, succeeded, current, guardRevisions, deleted } = decodeTxn(answer);
     // To etcd, deleting a key that is expected to be absent succeeds, without a revision of its own.
     const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
     if (hasChanged) return { committed: true, revision };
-    return {
-      committed: false,
-      current,
-      revision,
-      isGuardLost: guard !== undefined && guardRevision !== guard.revision,
-    };
+    const lost = guards.find((guard, index) => guardRevisions[index] !== guard.revision);
+    return { committed: false, current, revision, lostGuard: lost?.key };
   } catch (thrown) {
     throw toStorageError(thrown);
   }

@@ -48,12 +48,17 @@ describe("requests", () => {
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}12121210${put}${failure}`);
   });
 
-  test("a guard is a second compare, and its key is looked at without the value when the compares fail", () => {
-    const guard = { key: "g", revision: 300 };
-    const frame = encodeCommit({ kind: "put", key: "k", value: Buffer.from("v"), expectedRevision: 7, guard });
-    const compares = "0a07" + "1002" + "1a016b" + "3007" + "0a08" + "1002" + "1a0167" + "30ac02";
+  test("each guard is one more compare, and its key is looked at without the value when the compares fail", () => {
+    const guards = [
+      { key: "g", revision: 300 },
+      { key: "h", revision: 0 },
+    ];
+    const frame = encodeCommit({ kind: "put", key: "k", value: Buffer.from("v"), expectedRevision: 7, guards });
+    const guardCompares = "0a08" + "1002" + "1a0167" + "30ac02" + "0a05" + "1002" + "1a0168";
+    const compares = "0a07" + "1002" + "1a016b" + "3007" + guardCompares;
     const put = "1208" + "1206" + "0a016b" + "120176";
-    const failure = "1a05" + "0a03" + "0a016b" + "1a07" + "0a05" + "0a0167" + "4001";
+    const looks = "1a07" + "0a05" + "0a0167" + "4001" + "1a07" + "0a05" + "0a0168" + "4001";
+    const failure = "1a05" + "0a03" + "0a016b" + looks;
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compares}${put}${failure}`);
   });
 
@@ -107,7 +112,7 @@ describe("answers", () => {
     expect(answer).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
   });
 
-  test("of a guarded put that was not made tell the key from the guard's", () => {
+  test("of a guarded put that was not made tell the key from those of the guards", () => {
     const answerOf = (...found: (number | undefined)[]): Buffer =>
       message((writer) => {
         writeHeader(writer, 12);
@@ -119,9 +124,11 @@ describe("answers", () => {
             }),
           );
       });
-    expect(decodeTxn(answerOf(6, 9))).toMatchObject({ current: { modRevision: 6 }, guardRevision: 9 });
-    expect(decodeTxn(answerOf(undefined, 9))).toMatchObject({ current: undefined, guardRevision: 9 });
-    expect(decodeTxn(answerOf(6, undefined))).toMatchObject({ current: { modRevision: 6 }, guardRevision: 0 });
+    const current = { modRevision: 6 };
+    expect(decodeTxn(answerOf(6))).toMatchObject({ current, guardRevisions: [] });
+    expect(decodeTxn(answerOf(6, 9))).toMatchObject({ current, guardRevisions: [9] });
+    expect(decodeTxn(answerOf(undefined, 9))).toMatchObject({ current: undefined, guardRevisions: [9] });
+    expect(decodeTxn(answerOf(6, undefined, 9))).toMatchObject({ current, guardRevisions: [0, 9] });
   });
 
   test("without a revision are refused", () => {

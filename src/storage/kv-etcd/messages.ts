@@ -20,6 +20,8 @@ export const METHOD = {
 
 /** Room for tags, lengths and numbers of any request here, keys and values not counted. */
 const OVERHEAD_BYTES = 160;
+/** The same for each guard of a write. */
+const GUARD_OVERHEAD_BYTES = 40;
 
 export interface RangeMessage {
   readonly key: string;
@@ -44,8 +46,8 @@ export interface TxnAnswer {
   readonly succeeded: boolean;
   /** What the first range of the failure branch found. */
   readonly current: KeyValue | undefined;
-  /** The modRevision of what the range after it found, 0 for nothing. */
-  readonly guardRevision: number;
+  /** The modRevisions of what the ranges after it found, one for each guard, 0 for nothing. */
+  readonly guardRevisions: readonly number[];
   /** How many keys the delete of the success branch removed. */
   readonly deleted: number;
 }
@@ -70,20 +72,21 @@ function writeRange(writer: Writer, request: RangeMessage): void {
 
 const COMPARE_TARGET_MOD = 2;
 
-/** The change if the key's mod_revision is the expected one and the guard holds, else a look at the key and the guard's. */
+/** The change if the key's mod_revision is the expected one and all guards hold, else a look at the key and at theirs. */
 export function encodeCommit(change: Change): Buffer {
   const { key, expectedRevision } = change;
   const valueBytes = change.kind === "put" ? change.value.length : 0;
-  const guard = change.kind === "put" ? change.guard : undefined;
-  const keyBytes = 4 * key.length + 3 * (guard?.key.length ?? 0);
-  return encodeFrame(keyBytes + valueBytes + OVERHEAD_BYTES, (txn) => {
+  const { guards = [] } = change.kind === "put" ? change : {};
+  const guardBytes = guards.reduce((sum, guard) => sum + 3 * guard.key.length + GUARD_OVERHEAD_BYTES, 0);
+  return encodeFrame(4 * key.length + guardBytes + valueBytes + OVERHEAD_BYTES, (txn) => {
     txn.message(1, (compare) => writeCompare(compare, { key, revision: expectedRevision }));
-    if (guard !== undefined) txn.message(1, (compare) => writeCompare(compare, guard));
+    for (const guard of guards) txn.message(1, (compare) => writeCompare(compare, guard));
     txn.message(2, (operation) => writeChange(operation, change));
     txn.message(3, (operation) => operation.message(1, (range) => writeRange(range, { key })));
-    if (guard === undefined) return;
-    const looked = { key: guard.key, keysOnly: true };
-    txn.message(3, (operation) => operation.message(1, (range) => writeRange(range, looked)));
+    for (const guard of guards)
+      txn.message(3, (operation) =>
+        operation.message(1, (range) => writeRange(range, { key: guard.key, keysOnly: true })),
+      );
   });
 }
 
@@ -144,9 +147,9 @@ export function decodeTxn(message: Buffer): TxnAnswer {
   let revision = 0;
   let succeeded = false;
   let deleted = 0;
-  let ranges = 0;
+  let isFirst = true;
   let current: KeyValue | undefined;
-  let guardRevision = 0;
+  const guardRevisions: number[] = [];
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());
     else if (reader.field === 2) succeeded = reader.bool();
@@ -155,14 +158,15 @@ export function decodeTxn(message: Buffer): TxnAnswer {
       while (operation.next()) {
         if (operation.field === 1) {
           const [item] = readRange(operation.message()).items;
-          if (ranges++ === 0) current = item;
-          else guardRevision = item?.modRevision ?? 0;
+          if (isFirst) current = item;
+          else guardRevisions.push(item?.modRevision ?? 0);
+          isFirst = false;
         } else if (operation.field === 3) deleted = readDeleted(operation.message());
         else operation.skip();
       }
     } else reader.skip();
   }
-  return { revision: requireRevision(revision), succeeded, current, guardRevision, deleted };
+  return { revision: requireRevision(revision), succeeded, current, guardRevisions, deleted };
 }
 
 function readDeleted(reader: Reader): number {

@@ -77,8 +77,11 @@ describe("a store behind a channel", () => {
     await using store = new FarStore();
     const { kv } = store.connect();
     const change = { kind: "put", key: "/a/x", value: bytes("x"), expectedRevision: 0 } as const;
+    const holds = { key: "/a/g", revision: 0 };
     for (const guard of [null, "/a/g", {}, { key: "/a/g" }, { key: 7, revision: 0 }, { key: "/a/g", revision: NaN }])
-      await expectStorageError(kv.commit({ ...change, guard: guard as never }), "unavailable");
+      await expectStorageError(kv.commit({ ...change, guards: [holds, guard] as never }), "unavailable");
+    for (const guards of [null, holds, "", { length: 0 }, Array.from({ length: 5 }, () => holds)])
+      await expectStorageError(kv.commit({ ...change, guards: guards as never }), "unavailable");
     expect((await kv.range({ start: "/a/x" })).count).toBe(0);
   });
 

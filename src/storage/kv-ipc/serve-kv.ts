@@ -2,7 +2,15 @@
  * The end of the channel that has the store. The other end may be killed or stand still at any moment: its watches
  * go with it, its leases run out by themselves, and what it does not take is bounded.
  */
-import { StorageError, type Change, type CommitResult, type Kv, type KvEvent, type Watching } from "../kv.ts";
+import {
+  GUARDS_MAX,
+  StorageError,
+  type Change,
+  type CommitResult,
+  type Kv,
+  type KvEvent,
+  type Watching,
+} from "../kv.ts";
 import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./limits.ts";
 import {
   batchBytes,
@@ -109,8 +117,8 @@ class Client {
   #commit(change: Change): Promise<CommitResult> {
     if (change.kind !== "put") return this.#kv.commit(change);
     // A guard that the store cannot judge must not be taken for one that holds.
-    if (change.guard !== undefined && !isGuard(change.guard))
-      return Promise.reject(new StorageError("unavailable", "The guard of a write is not one."));
+    if (change.guards !== undefined && !areGuards(change.guards))
+      return Promise.reject(new StorageError("unavailable", "The guards of a write are none."));
     return this.#kv.commit({ ...change, value: asBuffer(change.value) });
   }
 
@@ -159,6 +167,10 @@ class Client {
     this.#watches.delete(watch.id);
     watch.watching?.close();
   }
+}
+
+function areGuards(received: unknown): boolean {
+  return Array.isArray(received) && received.length <= GUARDS_MAX && received.every(isGuard);
 }
 
 function isGuard(received: unknown): boolean {

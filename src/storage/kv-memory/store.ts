@@ -7,7 +7,7 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import { StorageError } from "../kv.ts";
+import { GUARDS_MAX, StorageError } from "../kv.ts";
 import type { Change, CommitResult, Guard, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
 import { compactedError, futureError, leaseError } from "./errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
@@ -78,9 +78,9 @@ export class StoreState implements Log {
     }
     const current = this.#liveAt(change.key, this.#revision);
     const isExpected = (current?.modRevision ?? 0) === change.expectedRevision;
-    const isGuardLost = change.kind === "put" && !this.#holds(change.guard);
-    if (!isExpected || isGuardLost || (change.kind === "delete" && current === undefined)) {
-      return { committed: false, current, revision: this.#revision, isGuardLost };
+    const lostGuard = change.kind === "put" ? this.#lostAmong(change.guards) : undefined;
+    if (!isExpected || lostGuard !== undefined || (change.kind === "delete" && current === undefined)) {
+      return { committed: false, current, revision: this.#revision, lostGuard };
     }
     if (change.kind === "delete") {
       this.#delete(change.key);
@@ -140,8 +140,13 @@ export class StoreState implements Log {
     return { key, value: version.value, createRevision: version.createRevision, modRevision: version.revision };
   }
 
-  #holds(guard: Guard | undefined): boolean {
-    if (guard === undefined) return true;
+  #lostAmong(guards: readonly Guard[] | undefined): string | undefined {
+    if (guards === undefined) return undefined;
+    assert(guards.length <= GUARDS_MAX, "a put has few guards");
+    return guards.find((guard) => !this.#holds(guard))?.key;
+  }
+
+  #holds(guard: Guard): boolean {
     const newest = this.#versions.get(guard.key)?.at(-1);
     return (newest?.value === undefined ? 0 : newest.revision) === guard.revision;
   }

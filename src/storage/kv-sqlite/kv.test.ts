@@ -82,7 +82,7 @@ describe("the SQLite store's commits", () => {
     const kv = await store.open();
     const first = (await kv.currentRevision()) + 1;
     const write = (key: string, revision: number) =>
-      kv.commit({ kind: "put", key, value: bytes(key), expectedRevision: 0, guard: { key: "/guard", revision } });
+      kv.commit({ kind: "put", key, value: bytes(key), expectedRevision: 0, guards: [{ key: "/guard", revision }] });
     const results = await Promise.all([
       write("/a", 0),
       create(kv, "/guard"),
@@ -92,7 +92,7 @@ describe("the SQLite store's commits", () => {
       write("/d", first + 1),
       write("/e", 0),
     ]);
-    const lost = { committed: false, isGuardLost: true, current: undefined };
+    const lost = { committed: false, lostGuard: "/guard", current: undefined };
     expect(results).toEqual([
       { committed: true, revision: first },
       first + 1,

@@ -8,7 +8,7 @@ import { assert } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { closedError, leaseError } from "../kv-memory/errors.ts";
 import { LeaseTimers } from "../kv-memory/lease-timers.ts";
-import { StorageError } from "../kv.ts";
+import { GUARDS_MAX, StorageError } from "../kv.ts";
 import type {
   Change,
   CommitResult,
@@ -166,7 +166,7 @@ class SqliteKv implements Kv {
         return { committed: true, revision: result.revision };
       case "conflict": {
         const current = result.current === undefined ? undefined : toKeyValue(result.current);
-        return { committed: false, current, revision: result.revision, isGuardLost: result.isGuardLost };
+        return { committed: false, current, revision: result.revision, lostGuard: result.lostGuard };
       }
       case "lease-not-found":
         throw leaseError(change.kind === "put" ? (change.lease ?? "") : "");
@@ -185,9 +185,10 @@ class SqliteKv implements Kv {
         `The value of ${key} has ${length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
       );
     }
-    const guard = change.guard && { key: change.guard.key, revision: change.guard.revision };
+    const guards = change.guards?.map((guard) => ({ key: guard.key, revision: guard.revision }));
+    assert(guards === undefined || guards.length <= GUARDS_MAX, "a put has few guards");
     return this.#writes.add(
-      { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease, guard },
+      { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease, guards },
       change.value,
     );
   }

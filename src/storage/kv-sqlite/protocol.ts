@@ -18,7 +18,7 @@ export type WireWrite =
       offset: number;
       length: number;
       lease: LeaseId | undefined;
-      guard: Guard | undefined;
+      guards: readonly Guard[] | undefined;
     }
   | { kind: "delete"; key: string; expectedRevision: number }
   | { kind: "grant"; ttlSeconds: number }
@@ -26,7 +26,7 @@ export type WireWrite =
 
 export type WireWriteResult =
   | { kind: "committed"; revision: number; createRevision: number }
-  | { kind: "conflict"; revision: number; current: WireKeyValue | undefined; isGuardLost: boolean }
+  | { kind: "conflict"; revision: number; current: WireKeyValue | undefined; lostGuard: string | undefined }
   | { kind: "lease-not-found" }
   | { kind: "granted"; lease: LeaseId }
   | { kind: "revoked"; deleted: readonly WireDeletion[] };

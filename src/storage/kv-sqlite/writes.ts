@@ -82,13 +82,11 @@ export class Writer {
     }
   }
 
-  #put(
-    write: { key: string; expectedRevision: number; lease: LeaseId | undefined; guard: Guard | undefined },
-    value: Uint8Array,
-  ): WireWriteResult {
+  #put(write: WireWrite & { kind: "put" }, value: Uint8Array): WireWriteResult {
     const current = this.#current(write.key);
-    if (!this.#holds(write.guard)) return this.#conflict(write.key, current, { isGuardLost: true });
-    if (current.liveRevision !== write.expectedRevision) return this.#conflict(write.key, current);
+    const lostGuard = this.#lostAmong(write.guards);
+    if (lostGuard !== undefined || current.liveRevision !== write.expectedRevision)
+      return this.#conflict(write.key, current, lostGuard);
     const lease = write.lease === undefined ? null : Number(write.lease);
     if (lease !== null && this.#findLease.get(lease) === undefined) return { kind: "lease-not-found" };
     const revision = ++this.#revision;
@@ -119,8 +117,8 @@ export class Writer {
   }
 
   /** Judged inside the transaction, so after the writes that are before this one in the batch. */
-  #holds(guard: Guard | undefined): boolean {
-    return guard === undefined || this.#current(guard.key).liveRevision === guard.revision;
+  #lostAmong(guards: readonly Guard[] | undefined): string | undefined {
+    return guards?.find(({ key, revision }) => this.#current(key).liveRevision !== revision)?.key;
   }
 
   #current(key: string): Current {
@@ -130,12 +128,12 @@ export class Writer {
     return { revision, createRevision, liveRevision: deleted === 1 ? 0 : revision };
   }
 
-  #conflict(key: string, current: Current, { isGuardLost } = { isGuardLost: false }): WireWriteResult {
+  #conflict(key: string, current: Current, lostGuard?: string): WireWriteResult {
     return {
       kind: "conflict",
       revision: this.#revision,
       current: current.liveRevision === 0 ? undefined : this.#keyValue(key, current),
-      isGuardLost,
+      lostGuard,
     };
   }
 
