@@ -15,6 +15,8 @@ import type { Row } from "./row.ts";
 import { discoveryRows } from "./rows-discovery.ts";
 import { filterRows, mergeRows } from "./rows-in-process.ts";
 import { migrateRows } from "./rows-migrate.ts";
+import { namespaceRows } from "./rows-namespace.ts";
+import { ownerGraphRows } from "./rows-owner-graph.ts";
 import { proxyRows } from "./rows-proxy.ts";
 import { publishRows } from "./rows-publish.ts";
 import { createRows, getRows, listRows } from "./rows-requests.ts";
@@ -129,6 +131,8 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
     ...(only.has("publish") ? await step("publishing storage versions", () => publishRows(context)) : []),
     ...(await withSubject(context, undefined)),
     ...(only.has("migrate") ? await step("storage migration", () => migrateRows(context)) : []),
+    ...(only.has("namespace") ? await step("namespace deletion", () => namespaceRows(context)) : []),
+    ...(only.has("owner-graph") ? await step("memory of the owner graph", () => ownerGraphRows(context)) : []),
   ];
 }
 

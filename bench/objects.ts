@@ -88,3 +88,21 @@ export function claimText(): string {
 export function claimName(number: string): string {
   return `claim-${number}`;
 }
+
+export function namespaceText(name: string): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+}
+
+/** As small as objects usually are of which there are many. */
+export function configMapText(owner?: { readonly name: string; readonly uid: string }): string {
+  const reference = { apiVersion: "v1", kind: "ConfigMap", ...owner };
+  return JSON.stringify({
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: {
+      name: `settings-${NUMBER_MARK}`,
+      ...(owner === undefined ? {} : { ownerReferences: [reference] }),
+    },
+    data: { "settings.yaml": "level: info\nregion: eu-central-1\n" },
+  });
+}

@@ -10,6 +10,8 @@ export const ROW_NAMES = [
   "watch",
   "memory",
   "migrate",
+  "namespace",
+  "owner-graph",
   "proxy",
   "filter",
   "merge",
@@ -33,14 +35,15 @@ export const HELP = `npm run bench -- [flags]
 
 Starts the built server as a user would and measures what requests cost it, next to a plain Node TLS server
 that answers the same bytes (the floor). Rounds of both alternate; the figures are medians.
-For publish and migrate the floor is the same server without what is measured: publish shows what publishing
-storage versions adds to a start, migrate what clients notice of a storage migration that is killed and resumed.
+For publish, migrate and owner-graph the floor is the same server without what is measured: publish shows what
+publishing storage versions adds to a start, migrate what clients notice of a storage migration that is killed
+and resumed, owner-graph what the garbage collector takes of memory. namespace deletes a full one: no floor.
 
   --only LIST      some of: ${ROW_NAMES.join(", ")}
   --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed);
                    servers that call each other (proxy, merge) need etcd;
-                   publish and migrate are measured on the embedded one
-  --rounds N       rounds per row (default 5); migrate, which takes minutes, has 3 at most
+                   publish, migrate, namespace and owner-graph are measured on the embedded one
+  --rounds N       rounds per row (default 5); migrate and owner-graph, which take minutes, have 3 at most
   --scale SHARE    of the work of a round, such as 0.05 (default 1): no measurement below 1
   --quick          3 short rounds, scale 0.2: a first impression, not a measurement
   --compare FILE   compare with this result instead of the newest in bench-results/

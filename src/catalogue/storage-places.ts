@@ -17,6 +17,11 @@ export function storagePlaces(): readonly StoragePlace[] {
   return [...placesByPrefix().values()].map(({ place }) => place);
 }
 
+/** Where objects of a resource lie; undefined for what no release stores, and for other names of what it does. */
+export function storagePlaceOf(group: string, resource: string): StoragePlace | undefined {
+  return storagePlaces().find((place) => place.group === group && place.resource === resource);
+}
+
 export interface StorageOfRelease {
   /** In which the release writes objects, such as "resource.k8s.io/v1". */
   readonly storageVersion: string;

@@ -23,6 +23,8 @@ export interface Doubt {
   readonly server: string;
   /** "cannot be reached", "has not said yet what it serves", "left at 2030-01-01T00:00:00Z". */
   readonly because: string;
+  /** Nobody serves it now, so that nothing of it can come into being: what the store holds of it is all there is. */
+  readonly isDeparted?: true;
 }
 
 export interface ClusterResources {

@@ -327,7 +327,12 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     inspect: inspectEndpoints({ env, config, kv: parts.kv }),
     purge: purgeEndpoint({
       ...{ env, config, kv: parts.written, client: parts.client },
-      resources: clusterResources({ config, cluster, local }),
+      // Also where the proxy is off: others may live, and then nobody knows here what they serve.
+      resources: clusterResources({
+        config: { ...config, peers: { ...config.peers, isEnabled: true } },
+        cluster,
+        local,
+      }),
     }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument(catalogue.release),

@@ -1,5 +1,5 @@
 /** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
-import { storagePlaces } from "../catalogue/storage-places.ts";
+import { storagePlaceOf } from "../catalogue/storage-places.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../controllers/cluster-resources.ts";
 import type { DiscoveryGroup, DiscoveryResource } from "../discovery/groups.ts";
 import { mergeSources, type DiscoverySource } from "../discovery/merge.ts";
@@ -112,15 +112,12 @@ function departed(records: readonly ServedRecord[], served: readonly ClusterReso
       for (const resource of names) {
         const text = formatGroupResource({ group, resource });
         if (resource.includes("/") || known.has(text)) continue;
-        doubts.set(text, { group, resource, namespaced: isNamespaced(group, resource), server: serverId, because });
+        const namespaced = storagePlaceOf(group, resource)?.namespaced;
+        doubts.set(text, { group, resource, namespaced, server: serverId, because, isDeparted: true });
       }
     }
   }
   return [...doubts.values()];
-}
-
-function isNamespaced(group: string, resource: string): boolean | undefined {
-  return storagePlaces().find((place) => place.group === group && place.resource === resource)?.namespaced;
 }
 
 function compare(left: string, right: string): number {

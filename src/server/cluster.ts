@@ -146,17 +146,13 @@ export function createCluster(parts: ClusterParts): Cluster {
 const CATCH_UP_MS = 1_000;
 
 /** Leases reach the view by way of the API: a moment later than they reach the cache. */
-async function hasCaughtUp({ env, config, cache }: ClusterParts, { leases, self }: Identity): Promise<boolean> {
-  try {
-    if (!(await cache.catchUp())) return false;
-  } catch (thrown) {
-    // A store out of reach keeps what has happened to itself.
-    if (thrown instanceof StorageError) return false;
-    throw thrown;
-  }
+async function hasCaughtUp(parts: ClusterParts, { leases, self }: Identity): Promise<boolean> {
+  const { env, config } = parts;
   const prefix = identityLeaseKey(config.storageRoot, "");
+  const written = await newestLeases(parts, prefix);
+  if (written === undefined) return false;
   const isSeen = (): boolean =>
-    cache.range(prefix, prefixEnd(prefix)).every(({ key, labels, modRevision }) => {
+    written.every(({ key, labels, modRevision }) => {
       const id = key.slice(prefix.length);
       const isOther = labels[IDENTITY_LABEL] === IDENTITY_LABEL_VALUE && id !== self.id;
       return !isOther || leases.hasSeen(id, modRevision);
@@ -164,6 +160,19 @@ async function hasCaughtUp({ env, config, cache }: ClusterParts, { leases, self 
   const until = env.clock.monotonic() + CATCH_UP_MS;
   await waitUntil(env.clock, () => isSeen() || env.clock.monotonic() >= until, new AbortController().signal);
   return isSeen();
+}
+
+/** Undefined when the store is out of reach: it keeps what has happened to itself. */
+async function newestLeases({ kv, cache }: ClusterParts, prefix: string): Promise<readonly Entry[] | undefined> {
+  const range = { start: prefix, end: prefixEnd(prefix) };
+  try {
+    if (await cache.catchUp()) return cache.range(range.start, range.end);
+    // Somebody else writes to the same store, of which our watch does not tell how far it has come.
+    return (await kv.range(range)).items.map((item) => cache.toEntry(item));
+  } catch (thrown) {
+    if (thrown instanceof StorageError) return undefined;
+    throw thrown;
+  }
 }
 
 /** Counts what has changed, so that what was built from it knows that it is old. */

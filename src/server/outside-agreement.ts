@@ -4,7 +4,7 @@
  * that it is not known what this server does, and what was found out about stored objects is void.
  */
 import type { Clock } from "../base/clock.ts";
-import { storagePlaces } from "../catalogue/storage-places.ts";
+import { storagePlaceOf } from "../catalogue/storage-places.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { timestampAt } from "../meta/timestamp.ts";
 import { prefixEnd, StorageError, type KeyValue, type Kv } from "../storage/kv.ts";
@@ -27,8 +27,7 @@ const RACES_MAX = 20;
 export async function standOutsideAgreement(outside: OutsideAgreement): Promise<void> {
   const { kv, config } = outside;
   const { group, resource } = STORAGE_VERSION_TYPE;
-  const place = storagePlaces().find((candidate) => candidate.group === group && candidate.resource === resource)!;
-  const start = `${config.storageRoot}${place.prefix}/`;
+  const start = `${config.storageRoot}${storagePlaceOf(group, resource)!.prefix}/`;
   const { items } = await kv.range({ start, end: prefixEnd(start) });
   await Promise.all(items.map((item) => change(kv, item, (value) => withoutAgreement(outside, value))));
   const { namespace, name } = STORAGE_STATE_KEY;

@@ -65,11 +65,10 @@ export interface StorageVersionParts {
   readonly cache: WatchCache;
   readonly client: Client;
   readonly cluster: Cluster;
-  readonly catalogue: Catalogue;
 }
 
 export function createStorageVersions(parts: StorageVersionParts, agreed: AgreedEncodings): StorageVersions {
-  const { env, config, metrics, cache, client, cluster, catalogue } = parts;
+  const { env, config, metrics, cache, client, cluster } = parts;
   const { clock, random, log } = env;
   const { serverId } = config.peers;
   const { encodings, resources, keyPrefix } = agreed;
@@ -79,7 +78,7 @@ export function createStorageVersions(parts: StorageVersionParts, agreed: Agreed
     isOwner: cluster.identity.isOwner,
     onPublished: (name) => encodings.published(name),
   });
-  const unreadable = followUnreadable({ env, cache, metrics, catalogue, config, agreed });
+  const unreadable = followUnreadable({ env, cache, metrics, config, agreed });
   const turn = Promise.withResolvers<void>();
   let isFirst = true;
   return {

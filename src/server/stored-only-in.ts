@@ -1,4 +1,4 @@
-import { storagePlaces } from "../catalogue/storage-places.ts";
+import { storagePlaceOf } from "../catalogue/storage-places.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { storageVersionResource } from "../storageversion/objects.ts";
@@ -11,7 +11,7 @@ export function storedOnlyIn(
 ): (name: string, version: string) => Promise<boolean> {
   return async (name, version) => {
     const { group, resource } = storageVersionResource(name);
-    const place = storagePlaces().find((candidate) => candidate.group === group && candidate.resource === resource);
+    const place = storagePlaceOf(group, resource);
     if (place === undefined || !(await cache.catchUp())) return false;
     const prefix = `${storageRoot}${place.prefix}/`;
     return cache

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { RELEASES } from "../catalogue/release.ts";
+import { parseRuntimeConfig } from "../catalogue/runtime-config.ts";
 import { isConvertible } from "../object/conversion/convert.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
 import { storedResourceVersions } from "./stored-resource-versions.ts";
@@ -25,6 +26,19 @@ test("what lies in one place is one, under the first name it has", () => {
         { group: "events.k8s.io", resource: "events" },
       ],
       ...{ decodable: ["v1", "events.k8s.io/v1"], served: ["v1"], isNeededToPublish: false },
+    },
+  ]);
+});
+
+test("it has that name also where only another name of it is served", () => {
+  const runtimeConfig = parseRuntimeConfig(["v1=false"]);
+  const versions = storedResourceVersions(openCatalogue({ release: "1.36", runtimeConfig, extensions: true }));
+  expect(versions.filter(({ resource }) => resource === "events")).toMatchObject([
+    {
+      name: "core.events",
+      aliases: [{ group: "events.k8s.io", resource: "events" }],
+      decodable: ["v1", "events.k8s.io/v1"],
+      served: ["events.k8s.io/v1"],
     },
   ]);
 });

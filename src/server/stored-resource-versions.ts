@@ -1,5 +1,11 @@
 /** What a server has to say of its storage: one item per resource as it lies in the store. */
 import type { Catalogue, CatalogueResource } from "../catalogue/catalogue.ts";
+import {
+  storageOfRelease,
+  storagePlaces,
+  type StorageOfRelease,
+  type StoragePlace,
+} from "../catalogue/storage-places.ts";
 import { formatGroupVersion } from "../meta/group-version.ts";
 import type { StoredResourceVersions } from "../storageversion/encodings.ts";
 import { storageVersionName } from "../storageversion/objects.ts";
@@ -11,42 +17,38 @@ const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
   "internal.apiserver.k8s.io.storageversions",
 ]);
 
-/** By group and resource. Resources that share a place in the store are one, named after the first of them. */
+/**
+ * By group and resource. Resources that share a place in the store are one, and have one name whichever of them is
+ * served: servers must mean the same.
+ */
 export function storedResourceVersions(catalogue: Catalogue): StoredResourceVersions[] {
-  const byPlace = new Map<string, CatalogueResource[]>();
-  const resources = catalogue.groups
-    .flatMap((group) => group.resources)
+  const stored = catalogue.groups.flatMap((group) => group.resources);
+  const byPrefix = Map.groupBy(stored, ({ storagePrefix }) => storagePrefix);
+  return storagePlaces()
+    .flatMap((place) => {
+      const storage = storageOfRelease(place, catalogue.release.name);
+      const sharing = byPrefix.get(place.prefix);
+      return storage === undefined || sharing === undefined ? [] : [toVersions(place, storage, sharing)];
+    })
     .sort((left, right) => compare(left.group, right.group) || compare(left.resource, right.resource));
-  for (const resource of resources) {
-    const { storagePrefix, storageVersion } = resource;
-    if (storagePrefix === undefined || storageVersion === undefined) continue;
-    byPlace.set(storagePrefix, [...(byPlace.get(storagePrefix) ?? []), resource]);
-  }
-  return [...byPlace.values()].map(toVersions);
 }
 
-function toVersions(sharing: readonly CatalogueResource[]): StoredResourceVersions {
-  const { group, resource, storageVersion, versions } = sharing[0]!;
+function toVersions(
+  { group, resource }: StoragePlace,
+  { storageVersion, decodableVersions }: StorageOfRelease,
+  sharing: readonly CatalogueResource[],
+): StoredResourceVersions {
   const name = storageVersionName(group, resource);
+  const own = sharing.filter((alias) => alias.group === group);
   return {
-    group,
-    resource,
-    name,
+    ...{ group, resource, name, preferred: storageVersion },
     aliases: sharing.map((alias) => ({ group: alias.group, resource: alias.resource })),
-    preferred: storageVersion!,
-    decodable: [...new Set([storageVersion!, ...sharing.flatMap(({ decodableVersions }) => decodableVersions)])].sort(
-      byPreference(sharing),
+    decodable: [...new Set([...decodableVersions, storageVersion])],
+    served: (own.length === 0 ? sharing : own).flatMap((alias) =>
+      alias.versions.map(({ version }) => formatGroupVersion({ group: alias.group, version })),
     ),
-    served: versions.map(({ version }) => formatGroupVersion({ group, version })),
     isNeededToPublish: NEEDED_TO_PUBLISH.has(name),
   };
-}
-
-/** In the order of the release; what it does not list is its storage version itself. */
-function byPreference(sharing: readonly CatalogueResource[]): (left: string, right: string) => number {
-  const order = sharing.flatMap(({ decodableVersions }) => decodableVersions);
-  const rank = (version: string): number => (order.includes(version) ? order.indexOf(version) : order.length);
-  return (left, right) => rank(left) - rank(right);
 }
 
 function compare(left: string, right: string): number {

@@ -4,7 +4,7 @@
  */
 import type { MetricsRegistry } from "../base/metrics.ts";
 import { sleep } from "../base/clock.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
+import { storagePlaceOf } from "../catalogue/storage-places.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { StoredResourceVersions } from "../storageversion/encodings.ts";
@@ -20,7 +20,6 @@ export interface UnreadableOptions {
   readonly env: Env;
   readonly config: ServerConfig;
   readonly cache: WatchCache;
-  readonly catalogue: Catalogue;
   readonly metrics: MetricsRegistry;
   readonly agreed: AgreedEncodings;
 }
@@ -62,9 +61,8 @@ interface Found {
   readonly apiVersion: string;
 }
 
-function unreadable({ cache, catalogue, config }: UnreadableOptions, resource: StoredResourceVersions): Found[] {
-  const { storagePrefix } = catalogue.resource(resource.group, resource.resource)!;
-  const prefix = `${config.storageRoot}${storagePrefix}/`;
+function unreadable({ cache, config }: UnreadableOptions, resource: StoredResourceVersions): Found[] {
+  const prefix = `${config.storageRoot}${storagePlaceOf(resource.group, resource.resource)!.prefix}/`;
   const readable = new Set(resource.decodable);
   return cache
     .range(prefix, prefixEnd(prefix))

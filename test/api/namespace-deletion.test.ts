@@ -272,6 +272,36 @@ describe("in a cluster of mixed releases", () => {
     return { cluster, ask, older, newer, kv: cluster.world.openKv() };
   }
 
+  test("what has departed keeps only namespaces that hold something of it", async () => {
+    const { cluster, ask, older, newer } = await start(3);
+    const empty = `${NAMESPACES}/empty`;
+    expect((await ask.through(newer, "POST", NAMESPACES, namespace("empty"))).status).toBe(201);
+    await cluster.stop(older);
+    await cluster.advance({ seconds: 60 });
+    for (const target of [TEAM, empty]) expect((await ask.through(newer, "DELETE", target)).status).toBe(200);
+    await cluster.advance({ seconds: 10 });
+    expect((await ask.get(newer, empty)).status).toBe(404);
+    expect((await ask.get(newer, TEAM)).body.status.phase).toBe("Terminating");
+    cluster.shutDown();
+  });
+
+  test("no key is purged where the proxy is off and others live", async () => {
+    const cluster = simulate({ seed: 4 });
+    const newer = await cluster.addServer({ ...NEW, id: "newer", mixedVersionProxy: false });
+    const older = await cluster.addServer({ ...OLD, id: "older", mixedVersionProxy: false });
+    await cluster.settle();
+    const ask = new Ask(cluster);
+    await ask.through(older, "POST", NAMESPACES, namespace());
+    expect((await ask.through(older, "POST", PARAMETERS, parameters("a"))).status).toBe(201);
+    await ask.through(newer, "DELETE", TEAM);
+    await cluster.advance({ seconds: 30 });
+    const listed = await ask.get(newer, PURGE);
+    expect(listed.body.purgeable ?? []).toEqual([]);
+    expect((await ask.through(newer, "POST", `${PURGE}&token=${listed.body.token ?? ""}`)).status).not.toBe(200);
+    expect(await keysOf(cluster.world.openKv())).toContain("resourceclaimparameters/team/a");
+    cluster.shutDown();
+  });
+
   test("what only one server serves goes with the rest, whoever is asked", async () => {
     const { cluster, ask, newer, kv } = await start(1);
     expect((await ask.through(newer, "DELETE", TEAM)).status).toBe(200);

@@ -198,7 +198,7 @@ describe("watching", () => {
 
   test("an informer follows its objects, reports a server that is gone, and catches up with one that is back", async () => {
     using directory = disposableDirectory();
-    await using first = await startEvenkeel({ dataDir: directory.path });
+    await using first = await startEvenkeel({ dataDir: directory.path, flags: ["--controllers="] });
     const before = configOf(first);
     const core = before.makeApiClient(CoreV1Api);
     const seen = new Seen();
@@ -222,7 +222,7 @@ describe("watching", () => {
 
     expect(await first.kill9()).toEqual({ code: null, signal: "SIGKILL" });
     await seen.until("error");
-    const flags = ["--secure-port", String(first.port)];
+    const flags = ["--controllers=", "--secure-port", String(first.port)];
     await using second = await startEvenkeel({ dataDir: directory.path, flags });
     await second.request("POST", CONFIG_MAPS, configMap("afterwards"));
     await informer.start();

@@ -23,8 +23,9 @@ test("every flag that is named exists", () => {
   expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
 });
 
-test("every controller is explained", () => {
-  expect(CONTROLLERS.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
+test("every controller of storage versions is explained", () => {
+  const own = CONTROLLERS.filter((name) => name.startsWith("storage-version-"));
+  expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
 });
 
 test("every metric that is named exists, and every metric of storage versions is named", async () => {

@@ -33,8 +33,16 @@ async function differencesOf(flags: readonly string[]): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-parity-"));
   directories.push(directory);
   writeFileSync(join(directory, "tokens"), 'parity-token,admin,1,"system:masters"\n');
-  const base = ["serve", "--release", "1.36", "--secure-port", "0", "--data-dir", join(directory, "data")];
-  const server = spawn(join(ROOT, "bin/evenkeel"), [...base, "--token-auth-file", join(directory, "tokens"), ...flags]);
+  // As it was recorded: no controllers.
+  const base = ["serve", "--release", "1.36", "--controllers=", "--secure-port", "0"];
+  const server = spawn(join(ROOT, "bin/evenkeel"), [
+    ...base,
+    "--data-dir",
+    join(directory, "data"),
+    "--token-auth-file",
+    join(directory, "tokens"),
+    ...flags,
+  ]);
   try {
     const url = await new Promise<string>((resolve, reject) => {
       let output = "";

@@ -19,7 +19,7 @@ describe.skipIf(isMissing)("a server under load whose etcd goes away", { timeout
   test("answers 503 with Retry-After, keeps its watches, and recovers by itself without losing or repeating anything", async () => {
     const etcd = (await startEtcd())!;
     try {
-      await using server = await startEvenkeel({ flags: ["--etcd-servers", etcd.endpoint] });
+      await using server = await startEvenkeel({ flags: ["--controllers=", "--etcd-servers", etcd.endpoint] });
       const history = new History();
       const watchers = await openWatchers(server);
       const watching = watchers.map((watcher) => watcher.run());

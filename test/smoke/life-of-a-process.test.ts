@@ -65,7 +65,7 @@ describe("a stop", () => {
   test.each(["SIGINT", "SIGTERM"] as const)(
     "%s ends it with exit 0, idle connections or not, and whole watches on both protocols",
     async (signal) => {
-      await using server = await startEvenkeel();
+      await using server = await startEvenkeel({ flags: ["--controllers="] });
       await server.request("GET", "/readyz");
       const idle = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
       await once(idle, "secureConnect");

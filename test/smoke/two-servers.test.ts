@@ -18,10 +18,10 @@ describe.skipIf(isMissing)("two servers of different releases on one etcd", { ti
     try {
       await using lagging = await startLaggingLink(etcd.endpoint);
       await using a = await startEvenkeel({
-        flags: ["--release", "1.34", "--server-id", "a", "--etcd-servers", etcd.endpoint],
+        flags: ["--controllers=", "--release", "1.34", "--server-id", "a", "--etcd-servers", etcd.endpoint],
       });
       await using b = await startEvenkeel({
-        flags: ["--release", "1.36", "--server-id", "b", "--etcd-servers", lagging.endpoint],
+        flags: ["--controllers=", "--release", "1.36", "--server-id", "b", "--etcd-servers", lagging.endpoint],
       });
       using watchOnB = new Watch(b, `${CONFIG_MAPS}?watch=true`);
       expect(await watchOnB.opened).toBe(200);

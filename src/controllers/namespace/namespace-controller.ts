@@ -146,14 +146,17 @@ class NamespaceDeleter {
   async #delete(found: NamespaceObject, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const deletion = this.#memory.of(nameOf(found), found.metadata?.uid ?? "");
     const look = await this.#look({ namespace: await this.#terminating(found, signal), deletion, signal });
+    const isOurs = (look.namespace.spec?.finalizers ?? []).includes(NAMESPACE_FINALIZER);
+    const settlingMs = (this.#options.settleMs ?? SETTLE_MS) - this.#memory.ageMs(deletion);
+    const mayGo = isOurs && settlingMs <= 0;
     const obstacle = obstacleOf(look);
     if (obstacle !== "") {
+      const certain = withoutDeparted(look);
+      if (mayGo && obstacleOf(certain) === "" && (await this.#isEmpty(certain))) return this.#finalize(certain);
       await this.#report(look);
       return this.#wait(look, obstacle);
     }
-    const isOurs = (look.namespace.spec?.finalizers ?? []).includes(NAMESPACE_FINALIZER);
-    const settlingMs = (this.#options.settleMs ?? SETTLE_MS) - this.#memory.ageMs(deletion);
-    if (isOurs && settlingMs <= 0) return this.#finalize(look);
+    if (mayGo) return this.#finalize(look);
     await this.#report(look);
     // Otherwise somebody else's finalizer keeps it, and nothing is left to do here.
     if (isOurs) return { requeueAfterMs: settlingMs };
@@ -224,6 +227,17 @@ class NamespaceDeleter {
     return undefined;
   }
 
+  /** Whether the store holds nothing of it: who removes a namespace that is not empty is refused. */
+  async #isEmpty({ namespace, signal }: Look): Promise<boolean> {
+    try {
+      await this.#letGo(namespace, { signal, dryRun: "All" });
+      return true;
+    } catch (thrown) {
+      if (heldObjects(thrown) === undefined) throw thrown;
+      return false;
+    }
+  }
+
   async #letGo(namespace: NamespaceObject, options: WriteOptions): Promise<void> {
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== NAMESPACE_FINALIZER);
     const wish = { ...namespace, spec: { ...namespace.spec, finalizers } };
@@ -241,6 +255,12 @@ class NamespaceDeleter {
     await this.#report(held);
     return this.#wait(held, obstacleOf(held));
   }
+}
+
+/** What nobody serves any more keeps only those namespaces that hold something of it. */
+function withoutDeparted(look: Look): Look {
+  const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);
+  return { ...look, findings: { ...look.findings, doubts } };
 }
 
 /** Why the namespace must stay, in short; "" when nothing speaks against letting it go. */

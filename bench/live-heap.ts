@@ -1,0 +1,65 @@
+/** What a Node process keeps alive, asked of it through its inspector, which it opens on SIGUSR1. */
+import { once } from "node:events";
+import { untilSo } from "./until-so.ts";
+
+/** Processes started meanwhile open their inspector at this port of 127.0.0.1, once they are told to. */
+export async function withInspectorPort<Value>(port: number, start: () => Promise<Value>): Promise<Value> {
+  const before = process.env["NODE_OPTIONS"];
+  process.env["NODE_OPTIONS"] = `${before ?? ""} --inspect-port=127.0.0.1:${port} --inspect-publish-uid=http`.trim();
+  try {
+    return await start();
+  } finally {
+    if (before === undefined) delete process.env["NODE_OPTIONS"];
+    else process.env["NODE_OPTIONS"] = before;
+  }
+}
+
+/** In bytes, after a full collection; buffers that are outside of the heap count as well. */
+export async function liveHeapBytes(pid: number, port: number): Promise<number> {
+  process.kill(pid, "SIGUSR1");
+  let url = "";
+  await untilSo("a process opens its inspector", async () => {
+    url = await debuggerUrl(port);
+    return url !== "";
+  });
+  const socket = new WebSocket(url);
+  try {
+    await once(socket, "open");
+    await ask(socket, { id: 1, method: "HeapProfiler.enable" });
+    await ask(socket, { id: 2, method: "HeapProfiler.collectGarbage" });
+    const expression = "(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())";
+    const answer = await ask(socket, { id: 3, method: "Runtime.evaluate", params: { expression } });
+    const { result } = answer as { result: { result: { value: number } } };
+    return result.result.value;
+  } finally {
+    socket.close();
+  }
+}
+
+async function debuggerUrl(port: number): Promise<string> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/json/list`);
+    const [target] = (await response.json()) as { webSocketDebuggerUrl: string }[];
+    return target?.webSocketDebuggerUrl ?? "";
+  } catch {
+    return "";
+  }
+}
+
+interface Question {
+  readonly id: number;
+  readonly method: string;
+  readonly params?: object;
+}
+
+/** Events come in between and are of no interest. */
+async function ask(socket: WebSocket, question: Question): Promise<unknown> {
+  socket.send(JSON.stringify(question));
+  for (;;) {
+    const [{ data }] = (await once(socket, "message")) as [{ readonly data: string }];
+    const answer = JSON.parse(data) as { id?: number; error?: { message: string } };
+    if (answer.id !== question.id) continue;
+    if (answer.error !== undefined) throw new Error(`${question.method}: ${answer.error.message}`);
+    return answer;
+  }
+}

@@ -1,0 +1,13 @@
+/** Waits for what a server does by itself. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+const GIVE_UP_MS = 600_000;
+const POLL_MS = 50;
+
+export async function untilSo(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + GIVE_UP_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`it takes too long until ${what}`);
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,155 @@
+/** Namespaces that are deleted while the only server of something in them is away: for a while, or for good. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { IN_ORDER, KubectlSession } from "../clients/kubectl-session.ts";
+import { findTools } from "../clients/tools.ts";
+import { run } from "../smoke/start-evenkeel.ts";
+import {
+  CLAIMS,
+  deleteNamespace,
+  fillNamespace,
+  finalizeByForce,
+  keysOf,
+  NEWER,
+  openTwoServers,
+  purgeNamespace,
+  untilCondition,
+  untilGone,
+  type TwoServers,
+} from "./namespace-deletion.ts";
+import type { Member } from "./start-cluster.ts";
+import { poll } from "./storage-versions.ts";
+
+/** Waits for leases to run out, on a machine that may be busy with other things. */
+const TIMEOUT_MS = 180_000;
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+const tools = isMissing ? undefined : findTools();
+if (tools?.missing !== undefined) console.warn(tools.missing);
+const kubectlPath = tools?.kubectls.findLast(({ path }) => path !== undefined)?.path;
+
+describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { timeout: TIMEOUT_MS }, () => {
+  const session = (server: Member, namespace: string): KubectlSession =>
+    new KubectlSession({ path: kubectlPath!, server, namespace });
+
+  describe.each([
+    ["stopped", "a", (server: Member) => server.stop()],
+    ["stopped", "b", (server: Member) => server.stop()],
+    ["killed", "a", (server: Member) => server.kill9()],
+    ["killed", "b", (server: Member) => server.kill9()],
+  ] as const)(
+    "while the only server of one of its resources is %s, and %s leads",
+    { concurrent: true },
+    (how, first, end) => {
+      const namespace = `${how}-${first}-leads`;
+      const content = [`namespaces/${namespace}`, `resourceclaims/${namespace}/gpu`];
+      let two: TwoServers;
+      let a: Member;
+      let kubectl: KubectlSession;
+      const stored = (): Promise<string[]> => keysOf(two.kv, namespace);
+      beforeAll(async () => {
+        two = await openTwoServers(first);
+        a = two.a;
+        kubectl = session(a, namespace);
+        await fillNamespace(kubectl);
+      });
+      afterAll(() => two?.[Symbol.asyncDispose]());
+
+      test(
+        "stays, says which resource and which server are to blame, and loses everything else",
+        IN_ORDER,
+        async () => {
+          await end(two.b);
+          const at = Date.now();
+          await deleteNamespace(kubectl);
+          const blame = new RegExp(`\\b${CLAIMS.replaceAll(".", "\\.")}\\b.*: b (left at|cannot be reached)`);
+          const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", blame);
+          console.info(`${namespace}: ${Date.now() - at} ms after the deletion: ${message}`);
+          await poll(stored, (keys) => keys.length <= content.length);
+          expect(await stored()).toEqual(content);
+          console.info(`${namespace}: everything else gone after ${Date.now() - at} ms`);
+          expect(await kubectl.says("get", "pods,configmaps,serviceaccounts,deployments")).toMatch(
+            /^No resources found/,
+          );
+        },
+      );
+
+      test("is not let go by anybody else, nor is it purged", IN_ORDER, async () => {
+        expect(await finalizeByForce(a, namespace)).toMatchObject({
+          status: 409,
+          body: { reason: "Conflict", message: expect.stringContaining(`still holds 1 object: 1 ${CLAIMS}`) },
+        });
+        for (const more of [[], ["--yes"]])
+          expect(await purgeNamespace(a, namespace, ...more)).toEqual({
+            code: 1,
+            stdout: expect.stringMatching(
+              new RegExp(`^Nothing of what is left .*\nThese stay:\n  1 ${CLAIMS}: b .*, and may serve it\n$`),
+            ),
+            stderr: "",
+          });
+        expect(await stored()).toEqual(content);
+      });
+
+      test("still stays once the server counts as departed", IN_ORDER, async () => {
+        const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", /: b left at /);
+        console.info(`${namespace}: ${message}`);
+        expect((await finalizeByForce(a, namespace)).status).toBe(409);
+        expect(await stored()).toEqual(content);
+      });
+
+      test("is gone soon after the server has returned, and the store holds no key of it", IN_ORDER, async () => {
+        const b = await two.cluster.start({ id: "b", release: NEWER, port: two.b.port });
+        const ms = await untilGone(a, namespace);
+        console.info(`${namespace}: gone ${ms} ms after the server was ready again`);
+        expect(await stored()).toEqual([]);
+        expect((await b.request("GET", `/api/v1/namespaces/${namespace}`)).status).toBe(404);
+      });
+    },
+  );
+
+  test("can be purged when what served its content never returns", { concurrent: true }, async () => {
+    const namespace = "abandoned";
+    await using two = await openTwoServers("a", ["--departed-grace", "3s"]);
+    const { a, b } = two;
+    const stored = (): Promise<string[]> => keysOf(two.kv, namespace);
+    const kubectl = session(a, namespace);
+    await fillNamespace(kubectl, ["example.com/hold"]);
+    expect(await purgeNamespace(a, namespace, "--yes")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^evenkeel: [^\n]*it is not being deleted[^\n]*\n$/),
+    });
+    await b.stop();
+    const at = Date.now();
+    await deleteNamespace(kubectl);
+    const wayOut = new RegExp(`serves ${CLAIMS} any more: run "evenkeel purge-namespace ${namespace}"`);
+    const message = await untilCondition(kubectl, "NamespaceDeletionContentFailure", wayOut);
+    console.info(`the way out is told ${Date.now() - at} ms after the deletion: ${message}`);
+    expect((await finalizeByForce(a, namespace)).status).toBe(409);
+
+    const listed = `No server serves 1 of the objects left in the namespace ${namespace}:\n  ${CLAIMS} gpu\n`;
+    const unconfirmed = await purgeNamespace(a, namespace);
+    expect(unconfirmed).toMatchObject({ code: 2, stdout: listed, stderr: expect.stringContaining("say --yes") });
+    expect(await stored()).toEqual([`namespaces/${namespace}`, `resourceclaims/${namespace}/gpu`]);
+    const confirmed = await purgeNamespace(a, namespace, "--yes");
+    expect(confirmed).toEqual({
+      code: 0,
+      stdout: `${listed}Removed 1 objects of the namespace ${namespace}.\n`,
+      stderr: "",
+    });
+    console.info(`gone ${await untilGone(a, namespace)} ms after it was purged`);
+    expect(await stored()).toEqual([]);
+    const events = await kubectl.run("get", "events", "--namespace", "default", "-o", "jsonpath={.items[*].message}");
+    expect(events).toContain(`1 ${CLAIMS} that no server served`);
+  });
+});
+
+test("purge-namespace says what it does and does not touch", async () => {
+  await using command = run("purge-namespace", "--help");
+  expect((await command.exited).code).toBe(0);
+  expect(command.stdout).toMatch(/^Usage: evenkeel purge-namespace \[options\] <namespace>\n/);
+  expect(command.stdout.replaceAll(/\s+/g, " ")).toContain(
+    "What a living server serves, or one that left a short while ago, is not touched.",
+  );
+});

@@ -1,0 +1,131 @@
+/** A namespace that is being deleted: what it says about it, and what the store holds of it. */
+import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
+import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { prefixEnd } from "../../src/storage/kv.ts";
+import type { KubectlSession } from "../clients/kubectl-session.ts";
+import { configMap, type Answer, type Json } from "../smoke/client.ts";
+import { run } from "../smoke/start-evenkeel.ts";
+import { untilReachable } from "./settle.ts";
+import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
+import { poll } from "./storage-versions.ts";
+
+/** Served by 1.34 and later. */
+export const CLAIMS = "resourceclaims.resource.k8s.io";
+
+const PREFIX = "/registry/";
+const OLDER = "1.33";
+export const NEWER = "1.34";
+
+/** An older server, and a newer one that alone serves claims. */
+export interface TwoServers extends AsyncDisposable {
+  readonly cluster: Cluster;
+  readonly kv: Kv;
+  readonly a: Member;
+  readonly b: Member;
+}
+
+/** The first of them runs the controllers. */
+export async function openTwoServers(first: "a" | "b", flags: readonly string[] = []): Promise<TwoServers> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = stack.use(await openCluster());
+  const kv = await openEtcdKv({ endpoints: [cluster.etcd.endpoint], clock: realClock() });
+  stack.defer(() => kv.close());
+  const start = (id: "a" | "b"): Promise<Member> => cluster.start({ id, release: id === "a" ? OLDER : NEWER, flags });
+  const leader = await start(first);
+  const holder = await leaderOf(leader);
+  if (holder !== first) throw new Error(`${holder} leads, and not ${first}`);
+  const follower = await start(first === "a" ? "b" : "a");
+  const [a, b] = first === "a" ? [leader, follower] : [follower, leader];
+  await Promise.all([untilReachable(a, ["b"]), untilReachable(b, ["a"])]);
+  const owned = stack.move();
+  return { cluster, kv, a, b, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** What every server of the cluster serves, and one object of what only some do. */
+export async function fillNamespace(kubectl: KubectlSession, claimFinalizers: readonly string[] = []): Promise<void> {
+  const { namespace } = kubectl;
+  await kubectl.run("create", "namespace", namespace);
+  const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "nginx:1" }] } };
+  const deployment = {
+    ...{ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" } },
+    spec: { replicas: 1, selector: { matchLabels: { app: "web" } }, template },
+  };
+  const claim = {
+    ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim" },
+    metadata: { name: "gpu", finalizers: claimFinalizers },
+    spec: { devices: { requests: [{ name: "one", exactly: { deviceClassName: "any" } }] } },
+  };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "web" }, spec: template.spec };
+  const objects: readonly Json[] = [configMap("settings"), pod, deployment, claim];
+  for (const object of objects) await kubectl.run("create", "-f", kubectl.file(`${object.kind}.json`, object));
+}
+
+export async function deleteNamespace(kubectl: KubectlSession): Promise<void> {
+  // That a namespace is in no namespace is a warning of newer releases, on standard error.
+  await using command = kubectl.start("delete", "namespace", kubectl.namespace, "--wait=false");
+  const { code } = await command.exited;
+  const said = `namespace "${kubectl.namespace}" deleted\n`;
+  if (code !== 0 || command.stdout !== said) throw new Error(`kubectl ended with ${code}: ${command.stderr}`);
+}
+
+/** All keys of the store that lie in the namespace, and that of the namespace itself. */
+export async function keysOf(kv: Kv, namespace: string): Promise<string[]> {
+  const { items } = await kv.range({ start: PREFIX, end: prefixEnd(PREFIX) });
+  const paths = items.map(({ key }) => key.slice(PREFIX.length));
+  return paths.filter((path) => path.split("/").includes(namespace));
+}
+
+/** A condition's message as kubectl prints it, once it is true and matches. */
+export async function untilCondition(kubectl: KubectlSession, type: string, pattern: RegExp): Promise<string> {
+  const conditions = `{.status.conditions[?(@.type=="${type}")]['status','message']}`;
+  const path = `jsonpath={.status.phase} ${conditions}`;
+  const isSaid = (text: string): boolean => text.startsWith("Terminating True ") && pattern.test(text);
+  const { value } = await poll(() => kubectl.run("get", "namespace", kubectl.namespace, "-o", path), isSaid);
+  return value.slice("Terminating True ".length);
+}
+
+/** How long it took until the namespace was gone, in ms. */
+export async function untilGone(member: Member, namespace: string): Promise<number> {
+  const { ms } = await poll(
+    () => member.request("GET", `/api/v1/namespaces/${namespace}`),
+    ({ status }) => status === 404,
+  );
+  return ms;
+}
+
+/** As those do it who want a namespace gone at any price. */
+export async function finalizeByForce(member: Member, namespace: string): Promise<Answer> {
+  const path = `/api/v1/namespaces/${namespace}`;
+  const { body } = await member.request("GET", path);
+  // Without a version it is refused for what it is, not because the controller has just written.
+  const { resourceVersion: _, ...metadata } = body.metadata;
+  return member.request("PUT", `${path}/finalize`, { ...body, metadata, spec: { finalizers: [] } });
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Servers that are too busy to know who is there say so, and are asked again. */
+export async function purgeNamespace({ kubeconfig }: Member, ...commandLine: string[]): Promise<Ended> {
+  const attempt = async (): Promise<Ended> => {
+    await using command = run("purge-namespace", ...commandLine, "--kubeconfig", kubeconfig);
+    const { code } = await command.exited;
+    return { code, stdout: command.stdout, stderr: command.stderr };
+  };
+  const { value } = await poll(attempt, ({ stderr }) => !stderr.includes("please try again later"));
+  return value;
+}
+
+/** Who runs the controllers. */
+async function leaderOf(member: Member): Promise<string> {
+  const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel-controllers";
+  const { value } = await poll(
+    async () => (await member.request("GET", path)).body.spec?.holderIdentity ?? "",
+    (holder: string) => holder !== "",
+  );
+  return value.split("_")[0]!;
+}

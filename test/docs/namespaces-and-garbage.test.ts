@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { controlCommands } from "../../src/cli/control-commands.ts";
+import { leftoversText, purgedText, purgeNamespaceCommand } from "../../src/cli/purge-namespace.ts";
+import { serveCommand } from "../../src/cli/serve.ts";
+import { upCommand } from "../../src/cli/up.ts";
+import { CONTROLLERS } from "../../src/server/controller-names.ts";
+import { startServer } from "../api/start.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const DOCUMENT = readFileSync(new URL("docs/namespaces-and-garbage.md", ROOT), "utf8");
+
+function sourceOf(path: string): string {
+  return readFileSync(new URL(`src/${path}`, ROOT), "utf8");
+}
+
+test("every flag that is named exists", () => {
+  const commands = [serveCommand(), upCommand(), purgeNamespaceCommand(), ...controlCommands()];
+  const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
+  const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
+  for (const ofKubectl of ["--for", "--timeout", "--type", "--context", "--wait", "--raw"]) named.delete(ofKubectl);
+  expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
+  expect(named).toContain("--root-ca-file");
+});
+
+test("every controller but those of storage versions is explained, and can be switched off as it says", () => {
+  const own = CONTROLLERS.filter((name) => !name.startsWith("storage-version-"));
+  expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
+  expect(DOCUMENT).toContain(`--controllers=*,${own.map((name) => `-${name}`).join(",")}\``);
+});
+
+test("every metric that is named exists, and every metric of both controllers is named", async () => {
+  await using api = await startServer({ strictRelease: false });
+  const families = [...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
+  const pattern = /\b(?:evenkeel_(?:garbage|namespace|controller)|garbagecollector|leader|workqueue)\w+/g;
+  const named = [...DOCUMENT.matchAll(pattern)].map(String);
+  const own = families.filter((name) => /^(evenkeel_(garbage|namespace)|garbagecollector)/.test(name));
+  expect(named.filter((name) => !families.includes(name))).toEqual([]);
+  expect(own.length).toBeGreaterThan(6);
+  expect(own.filter((name) => !named.includes(name))).toEqual([]);
+});
+
+test("every condition of a namespace is in the table", () => {
+  const [, table = ""] = sourceOf("controllers/namespace/conditions.ts").split("const ALL_IS_WELL");
+  const conditions = [...table.matchAll(/^ {2}(Namespace\w+): \[/gm)].map(([, name]) => name!);
+  expect(conditions).toHaveLength(5);
+  expect(conditions.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
+});
+
+test("every reason for which the garbage collector waits is explained", () => {
+  const reasons = [...sourceOf("controllers/garbage-collector/wait.ts").matchAll(/^ {2}\| "([a-z-]+)"/gm)].map(
+    ([, reason]) => reason!,
+  );
+  expect(reasons).toHaveLength(8);
+  expect(reasons.filter((reason) => !DOCUMENT.includes(`\`${reason}\``))).toEqual([]);
+});
+
+test("the lines of the log and the doubts that it quotes are those of the program", () => {
+  const log = ["holds.ts", "monitors.ts", "garbage-collector.ts"]
+    .map((name) => sourceOf(`controllers/garbage-collector/${name}`))
+    .join("\n");
+  const prose = DOCUMENT.replaceAll(/\s+/g, " ");
+  for (const line of [
+    "the garbage collector cannot follow a resource",
+    "garbage collection waits for a resource",
+    "objects that are to go have to wait",
+  ]) {
+    expect(log).toContain(`"${line}"`);
+    expect(prose).toContain(`\`${line}\``);
+  }
+  const doubts = sourceOf("server/cluster-resources.ts");
+  for (const doubt of ["cannot be reached", "has not said yet what it serves", "does not know yet which other"]) {
+    expect(doubts).toContain(doubt);
+    expect(DOCUMENT).toContain(doubt);
+  }
+});
+
+test("a purge reads as it says", () => {
+  const gpu = { resource: "resourceclaims.resource.k8s.io", name: "gpu", key: "" };
+  expect(DOCUMENT).toContain(leftoversText({ namespace: "old", keys: [gpu], kept: [] }));
+  expect(DOCUMENT).toContain(purgedText({ namespace: "old", removed: 1, changed: 0 }));
+  expect(sourceOf("cli/purge-namespace.ts")).toContain("objects for good, finalizers or not? [y/N]");
+  expect(sourceOf("server/purge-record.ts")).toContain('"NamespacePurged"');
+});
+
+test("it is short enough to be read", () => {
+  expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(275);
+});

@@ -1,0 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT } from "../smoke/built.ts";
+import { runnableBlocks } from "./blocks.ts";
+import { expectToRunAll } from "./shell.ts";
+
+const PATH = "docs/rehearse.md";
+const BLOCKS = runnableBlocks(readFileSync(join(ROOT, PATH), "utf8"));
+
+test(`the commands of ${PATH} run one after the other, and print what it says`, { timeout: 180_000 }, async () => {
+  expect(BLOCKS.length).toBeGreaterThan(2);
+  await expectToRunAll(PATH, BLOCKS, {});
+});

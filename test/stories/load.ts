@@ -1,0 +1,163 @@
+/** Clients of a cluster while it is rolled, and every checker of the simulator to judge what they are told. */
+import { createClient } from "../../src/client/client.ts";
+import type { Informer } from "../../src/client/informer.ts";
+import { openDoor } from "../../src/rehearsal/simulated-door.ts";
+import type { Answer, Checker } from "../../src/simulator/checker.ts";
+import { atMostOneHop } from "../../src/simulator/checkers/at-most-one-hop.ts";
+import { documentsEqual } from "../../src/simulator/checkers/documents-equal.ts";
+import { encodingsSettle } from "../../src/simulator/checkers/encodings-settle.ts";
+import { listedIsReachable } from "../../src/simulator/checkers/listed-is-reachable.ts";
+import { neverBack } from "../../src/simulator/checkers/never-back.ts";
+import { noCircle } from "../../src/simulator/checkers/no-circle.ts";
+import { noFalse404 } from "../../src/simulator/checkers/no-false-404.ts";
+import { noLostWrite } from "../../src/simulator/checkers/no-lost-write.ts";
+import { nobodyContradicts } from "../../src/simulator/checkers/nobody-contradicts.ts";
+import { readyAgain } from "../../src/simulator/checkers/ready-again.ts";
+import { sentOnce } from "../../src/simulator/checkers/sent-once.ts";
+import { servedIsListed } from "../../src/simulator/checkers/served-is-listed.ts";
+import { writtenAsPublished } from "../../src/simulator/checkers/written-as-published.ts";
+import { simulate, type Plant, type SimulatedCluster } from "../../src/simulator/cluster.ts";
+import { EncodingRecord } from "../../src/simulator/encoding-record.ts";
+import { KnownObjects } from "../../src/simulator/objects.ts";
+import type { SimulatedServer } from "../../src/simulator/server.ts";
+import { pathOf, TARGETS, type Target } from "../../src/simulator/targets.ts";
+import { Workload } from "../../src/simulator/workload.ts";
+import { StoreWitness } from "./store-witness.ts";
+
+const PACE_MS = 150;
+const KEPT_PACE_MS = 500;
+/** An informer that has failed often waits up to a minute before it asks again. */
+const INFORMERS_SECONDS = 60;
+
+export class Load {
+  readonly cluster: SimulatedCluster;
+  readonly witness: StoreWitness;
+  readonly wrong: string[] = [];
+  /** How often each status was answered. */
+  readonly statuses = new Map<number, number>();
+  /** How many objects were looked for in informers. */
+  compared = 0;
+  readonly #objects = new KnownObjects();
+  /** What was acknowledged and nobody deletes. */
+  readonly #kept: { readonly target: Target; readonly name: string }[] = [];
+  readonly #onFailure = (thrown: unknown): void => void this.wrong.push(String(thrown));
+  #isOver = false;
+  readonly #checkers: readonly Checker[];
+  readonly #informers: Followed[] = [];
+  readonly #end = new AbortController();
+  readonly #workload: Workload;
+
+  constructor(plant: Plant = {}) {
+    const onFailure = this.#onFailure;
+    const cluster = simulate({
+      ...{ seed: 5, plant, onFailure },
+      onHop: (hop) => this.#check((checker) => checker.onHop?.(hop)),
+    });
+    this.cluster = cluster;
+    this.witness = new StoreWitness(cluster.history);
+    this.#checkers = checkersOf(cluster, this.#objects);
+    cluster.history.onCommit((commit) => this.#check((checker) => checker.onCommit?.(commit)));
+    this.#workload = new Workload({
+      ...{ cluster, objects: this.#objects, paceMs: PACE_MS, onFailure, random: cluster.world.randomFor("load") },
+      onQuestion: (question) => this.#check((checker) => checker.onQuestion?.(question)),
+      onAnswer: (answer) => this.#answered(answer),
+    });
+  }
+
+  /** Everything that clients make is also followed through every server. */
+  start(): void {
+    this.#workload.start();
+    const made = TARGETS.filter(({ create }) => create !== undefined);
+    for (const server of this.cluster.servers) for (const target of made) this.#follow(server, target);
+    this.#keepMaking(made, 0);
+  }
+
+  /** With the last look of everybody at a cluster at rest. */
+  async finish(): Promise<void> {
+    this.#workload.stop();
+    this.#isOver = true;
+    await this.cluster.settle();
+    for (const { name, promise, whenSettled } of this.#checkers)
+      for (const what of (await whenSettled?.(this.cluster)) ?? []) this.wrong.push(`${name}: ${what} (${promise})`);
+    await this.cluster.advance({ seconds: INFORMERS_SECONDS });
+    for (const followed of this.#informers) this.#compare(followed);
+    this.#end.abort();
+    this.cluster.shutDown();
+    this.wrong.push(...this.witness.broken);
+  }
+
+  /** Objects that nobody deletes, each through another server. */
+  #keepMaking(targets: readonly Target[], number: number): void {
+    this.cluster.world.clock.after(KEPT_PACE_MS, () => {
+      if (this.#isOver) return;
+      const ready = this.cluster.live.filter(({ isReady }) => isReady);
+      const target = targets[number % targets.length]!;
+      this.#keep(ready[number % ready.length]!, target, `kept-${number}`).catch(this.#onFailure);
+      this.#keepMaking(targets, number + 1);
+    });
+  }
+
+  async #keep(server: SimulatedServer, target: Target, name: string): Promise<void> {
+    const { status } = await server.request({ method: "POST", target: pathOf(target), body: target.create!(name) });
+    if (status === 201) this.#kept.push({ target, name });
+  }
+
+  #answered(answer: Answer): void {
+    this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
+    this.#check((checker) => checker.onAnswer?.(answer));
+  }
+
+  #check(ask: (checker: Checker) => readonly string[] | undefined): void {
+    for (const checker of this.#checkers)
+      for (const what of ask(checker) ?? []) this.wrong.push(`${checker.name}: ${what}`);
+  }
+
+  #follow(server: SimulatedServer, target: Target): void {
+    const { clock } = this.cluster.world;
+    const random = this.cluster.world.randomFor(`informer ${server.id} ${pathOf(target)}`);
+    const { group, version, resource, isNamespaced: namespaced } = target;
+    const informer = createClient({ transport: openDoor(server), clock, random }).informer({
+      group,
+      version,
+      resource,
+      namespaced,
+    });
+    informer.addHandler({
+      onDelete: ({ metadata: { name = "" } = {} }) => {
+        if (this.#objects.get(pathOf(target, name)) !== "there") return;
+        this.wrong.push(`an informer at ${server.id} was told that ${pathOf(target, name)} is deleted`);
+      },
+    });
+    this.#informers.push({ server, target, informer });
+    informer.run(this.#end.signal).catch(this.#onFailure);
+  }
+
+  /** Everything that was acknowledged, in whichever version, as long as somebody serves this one. */
+  #compare({ server, target, informer }: Followed): void {
+    if (!this.cluster.live.some(({ run }) => run?.served.has(target))) return;
+    for (const { target: made, name } of this.#kept) {
+      if (made.group !== target.group || made.resource !== target.resource) continue;
+      this.compared++;
+      if (informer.get({ name, ...(target.isNamespaced && { namespace: "default" }) }) === undefined)
+        this.wrong.push(`an informer of ${pathOf(target)} at ${server.id} does not have ${name}`);
+    }
+  }
+}
+
+interface Followed {
+  readonly server: SimulatedServer;
+  readonly target: Target;
+  readonly informer: Informer;
+}
+
+function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): Checker[] {
+  const { history, runs, timing } = cluster;
+  const { departedGraceMs, leaseDurationSeconds, leaseRenewMs, fenceAfterMs } = timing;
+  const record = new EncodingRecord({ history, runs, fenceAfterMs });
+  return [
+    noFalse404({ runs, departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs }),
+    ...[atMostOneHop(), noCircle(), sentOnce((path) => objects.get(path) === "leaving"), noLostWrite(objects)],
+    ...[readyAgain(), servedIsListed(), listedIsReachable(), documentsEqual()],
+    ...[writtenAsPublished(record), nobodyContradicts(record), neverBack(record), encodingsSettle(record)],
+  ];
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { Plant } from "../../src/simulator/cluster.ts";
+import { forgetsPeers } from "../simulator/planted-bugs.ts";
+import { writesOtherwise } from "../simulator/planted-storage-bugs.ts";
+import { Load } from "./load.ts";
+
+/** Up, back, and up again. These two serve the same, and store some of it differently. */
+const SAME_API = ["1.34", "1.35", "1.34", "1.35"] as const;
+/** What the newer one serves comes, goes, and comes back. */
+const OTHER_API = ["1.33", "1.34", "1.33", "1.34"] as const;
+const SERVERS = 3;
+
+async function roll([first, ...then]: readonly string[], plant: Plant = {}): Promise<Load> {
+  const load = new Load(plant);
+  const { cluster } = load;
+  for (let index = 0; index < SERVERS; index++) await cluster.addServer({ release: first! });
+  load.start();
+  await cluster.advance({ seconds: 5 });
+  for (const release of then)
+    for (const server of cluster.servers) {
+      await cluster.stop(server);
+      await cluster.advance({ seconds: 2 });
+      await cluster.restart(server, { release });
+      await cluster.advance({ seconds: 5 });
+    }
+  await load.finish();
+  return load;
+}
+
+test.each([SAME_API, OTHER_API])("%s → %s → %s → %s over three servers under load: no wrong answer", async (...way) => {
+  const { wrong, statuses, cluster, compared } = await roll(way);
+  expect(wrong).toEqual([]);
+  expect(cluster.runs.filter(({ readyAtMs }) => readyAtMs !== undefined)).toHaveLength(SERVERS * way.length);
+  expect(statuses.get(200)).toBeGreaterThan(100);
+  expect(statuses.get(201)).toBeGreaterThan(20);
+  expect(compared).toBeGreaterThan(20);
+});
+
+test.each([
+  ["call unknown what a peer has answered", OTHER_API, forgetsPeers, "no-false-404"],
+  ["write in a version of their own choice", SAME_API, writesOtherwise, "written-as-published"],
+] as const)("its first leg with servers that %s: wrong answers", async (_, way, plant, checker) => {
+  const { wrong } = await roll(way.slice(0, 2), plant());
+  expect(wrong.some((what) => what.startsWith(checker))).toBe(true);
+});

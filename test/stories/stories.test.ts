@@ -1,0 +1,271 @@
+/** Owners, dependents and namespaces in clusters of servers that do not serve the same. */
+import { describe, expect, test } from "vitest";
+import type { RunOptions } from "../../src/simulator/server.ts";
+import {
+  fill,
+  insistOn,
+  leave,
+  NOTHING_WRONG,
+  outcomeOf,
+  type DeletedNamespace,
+  type Outcome,
+  type Scene,
+  type Wish,
+} from "./scenes.ts";
+import { Story, withGate, type Gate, type Told } from "./story.ts";
+import { CLAIM, CLAIM_PARAMETERS, DEPLOYMENT, JOB, pathOf, type Thing } from "./things.ts";
+
+interface Case {
+  readonly name: string;
+  readonly thing: Thing;
+  /** Serves the thing. */
+  readonly serving: RunOptions;
+  /** Does not, unless everybody does. */
+  readonly other: RunOptions;
+  /** To whom something happens. */
+  readonly disturbed: "serving" | "other";
+}
+
+const ALPHA = { release: "1.30", runtimeConfig: ["resource.k8s.io/v1alpha2=true"] } as const;
+const WITHOUT_BATCH = { release: "1.36", runtimeConfig: ["batch/v1=false"] } as const;
+
+const REMOVED: Case = {
+  ...{ name: "removed for good: resourceclaimparameters of 1.30, with 1.31", thing: CLAIM_PARAMETERS },
+  ...{ serving: ALPHA, other: { release: "1.31" }, disturbed: "serving" },
+};
+const SWITCHED_OFF: Case = {
+  ...{ name: "removed by a flag: jobs of 1.36, with 1.36 without batch/v1", thing: JOB },
+  ...{ serving: { release: "1.36" }, other: WITHOUT_BATCH, disturbed: "serving" },
+};
+const INTRODUCED: Case = {
+  ...{ name: "introduced: resourceclaims v1 of 1.34, with 1.33", thing: CLAIM },
+  ...{ serving: { release: "1.34" }, other: { release: "1.33" }, disturbed: "serving" },
+};
+const UNCHANGED: Case = {
+  ...{ name: "unchanged: deployments and configmaps of 1.33 and 1.34", thing: DEPLOYMENT },
+  // One of two that serve the same: nobody else may notice.
+  ...{ serving: { release: "1.34" }, other: { release: "1.33" }, disturbed: "other" },
+};
+
+/** Whoever starts first leads, so that controllers run on a server of each kind. */
+interface Lineup {
+  readonly leader: string;
+  readonly order: readonly ("serving" | "other")[];
+}
+const SERVING_LEADS: Lineup = { leader: "who serves it", order: ["serving", "other", "other"] };
+const OTHER_LEADS: Lineup = { leader: "somebody else", order: ["other", "other", "serving"] };
+
+const OUTAGE_SECONDS = 40;
+/** Longer than a namespace may take, so that one that takes longer is told from one that never goes. */
+const AFTERWARDS_SECONDS = 25;
+
+/** Something that happens to the server at a position of the lineup. */
+interface Disturbance {
+  readonly name: string;
+  begin(story: Story, position: number): Promise<void>;
+  end(story: Story, position: number, run: RunOptions): Promise<void>;
+}
+
+const NONE: Disturbance = { name: "all are up", begin: () => Promise.resolve(), end: () => Promise.resolve() };
+const STOP: Disturbance = {
+  name: "is stopped for a while",
+  begin: (story, position) => story.stop(position),
+  end: (story, position, run) => story.restart(position, run),
+};
+const CRASH: Disturbance = {
+  ...STOP,
+  name: "crashes and comes back",
+  begin: async (story, position) => {
+    story.server(position).crash();
+    // Whoever leads next must have taken over before anything is expected.
+    await story.pass(1);
+  },
+};
+
+function runsOf({ serving, other }: Case, { order }: Lineup, gate: Gate = "on"): RunOptions[] {
+  return order.map((who) => withGate(gate, who === "serving" ? serving : other));
+}
+
+function scenes(count: number, prefix: string, thing: Thing): Scene[] {
+  return Array.from({ length: count }, (_, index) => ({ namespace: `${prefix}-${index}`, thing }));
+}
+
+interface Played {
+  readonly outcome: () => Outcome;
+  /** Of the namespaces that were deleted, at the end of the disturbance. */
+  readonly complaints: readonly string[];
+  readonly unread: readonly string[];
+}
+
+/** Through every server: what is made, and what is deleted while the disturbance lasts. */
+async function play(
+  story: Story,
+  { thing }: Case,
+  disturbed: { readonly by: Disturbance; readonly position: number; readonly run: RunOptions },
+): Promise<Played> {
+  const { by, position, run } = disturbed;
+  const kept = scenes(story.servers.length, "kept", thing);
+  const doomed = scenes(story.servers.length, "doomed", thing);
+  for (const index of story.servers.keys()) {
+    await fill(story, index, kept[index]!);
+    await fill(story, index, doomed[index]!);
+  }
+  await story.pass(10);
+  await by.begin(story, position);
+  const refused: Wish[] = [];
+  const deleted: DeletedNamespace[] = [];
+  for (const [index, { namespace: name }] of doomed.entries()) {
+    refused.push(...(await leave(story, index, kept[index]!)));
+    await story.deleteNamespace(index, name);
+    deleted.push({ name, atMs: story.nowMs });
+  }
+  await story.pass(OUTAGE_SECONDS);
+  const complaints = doomed.map(({ namespace }) => story.complaints(namespace));
+  await by.end(story, position, run);
+  await insistOn(story, refused);
+  await story.pass(AFTERWARDS_SECONDS);
+  const unread = await unreadThroughEveryServer(story, kept);
+  return { outcome: () => outcomeOf(story, { kept, deleted }), complaints, unread };
+}
+
+/** The owners that are there, and who does not show them. */
+async function unreadThroughEveryServer(story: Story, kept: readonly Scene[]): Promise<string[]> {
+  const unread: string[] = [];
+  for (const server of story.servers)
+    for (const { thing, namespace } of kept) {
+      const target = pathOf(thing, namespace, "owner");
+      const { status } = await story.ask(server, { method: "GET", target, thing });
+      if (status !== 200) unread.push(`${server.id} answers ${status} to ${target}`);
+    }
+  return unread;
+}
+
+const PLAYED: readonly (readonly [Case, Disturbance, Lineup])[] = [
+  ...[REMOVED, INTRODUCED, SWITCHED_OFF].map((one) => [one, NONE, OTHER_LEADS] as const),
+  ...[REMOVED, INTRODUCED, UNCHANGED].map((one) => [one, STOP, OTHER_LEADS] as const),
+  ...[REMOVED, INTRODUCED, SWITCHED_OFF].map((one) => [one, STOP, SERVING_LEADS] as const),
+  ...[REMOVED, INTRODUCED, UNCHANGED].map((one) => [one, CRASH, SERVING_LEADS] as const),
+];
+const TABLE = PLAYED.map(
+  ([one, by, lineup]) => [`${one.name}; ${lineup.leader} leads; ${by.name}`, { one, by, lineup }] as const,
+);
+
+describe("nothing is collected too early, left behind, or stuck for longer than the outage", () => {
+  test.each(TABLE)("%s", async (_, { one, lineup, by }) => {
+    const story = await Story.begin(runsOf(one, lineup));
+    const position = lineup.order.indexOf(one.disturbed);
+    const { outcome, complaints, unread } = await play(story, one, { by, position, run: one[one.disturbed] });
+    expect(outcome()).toEqual(NOTHING_WRONG);
+    expect(unread).toEqual([]);
+    for (const complaint of complaints) {
+      if (by === NONE || one === UNCHANGED) expect(complaint).toBe("");
+      else expect(complaint).toContain(`${one.thing.group}: server-${position + 1} `);
+    }
+  });
+});
+
+describe("the same without the mixed version proxy", () => {
+  async function playWithout(one: Case): Promise<Outcome> {
+    const story = await Story.begin(runsOf(one, OTHER_LEADS, "off"));
+    const { outcome } = await play(story, one, { by: NONE, position: 0, run: one.other });
+    return outcome();
+  }
+
+  test.each([REMOVED, SWITCHED_OFF, INTRODUCED])("does damage: $name", async (one) => {
+    const { falseNotFound, stuck, uncollected, broken, lost } = await playWithout(one);
+    // Of what clients made and deleted through the two servers that do not serve it.
+    expect(falseNotFound.length).toBeGreaterThan(0);
+    // Each of the three: the leader does not know that somebody could delete what is left in them.
+    expect(stuck).toHaveLength(3);
+    // In each of three namespaces: dependents whose owner is gone, and an owner that waits for its dependents.
+    expect(uncollected).toHaveLength(18);
+    // A 404 that is no proof, and a store that has the last word, keep it from being worse.
+    expect({ broken, lost }).toEqual({ broken: [], lost: [] });
+  });
+
+  test(`does none to what all serve: ${UNCHANGED.name}`, async () => {
+    expect(await playWithout(UNCHANGED)).toEqual(NOTHING_WRONG);
+  });
+});
+
+describe("upgraded in a roll, with namespaces and owners deleted before, while and after each server is away", () => {
+  /** Every server in turn; what could not be done meanwhile is left to be done. */
+  async function roll(story: Story, { thing }: Case, to: RunOptions): Promise<Rolled> {
+    const kept = scenes(story.servers.length, "kept", thing);
+    const doomed = scenes(3 * story.servers.length, "doomed", thing);
+    for (const [index, scene] of [...kept, ...doomed].entries()) await fill(story, index % kept.length, scene);
+    const deleted: DeletedNamespace[] = [];
+    const refused: Wish[] = [];
+    const deleteNext = async (index: number): Promise<void> => {
+      const { namespace: name } = doomed[deleted.length]!;
+      await story.deleteNamespace(index, name);
+      deleted.push({ name, atMs: story.nowMs });
+      await story.pass(2);
+    };
+    for (const index of story.servers.keys()) {
+      await deleteNext(index);
+      await story.stop(index);
+      await deleteNext(index);
+      refused.push(...(await leave(story, index, kept[index]!)));
+      await story.pass(5);
+      await story.restart(index, to);
+      await deleteNext(index);
+      await story.pass(5);
+    }
+    return { kept, deleted, refused };
+  }
+
+  interface Rolled {
+    readonly kept: readonly Scene[];
+    readonly deleted: readonly DeletedNamespace[];
+    readonly refused: readonly Wish[];
+  }
+
+  test.each([INTRODUCED, UNCHANGED])("$name", async (one) => {
+    const story = await Story.begin([one.serving, one.other, one.other]);
+    const { refused, ...rolled } = await roll(story, one, one.serving);
+    await insistOn(story, refused);
+    await story.pass(AFTERWARDS_SECONDS);
+    expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
+  });
+
+  test.each([REMOVED, SWITCHED_OFF])("$name; what nobody serves any more waits until somebody does", async (one) => {
+    const story = await Story.begin([one.serving, one.serving, one.serving]);
+    const { refused, ...rolled } = await roll(story, one, one.other);
+    await story.pass(OUTAGE_SECONDS);
+    const { stuck, uncollected, ...rest } = outcomeOf(story, rolled);
+    expect(rest).toEqual({ broken: [], falseNotFound: [], lost: [] });
+    // Those that hold something of it and were deleted around the departure of the last server that served it.
+    expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 left`))).toEqual([true, true]);
+    expect(uncollected).toHaveLength(7);
+    await story.stop(0);
+    await story.restart(0, one.serving);
+    await insistOn(story, refused);
+    await story.pass(AFTERWARDS_SECONDS);
+    expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
+  });
+});
+
+test("what is gone for good holds a namespace until it is purged, as the namespace says when the grace is over", async () => {
+  const story = await Story.begin([ALPHA, { release: "1.31" }], { timing: { departedGraceMs: 30_000 } });
+  const scene: Scene = { namespace: "doomed", thing: CLAIM_PARAMETERS };
+  const purge = (method: string, token = ""): Promise<Told> =>
+    story.ask(story.running(0), {
+      ...{ method, target: `/evenkeel/v1/purge-namespace?namespace=doomed&token=${encodeURIComponent(token)}` },
+    });
+  await fill(story, 0, scene);
+  await story.stop(0);
+  await story.restart(0, { release: "1.31" });
+  await story.deleteNamespace(0, "doomed");
+  await story.pass(20);
+  expect(story.complaints("doomed")).toContain("server-1 left at");
+  expect((await purge("GET")).body).toMatchObject({ keys: [] });
+  await story.pass(60);
+  expect(story.complaints("doomed")).toContain("evenkeel purge-namespace doomed");
+  const { token, keys } = (await purge("GET")).body;
+  expect(keys).toHaveLength(5);
+  expect((await purge("POST", String(token))).body).toMatchObject({ removed: 5 });
+  await story.pass(AFTERWARDS_SECONDS);
+  expect(story.witness.goneAtMs.has("doomed")).toBe(true);
+  expect(story.witness.broken).toEqual([]);
+});

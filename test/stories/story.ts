@@ -1,0 +1,179 @@
+/** A simulated cluster with clients that note everything they are told wrongly, and a witness of the store. */
+import { onTestFinished } from "vitest";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
+import { readNotFound } from "../../src/rehearsal/judge.ts";
+import type { Checker } from "../../src/simulator/checker.ts";
+import { noFalse404 } from "../../src/simulator/checkers/no-false-404.ts";
+import { simulate, type SimulatedCluster, type SimulateOptions } from "../../src/simulator/cluster.ts";
+import type { RunOptions, SimulatedServer } from "../../src/simulator/server.ts";
+import { StoreWitness } from "./store-witness.ts";
+import { pathOf, type Thing } from "./things.ts";
+
+/** Whether servers have the mixed version proxy. */
+export type Gate = "on" | "off";
+
+export function withGate(gate: Gate, run: RunOptions): RunOptions {
+  return { ...run, mixedVersionProxy: gate === "on" };
+}
+
+export interface Told {
+  readonly status: number;
+  readonly text: string;
+  /** Empty when it is no object. */
+  readonly body: JsonObject;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly target: string;
+  readonly body?: object;
+  /** What the target is of; undefined: of nothing that only some servers serve. */
+  readonly thing?: Thing;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Until every server knows every other. */
+const ACQUAINTED_SECONDS = 5;
+const PATIENCE_SECONDS = 60;
+
+export class Story {
+  readonly cluster: SimulatedCluster;
+  readonly witness: StoreWitness;
+  /** What clients were told of what living servers serve. */
+  readonly falseNotFound: string[] = [];
+  readonly #checker: Checker;
+
+  constructor(options: Partial<SimulateOptions> = {}) {
+    const cluster = simulate({ seed: 1, ...options });
+    const { runs, timing, history } = cluster;
+    const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = timing;
+    this.cluster = cluster;
+    this.witness = new StoreWitness(history);
+    this.#checker = noFalse404({ runs, departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs });
+  }
+
+  /** The first leads. */
+  static async begin(runs: readonly RunOptions[], options: Partial<SimulateOptions> = {}): Promise<Story> {
+    const story = new Story(options);
+    onTestFinished(() => story.cluster.shutDown());
+    for (const run of runs) await story.cluster.addServer(run);
+    await story.pass(ACQUAINTED_SECONDS);
+    return story;
+  }
+
+  get nowMs(): number {
+    return this.cluster.world.clock.monotonic();
+  }
+
+  get servers(): readonly SimulatedServer[] {
+    return this.cluster.servers;
+  }
+
+  server(index: number): SimulatedServer {
+    return this.cluster.servers[index]!;
+  }
+
+  /** This one if it runs, else the next that does. */
+  running(index: number): SimulatedServer {
+    const { servers } = this.cluster;
+    const inOrder = [...servers.slice(index), ...servers.slice(0, index)];
+    return inOrder.find((server) => this.cluster.live.includes(server) && server.isReady)!;
+  }
+
+  async pass(seconds: number): Promise<void> {
+    await this.cluster.advance({ seconds });
+  }
+
+  async ask(server: SimulatedServer, asked: Asked): Promise<Told> {
+    const { world } = this.cluster;
+    const startedAtMs = this.nowMs;
+    const { method, target, body, headers } = asked;
+    const response = await world.run(
+      server.request({ method, target, ...(body && { body }), ...(headers && { headers }) }),
+    );
+    const text = await world.run(response.text());
+    const { status } = response;
+    if (status === 404) this.#judge(server, { ...asked, startedAtMs, text });
+    return { status, text, body: parsed(text) };
+  }
+
+  /** As clients that do what Retry-After asks for. */
+  async insist(index: number, asked: Asked): Promise<Told> {
+    for (let seconds = 0; ; seconds++) {
+      const told = await this.ask(this.running(index), asked);
+      if (told.status !== 503 || seconds >= PATIENCE_SECONDS) return told;
+      await this.pass(1);
+    }
+  }
+
+  async make(index: number, of: Made): Promise<{ readonly name: string; readonly uid: string }> {
+    const { thing, namespace, name, owners = [] } = of;
+    const metadata = { name, ...(owners.length > 0 && { ownerReferences: owners }) };
+    const asked: Asked = {
+      ...{ method: "POST", target: pathOf(thing, namespace), thing, body: { metadata, ...thing.body } },
+    };
+    let told = await this.insist(index, asked);
+    // Whoever was turned away falsely goes to somebody who serves it.
+    for (let other = 0; told.status === 404 && other < this.servers.length; other++)
+      told = await this.insist(other, asked);
+    if (told.status !== 201) throw new Error(`${asked.target} ${name}: ${told.status} ${told.text}`);
+    return { name, uid: stringAt(objectAt(told.body, "metadata"), "uid") };
+  }
+
+  async makeNamespace(index: number, name: string): Promise<void> {
+    const told = await this.insist(index, {
+      method: "POST",
+      target: "/api/v1/namespaces",
+      body: { metadata: { name } },
+    });
+    if (told.status !== 201) throw new Error(`namespace ${name}: ${told.status} ${told.text}`);
+  }
+
+  async deleteNamespace(index: number, name: string): Promise<void> {
+    const told = await this.insist(index, { method: "DELETE", target: `/api/v1/namespaces/${name}` });
+    if (told.status !== 200) throw new Error(`namespace ${name}: ${told.status} ${told.text}`);
+  }
+
+  async restart(index: number, run: RunOptions): Promise<void> {
+    await this.cluster.restart(this.server(index), run);
+  }
+
+  async stop(index: number): Promise<void> {
+    await this.cluster.stop(this.server(index));
+  }
+
+  /** What the conditions of a namespace say is wrong. */
+  complaints(namespace: string): string {
+    const conditions = objectAt(this.cluster.history.get(`namespaces/${namespace}`) ?? {}, "status")["conditions"];
+    const all = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+    return all
+      .filter((condition) => stringAt(condition, "status") === "True")
+      .map((condition) => stringAt(condition, "message"))
+      .join("; ");
+  }
+
+  #judge(server: SimulatedServer, asked: Asked & { readonly startedAtMs: number; readonly text: string }): void {
+    const { method, target, thing, startedAtMs } = asked;
+    const { unknown, message } = readNotFound(asked.text);
+    const resource = thing && { ...thing, subresource: "" };
+    const question = { auditId: "", serverId: server.id, method, target, startedAtMs, resource, name: "" };
+    const answer = { question, atMs: this.nowMs, status: 404, unknown, message };
+    this.falseNotFound.push(...(this.#checker.onAnswer?.(answer) ?? []));
+  }
+}
+
+export interface Made {
+  readonly thing: Thing;
+  readonly namespace: string;
+  readonly name: string;
+  readonly owners?: readonly object[];
+}
+
+function parsed(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
