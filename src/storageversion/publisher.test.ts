@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { createClient } from "../client/client.ts";
 import { alreadyExists, conflict, serviceUnavailable } from "../meta/status-error.ts";
@@ -251,6 +252,20 @@ describe("drift", () => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     change(publishing.api);
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-1=v2 v2 True");
+    await publishing.end();
+  });
+
+  test("its entry is put back also if it was taken out while this server found it to be there", async () => {
+    const before = (api: FakeStorageVersions): void =>
+      api.put(FOOS, { storageVersions: [OWN, entry("server-9", "v2", ["v2"])] });
+    const publishing = new Publishing({ before });
+    publishing.members.catchUp = async () => {
+      publishing.api.put(FOOS, {});
+      return sleep(publishing.world.clock, 100);
+    };
+    await publishing.world.run(publishing.all);
     await publishing.world.advance(1_000);
     expect(publishing.story).toBe("server-1=v2 v2 True");
     await publishing.end();

@@ -59,6 +59,8 @@ export class Publisher {
   readonly #outcomes: MetricFamily<Counter>;
   readonly #pending: Set<string>;
   readonly #errors = new Map<string, string>();
+  /** Revisions this server has written itself: what is seen of an object before that is old. */
+  readonly #written = new Map<string, number>();
   #waiting: (() => void)[] = [];
 
   constructor(options: PublisherOptions) {
@@ -128,9 +130,9 @@ export class Publisher {
     }
   }
 
-  /** The object has changed. */
+  /** The object has changed, perhaps while somebody here decides by what it was before. */
   #look(name: string): void {
-    if (!this.#pending.has(name) && !this.#isRight(name)) this.#queue.add(name);
+    if (!this.#isRight(name)) this.#queue.add(name);
   }
 
   #isRight(name: string): boolean {
@@ -143,8 +145,9 @@ export class Publisher {
 
   #done(name: string): void {
     this.#errors.delete(name);
-    if (this.#resources.has(name)) this.#options.onPublished(name);
-    if (!this.#pending.delete(name) || this.#pending.size > 0) return;
+    if (!this.#pending.delete(name)) return;
+    this.#options.onPublished(name);
+    if (this.#pending.size > 0) return;
     this.#options.log.info("storage version updates complete", { resources: this.#resources.size });
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
@@ -161,18 +164,20 @@ export class Publisher {
     if (!this.#options.isOwner()) throw new Error("another server goes by the ID of this one");
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     let known = this.#informer.get({ name });
+    let isTrusted = revisionOf(known) >= (this.#written.get(name) ?? 0);
     for (let race = 0; race < RACES_MAX; race++) {
-      known ??= await this.#objects.get({ name }, request).catch(absent);
+      if (!isTrusted) known = await this.#objects.get({ name }, request).catch(absent);
       const status = await this.#next(this.#resources.get(name), known?.status ?? {});
       if (status === undefined) return;
       try {
         const object = known ?? (await this.#objects.create(newObject(name), request));
-        await this.#objects.replaceStatus({ ...object, status }, request);
+        const written = await this.#objects.replaceStatus({ ...object, status }, request);
+        this.#written.set(name, revisionOf(written));
         this.#outcomes.with("written").inc();
         return;
       } catch (thrown) {
         if (!isRace(thrown)) throw thrown;
-        known = undefined;
+        isTrusted = false;
       }
     }
     throw new Error("others keep changing it");
@@ -213,6 +218,11 @@ export class Publisher {
 function newObject(name: string): StorageVersionObject {
   const { group, version } = STORAGE_VERSION_TYPE;
   return { kind: "StorageVersion", apiVersion: `${group}/${version}`, metadata: { name }, spec: {} };
+}
+
+/** 0: there is no object. */
+function revisionOf(object: StorageVersionObject | undefined): number {
+  return Number(object?.metadata?.resourceVersion ?? 0);
 }
 
 function absent(thrown: unknown): undefined {
