@@ -1,4 +1,5 @@
 /** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
+import { compareNames } from "../discovery/order.ts";
 import { storagePlaceOf } from "../catalogue/storage-places.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../controllers/cluster-resources.ts";
 import type { DiscoveryGroup, DiscoveryResource } from "../discovery/groups.ts";
@@ -54,7 +55,7 @@ export function resourcesOf(groups: readonly DiscoveryGroup[]): ClusterResource[
       const byName = Map.groupBy(offers, ({ resource }) => resource.resource);
       return [...byName.values()].map((all) => toResource(group, all));
     })
-    .sort((left, right) => compare(left.group, right.group) || compare(left.resource, right.resource));
+    .sort((left, right) => compareNames(left.group, right.group) || compareNames(left.resource, right.resource));
 }
 
 /** A version that somebody who can be reached serves comes before any other. */
@@ -118,8 +119,4 @@ function departed(records: readonly ServedRecord[], served: readonly ClusterReso
     }
   }
   return [...doubts.values()];
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 /** What a server has to say of its storage: one item per resource as it lies in the store. */
+import { compareNames } from "../discovery/order.ts";
 import type { Catalogue, CatalogueResource } from "../catalogue/catalogue.ts";
 import {
   storageOfRelease,
@@ -30,7 +31,7 @@ export function storedResourceVersions(catalogue: Catalogue): StoredResourceVers
       const sharing = byPrefix.get(place.prefix);
       return storage === undefined || sharing === undefined ? [] : [toVersions(place, storage, sharing)];
     })
-    .sort((left, right) => compare(left.group, right.group) || compare(left.resource, right.resource));
+    .sort((left, right) => compareNames(left.group, right.group) || compareNames(left.resource, right.resource));
 }
 
 function toVersions(
@@ -49,8 +50,4 @@ function toVersions(
     ),
     isNeededToPublish: NEEDED_TO_PUBLISH.has(name),
   };
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -44,13 +44,7 @@ export function followUnreadable(options: UnreadableOptions): BackgroundTask {
       if (signal.aborted) return;
       let suspects = agreed.resources.filter(look);
       for (const { name } of suspects)
-        env.log.warn("stored objects cannot be read by this release", {
-          resource: name,
-          objects: unreadable(
-            options,
-            agreed.resources.find((resource) => resource.name === name)!,
-          ).length,
-        });
+        env.log.warn("stored objects cannot be read by this release", { resource: name });
       while (suspects.length > 0 && (await sleep(env.clock, LOOK_AGAIN_MS, signal))) suspects = suspects.filter(look);
     },
   };

@@ -5,6 +5,7 @@
  * It belongs after decoding, defaulting and patching, and before admission and the kind's own rules:
  * fields that the server itself fills in later are nobody's.
  */
+import { timestampAt } from "../../meta/timestamp.ts";
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { AbsentFields } from "./absent-fields.ts";
@@ -145,7 +146,7 @@ function isReset(sent: unknown): boolean {
 
 function canonicalTime(time: string): string | undefined {
   const milliseconds = Date.parse(time);
-  return Number.isNaN(milliseconds) ? undefined : `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+  return Number.isNaN(milliseconds) ? undefined : timestampAt(milliseconds);
 }
 
 function updatedEntries(

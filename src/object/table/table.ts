@@ -2,6 +2,7 @@
  * Objects as rows of a table, the way `kubectl get` shows them. The release's columns decide what is shown;
  * cells are found by the names of their columns, and a column that is a plain field carries its path.
  */
+import { timestampAt } from "../../meta/timestamp.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { ACCESS_PRINTERS } from "./access.ts";
 import { AUTOSCALING_PRINTERS } from "./autoscaling.ts";
@@ -130,5 +131,5 @@ function creationAge(object: JsonObject, context: RowContext): string {
 }
 
 function timestampText(time: number | undefined): string {
-  return time === undefined ? "0001-01-01T00:00:00Z" : `${new Date(time).toISOString().slice(0, 19)}Z`;
+  return time === undefined ? "0001-01-01T00:00:00Z" : timestampAt(time);
 }
