@@ -45,6 +45,9 @@ interface Shell {
   end(): Promise<void>;
 }
 
+/** So that a block that waits for what never comes is named. */
+const BLOCK_MS_MAX = 120_000;
+
 /** A block ends with this line, and how its last command ended. */
 const END = /^--- block ended: (\d+)$/m;
 
@@ -67,10 +70,13 @@ function startShell(directory: string, variables: Record<string, string>): Shell
     run(script) {
       output = "";
       return new Promise((resolve) => {
+        const deadline = setTimeout(() => resolve({ status: "still running", output }), BLOCK_MS_MAX);
         onOutput = () => {
           const [, status] = END.exec(output) ?? [];
-          if (status !== undefined) resolve({ status, output: output.replace(END, "") });
-          else if (child.exitCode !== null || child.signalCode !== null) resolve({ status: "ended", output });
+          const hasExited = child.exitCode !== null || child.signalCode !== null;
+          if (status === undefined && !hasExited) return;
+          clearTimeout(deadline);
+          resolve({ status: status ?? "ended", output: output.replace(END, "") });
         };
         child.stdin.write(`${script}\necho "--- block ended: 0"\n`);
       });

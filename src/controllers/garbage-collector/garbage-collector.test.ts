@@ -243,6 +243,25 @@ describe("a resource", () => {
     expect(run.collector.said.at(-1)).toContain("follows a resource again");
   });
 
+  test("that nobody served when the term began is told as waited for while somebody may", async () => {
+    await using run = new TwoResources(orphaned(), [new ScriptedStream(initialEnd(11))]);
+    const doubt = { group: "", namespaced: true, server: "b", because: "left at noon", isDeparted: true } as const;
+    run.resources.change({
+      doubts: [
+        { ...doubt, resource: "claims" },
+        { ...doubt, resource: "claims", server: "c" },
+        { ...doubt, resource: "events" },
+        { ...doubt, resource: undefined },
+      ],
+    });
+    await run.world.advance(1_000);
+    expect(run.waitsFor("claims")).toBe(true);
+    expect(run.waitsFor("events")).toBe(false);
+    expect(run.collector.seriesOf("evenkeel_garbage_collector_waiting_resources")).toHaveLength(1);
+    run.resources.change({ doubts: [] });
+    expect(run.waitsFor("claims")).toBe(false);
+  });
+
   test("is asked for in the version to use at the time", async () => {
     const stream = new ScriptedStream(initialEnd(10));
     await using run = new TwoResources(orphaned(), [stream]);

@@ -55,11 +55,17 @@ export class Monitors {
     return this.#hasBegun && this.#followed.values().every(({ monitor }) => monitor.hasSynced || monitor.hasBegun);
   }
 
-  /** Resources of which the graph may not show everything. */
+  /** Resources of which the graph may not show everything, those included that nobody served when this term began. */
   waiting(): GroupResource[] {
-    return [...this.#followed.values()]
-      .filter(({ monitor, isVanished }) => isVanished || !monitor.isFollowing)
-      .map(({ monitor }) => monitor.resource);
+    const waiting = new Map<string, GroupResource>();
+    for (const [key, { monitor, isVanished }] of this.#followed)
+      if (isVanished || !monitor.isFollowing) waiting.set(key, monitor.resource);
+    for (const doubt of this.#options.served.doubts()) {
+      const { group, resource } = doubt;
+      if (group === undefined || resource === undefined || !this.#isUnseen(doubt, "")) continue;
+      waiting.set(formatGroupResource({ group, resource }), { group, resource });
+    }
+    return [...waiting.values()];
   }
 
   /** Those with objects in this namespace ("": anywhere) that somebody serves. */

@@ -53,6 +53,13 @@ export class RunningCollector {
     return line === undefined ? 0 : Number(line.slice(series.length + 1));
   }
 
+  seriesOf(name: string): string[] {
+    return this.#registry
+      .render()
+      .split("\n")
+      .filter((line) => line.startsWith(`${name}{`));
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#world.run(this.#running);
