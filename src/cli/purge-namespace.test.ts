@@ -38,6 +38,7 @@ describe("what is left of a namespace", () => {
 
 test("what was removed is told, and what was not", () => {
   expect(purgedText({ namespace: "team", removed: 2, changed: 0 })).toBe("Removed 2 objects of the namespace team.\n");
+  expect(purgedText({ namespace: "team", removed: 1, changed: 0 })).toBe("Removed 1 object of the namespace team.\n");
   expect(purgedText({ namespace: "team", removed: 2, changed: 1 })).toContain("1 have changed since they were listed");
 });
 

@@ -78,7 +78,7 @@ export function leftoversText(leftovers: JsonObject): string {
 export function purgedText(purged: JsonObject): string {
   const changed = numberAt(purged, "changed");
   const note = changed === 0 ? "" : `; ${changed} have changed since they were listed and were left alone`;
-  return `Removed ${numberAt(purged, "removed")} objects of the namespace ${text(purged, "namespace")}${note}.\n`;
+  return `Removed ${objects(numberAt(purged, "removed"))} of the namespace ${text(purged, "namespace")}${note}.\n`;
 }
 
 async function isConfirmed(leftovers: JsonObject): Promise<boolean> {
@@ -87,11 +87,17 @@ async function isConfirmed(leftovers: JsonObject): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const count = objectsAt(leftovers, "keys").length;
-    const answer = await terminal.question(`Remove these ${count} objects for good, finalizers or not? [y/N] `);
+    const answer = await terminal.question(
+      `Remove ${count === 1 ? "this" : "these"} ${objects(count)} for good, finalizers or not? [y/N] `,
+    );
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();
   }
+}
+
+function objects(count: number): string {
+  return `${count} ${count === 1 ? "object" : "objects"}`;
 }
 
 function text(parent: JsonObject, key: string): string {

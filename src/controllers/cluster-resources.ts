@@ -28,6 +28,8 @@ export interface Doubt {
 }
 
 export interface ClusterResources {
+  /** Whether it is one server that is spoken of, which does not look at others: then there are no doubts either. */
+  readonly isOneServer: boolean;
   /** By group and resource. The same array until something has changed. */
   served(): readonly ClusterResource[];
   /** Empty: what is served is all there is. */

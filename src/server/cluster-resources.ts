@@ -32,6 +32,7 @@ export function clusterResources({ config, cluster, local }: ClusterResourcesPar
   const served = once(() => resourcesOf(mergeSources(sources())));
   const known = once(() => [...silent(cluster), ...unreachable(sources()), ...departed(cluster.departed(), served())]);
   return {
+    isOneServer: !isEnabled,
     served,
     // Whether everybody is known is no change that anybody counts.
     doubts: () => (isEnabled ? [...unsynced(cluster, serverId), ...known()] : []),

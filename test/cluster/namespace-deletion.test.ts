@@ -135,7 +135,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     const confirmed = await purgeNamespace(a, namespace, "--yes");
     expect(confirmed).toEqual({
       code: 0,
-      stdout: `${listed}Removed 1 objects of the namespace ${namespace}.\n`,
+      stdout: `${listed}Removed 1 object of the namespace ${namespace}.\n`,
       stderr: "",
     });
     console.info(`gone ${await untilGone(a, namespace)} ms after it was purged`);

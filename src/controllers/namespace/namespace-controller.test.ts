@@ -299,6 +299,17 @@ describe("what the store holds and nobody serves", () => {
     return deleting;
   }
 
+  test("is not called lost by a server that knows only itself", async () => {
+    await using deleting = await withLeftover();
+    deleting.resources.isOneServer = true;
+    await deleting.reconcile();
+    const condition = await deleting.condition("NamespaceDeletionContentFailure");
+    expect(condition).toContain(
+      "does not serve resourceclaimparameters.resource.k8s.io, and without the mixed version",
+    );
+    expect(condition).not.toContain("purge-namespace");
+  });
+
   test("keeps the namespace, and the conditions name it and the way out", async () => {
     await using deleting = await withLeftover();
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });

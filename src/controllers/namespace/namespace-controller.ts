@@ -246,10 +246,15 @@ class NamespaceDeleter {
 
   /** The store holds what no pass has found: somebody has just made it, or nobody serves it any more. */
   async #explainHeld(look: Look, remaining: readonly RemainingResource[]): Promise<ReconcileResult> {
-    const served = new Set(this.#options.resources.served().map(formatGroupResource));
+    const { resources } = this.#options;
+    const served = new Set(resources.served().map(formatGroupResource));
     const unserved = remaining.map(formatGroupResource).filter((name) => !served.has(name));
     const wayOut = `run "evenkeel purge-namespace ${nameOf(look.namespace)}" to list what is left and remove it`;
-    const failures = unserved.map((name) => `no server of this cluster serves ${name} any more: ${wayOut}`);
+    const failures = unserved.map((name) =>
+      resources.isOneServer
+        ? `the server that runs this controller does not serve ${name}, and without the mixed version proxy it cannot ask another`
+        : `no server of this cluster serves ${name} any more: ${wayOut}`,
+    );
     const content: Content = { ...look.findings.content, remaining, failures };
     const held: Look = { ...look, findings: { ...look.findings, content } };
     await this.#report(held);

@@ -4,6 +4,7 @@ import type { ClusterResource, ClusterResources, Doubt } from "../../cluster-res
 export const ALL_VERBS: ReadonlySet<string> = new Set(["create", "delete", "get", "list", "patch", "update", "watch"]);
 
 export class HandResources implements ClusterResources {
+  isOneServer = false;
   /** Whether it can be known who has joined. */
   isKnown = true;
   catchUps = 0;

@@ -2,6 +2,7 @@
 import type { ClusterResource, ClusterResources, Doubt } from "../../cluster-resources.ts";
 
 export class FixedResources implements ClusterResources {
+  isOneServer = false;
   /** What `catchUp` comes to. */
   isCurrent = true;
   readonly #listeners = new Set<() => void>();
