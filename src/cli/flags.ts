@@ -23,6 +23,12 @@ export function count(text: string): number {
   return Number(text);
 }
 
+export function probability(text: string): number {
+  if (!/^(0|1)?(\.[0-9]{1,9})?$/.test(text) || text === "")
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not a number such as 0.001.`);
+  return Number(text);
+}
+
 export function address(text: string): string {
   if (isIP(text) === 0) throw new InvalidArgumentError(`${JSON.stringify(text)} is not an IP address.`);
   return text;

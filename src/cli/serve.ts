@@ -19,7 +19,7 @@ import { CommandFailure } from "./failure.ts";
 import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
 import { readFile, asUsable } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
-import { address, count, duration, list, port } from "./flags.ts";
+import { address, count, duration, list, port, probability } from "./flags.ts";
 
 interface ServeFlags {
   readonly securePort: number;
@@ -55,7 +55,11 @@ interface ServeFlags {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly shutdownDelayDuration: number;
+  readonly shutdownSendRetryAfter?: boolean;
+  readonly shutdownWatchTerminationGracePeriod: number;
+  readonly goawayChance: number;
   readonly startupSendRetryAfterIfNotInitialized?: boolean;
+  readonly startupIfReadyMode: "retry" | "report";
   readonly logLevel: LogLevel;
 }
 
@@ -124,8 +128,34 @@ function serveFlags(): Command {
         .default(0, "0"),
     )
     .option(
+      "--shutdown-send-retry-after",
+      "during a shutdown go on listening until all is done, and tell who comes meanwhile when to come again",
+    )
+    .addOption(
+      new Option(
+        "--shutdown-watch-termination-grace-period <duration>",
+        "over which time a shutdown ends watches, one after the other",
+      )
+        .argParser(duration)
+        .default(0, "0"),
+    )
+    .option(
+      "--goaway-chance <probability>",
+      "how likely an answer by HTTP/2 asks the client to connect anew: 0 to 0.02",
+      probability,
+      0,
+    )
+    .option(
       "--startup-send-retry-after-if-not-initialized",
       "honour X-Kubernetes-If-Ready until the server has been ready once",
+    )
+    .addOption(
+      new Option(
+        "--startup-if-ready-mode <mode>",
+        "what that means: retry refuses with 503 and Retry-After, report answers and says whether the server is ready",
+      )
+        .choices(["retry", "report"])
+        .default("retry"),
     )
     .addOption(
       new Option("--log-level <level>", "what to log on standard error")
@@ -215,8 +245,13 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       maxRequestsInflight: flags.maxRequestsInflight,
       maxMutatingRequestsInflight: flags.maxMutatingRequestsInflight,
       compactionIntervalMs: flags.etcdCompactionInterval,
-      sendRetryAfterIfNotInitialized: flags.startupSendRetryAfterIfNotInitialized ?? false,
-      shutdownDelayMs: flags.shutdownDelayDuration,
+      ifReadyMode: flags.startupSendRetryAfterIfNotInitialized === true ? flags.startupIfReadyMode : "off",
+      shutdown: {
+        delayMs: flags.shutdownDelayDuration,
+        sendRetryAfter: flags.shutdownSendRetryAfter ?? false,
+        watchGraceMs: flags.shutdownWatchTerminationGracePeriod,
+      },
+      goawayChance: flags.goawayChance,
       serviceClusterIpRange: flags.serviceClusterIpRange,
       serviceNodePortRange: flags.serviceNodePortRange,
       advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },

@@ -209,7 +209,7 @@ function ending(
     async beginShutdown() {
       lifecycle.beginShutdown();
       await cluster.drain();
-      if (config.shutdownDelayMs > 0) await sleep(env.clock, config.shutdownDelayMs);
+      if (config.shutdown.delayMs > 0) await sleep(env.clock, config.shutdown.delayMs);
     },
     endWatches: () => [...openWatches].forEach((watch) => watch.end()),
     async close() {

@@ -6,6 +6,7 @@ import { catalogueGateNames } from "../catalogue/feature-gates.ts";
 import { parseTokenFile } from "../auth/authenticators/token-file.ts";
 import type { User } from "../auth/user.ts";
 import { parseBoolean } from "../http/boolean.ts";
+import type { IfReadyMode } from "../http/filters/if-ready.ts";
 import { parseIpRange, type IpRange } from "../registry/services/ip-range.ts";
 import type { NumberRange } from "../registry/services/number-range.ts";
 import { parsePortRange } from "../registry/services/port-range.ts";
@@ -33,6 +34,17 @@ export type StorageConfig =
   /** SQLite in this directory: one server. */
   | { readonly kind: "embedded"; readonly directory: string }
   | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
+
+export interface ShutdownConfig {
+  /** Between "not ready any more" and the first refused request, in ms. Default none. */
+  readonly delayMs: number;
+  /** Go on listening until the last request has ended, and tell whoever comes meanwhile to come again elsewhere. Default off. */
+  readonly sendRetryAfter: boolean;
+  /** Over which time watches are ended, so that their clients do not come back all at once, in ms. Default none. */
+  readonly watchGraceMs: number;
+}
+
+const NO_SHUTDOWN_WISHES: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
 
 /** How the rest of the cluster reaches the server. */
 export interface Advertise {
@@ -68,10 +80,12 @@ export interface ServerOptions {
   readonly maxMutatingRequestsInflight?: number;
   /** How often history older than this is forgotten, in ms; 0 never. Default five minutes. */
   readonly compactionIntervalMs?: number;
-  /** Honour X-Kubernetes-If-Ready until the server has been ready once. Default off. */
-  readonly sendRetryAfterIfNotInitialized?: boolean;
-  /** Between "not ready any more" and the first refused connection, in ms. Default none. */
-  readonly shutdownDelayMs?: number;
+  /** What X-Kubernetes-If-Ready means here. Default off: it is not understood. */
+  readonly ifReadyMode?: IfReadyMode;
+  /** How a shutdown goes. */
+  readonly shutdown?: Partial<ShutdownConfig>;
+  /** How likely an answer by HTTP/2 is to be the last of its connection, 0 … 0.02. Default 0. */
+  readonly goawayChance?: number;
   /** The subnet cluster IPs are taken from. Default "10.0.0.0/24". */
   readonly serviceClusterIpRange?: string;
   /** The ports node ports are taken from. Default "30000-32767". */
@@ -105,8 +119,9 @@ export interface ServerConfig {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly compactionIntervalMs: number;
-  readonly sendRetryAfterIfNotInitialized: boolean;
-  readonly shutdownDelayMs: number;
+  readonly ifReadyMode: IfReadyMode;
+  readonly shutdown: ShutdownConfig;
+  readonly goawayChance: number;
   readonly serviceClusterIpRange: IpRange;
   readonly serviceNodePortRange: NumberRange;
   readonly advertise: Advertise | undefined;
@@ -147,8 +162,9 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
       "the number of mutating requests in flight",
     ),
     compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
-    sendRetryAfterIfNotInitialized: options.sendRetryAfterIfNotInitialized ?? false,
-    shutdownDelayMs: options.shutdownDelayMs ?? 0,
+    ifReadyMode: options.ifReadyMode ?? "off",
+    shutdown: { ...NO_SHUTDOWN_WISHES, ...options.shutdown },
+    goawayChance: goawayChance(options.goawayChance ?? 0),
     serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     advertise: options.advertise,
@@ -183,6 +199,12 @@ function storageRoot(prefix: string): string {
   if (!/^\/[A-Za-z0-9._/-]*$/.test(prefix))
     throw new OptionError(`the etcd prefix must be a path such as /registry, not ${JSON.stringify(prefix)}`);
   return `${prefix.replace(/\/+$/, "")}/`;
+}
+
+function goawayChance(chance: number): number {
+  if (!(chance >= 0 && chance <= 0.02))
+    throw new OptionError("--goaway-chance can not be less than 0 or greater than 0.02");
+  return chance;
 }
 
 function positive(value: number, what: string): number {

@@ -54,7 +54,7 @@ export function createFilters(parts: FilterParts): Filters {
   return {
     recover: recover(log),
     stripIdentity: stripIdentity(spoofableHeaders(config.requestHeader)),
-    ifReady: ifReady({ isEnabled: config.sendRetryAfterIfNotInitialized, hasBeenReady: () => lifecycle.hasBeenReady }),
+    ifReady: ifReady({ mode: config.ifReadyMode, hasBeenReady: () => lifecycle.hasBeenReady }),
     requestInfo: requestInfo(),
     measure: measure({
       metrics,

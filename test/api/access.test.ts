@@ -79,7 +79,7 @@ describe("X-Kubernetes-If-Ready", () => {
   const IF_READY = { "x-kubernetes-if-ready": "" };
 
   test("a server that has not been ready answers 503, says when to come back, and that it understood", async () => {
-    await using api = await startServer({ sendRetryAfterIfNotInitialized: true, skipReady: true });
+    await using api = await startServer({ ifReadyMode: "retry", skipReady: true });
     const answer = await api.begin("GET", CONFIG_MAPS, undefined, { headers: IF_READY });
     expect(answer.status).toBe(503);
     expect(header(answer, "retry-after")).toBe("5");
@@ -88,7 +88,7 @@ describe("X-Kubernetes-If-Ready", () => {
   });
 
   test("it processes requests without the header as ever, and does not mention readiness", async () => {
-    await using api = await startServer({ sendRetryAfterIfNotInitialized: true, skipReady: true });
+    await using api = await startServer({ ifReadyMode: "retry", skipReady: true });
     const answer = await api.begin("GET", "/version");
     expect(answer.status).toBe(200);
     expect(header(answer, "x-kubernetes-ready")).toBeUndefined();
@@ -96,7 +96,7 @@ describe("X-Kubernetes-If-Ready", () => {
   });
 
   test("a server that has been ready processes the request and says true", async () => {
-    await using api = await startServer({ sendRetryAfterIfNotInitialized: true });
+    await using api = await startServer({ ifReadyMode: "retry" });
     const answer = await api.get(CONFIG_MAPS, IF_READY);
     expect(answer.status).toBe(200);
     expect(header(answer, "x-kubernetes-ready")).toBe("true");
@@ -104,12 +104,12 @@ describe("X-Kubernetes-If-Ready", () => {
   });
 
   test("without the header it says nothing", async () => {
-    await using api = await startServer({ sendRetryAfterIfNotInitialized: true });
+    await using api = await startServer({ ifReadyMode: "retry" });
     expect(header(await api.get(CONFIG_MAPS), "x-kubernetes-ready")).toBeUndefined();
   });
 
   test("once ready is ready for ever, also while shutting down", async () => {
-    await using api = await startServer({ sendRetryAfterIfNotInitialized: true });
+    await using api = await startServer({ ifReadyMode: "retry" });
     await api.world.run(api.server.beginShutdown());
     expect((await api.get("/readyz")).status).toBe(500);
     expect(header(await api.get(CONFIG_MAPS, IF_READY), "x-kubernetes-ready")).toBe("true");

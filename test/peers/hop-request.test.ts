@@ -10,7 +10,7 @@ let member: Member;
 let stub: StubPeer;
 
 beforeAll(async () => {
-  cluster = await startCluster([{ options: { sendRetryAfterIfNotInitialized: true } }]);
+  cluster = await startCluster([{ options: { ifReadyMode: "retry" } }]);
   ({ member, stub } = await startStub(cluster));
 });
 afterAll(() => cluster[Symbol.asyncDispose]());

@@ -9,7 +9,7 @@ import { closedSink } from "../closed-sink.ts";
 import { NO_BODY, type ApiRequest, type ApiResponse, type StreamSink } from "../message.ts";
 import { apiRequest, bodyJson, infoRequest } from "../testing/requests.ts";
 import { deadline } from "./deadline.ts";
-import { ifReady } from "./if-ready.ts";
+import { ifReady, type IfReadyMode } from "./if-ready.ts";
 import { inFlight } from "./in-flight.ts";
 import { measure } from "./measure.ts";
 import { recover } from "./recover.ts";
@@ -198,8 +198,8 @@ describe("ifReady", () => {
   const open = (
     isReady: boolean,
     next: () => Promise<ApiResponse> = answer,
-    isEnabled = true,
-  ): ((request: ApiRequest) => Promise<ApiResponse>) => ifReady({ isEnabled, hasBeenReady: () => isReady })(next);
+    mode: IfReadyMode = "retry",
+  ): ((request: ApiRequest) => Promise<ApiResponse>) => ifReady({ mode, hasBeenReady: () => isReady })(next);
 
   test("not ready and asked: 503, come back, and the wish was understood", async () => {
     const response = await open(false, () => expect.unreachable())(apiRequest(asking));
@@ -224,7 +224,7 @@ describe("ifReady", () => {
   });
 
   test("switched off: as ever", async () => {
-    expect(await open(false, answer, false)(apiRequest(asking))).toBe(OK);
+    expect(await open(false, answer, "off")(apiRequest(asking))).toBe(OK);
   });
 
   test("a refusal says so too", async () => {

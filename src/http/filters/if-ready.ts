@@ -6,8 +6,15 @@ import { errorResponse } from "../respond.ts";
 const RETRY_AFTER_SECONDS = 5;
 const NOT_INITIALIZED = "The APIServer has not fully initialized yet, please try again later.";
 
+/**
+ *   off     the header is not understood
+ *   retry   503 and Retry-After until the server has been ready
+ *   report  every request is served, and told whether the server has been ready
+ */
+export type IfReadyMode = "off" | "retry" | "report";
+
 export interface IfReadyOptions {
-  readonly isEnabled: boolean;
+  readonly mode: IfReadyMode;
   /** True from the first moment the server was ready; never false again. */
   readonly hasBeenReady: () => boolean;
 }
@@ -18,7 +25,7 @@ export interface IfReadyOptions {
  */
 export function ifReady(options: IfReadyOptions): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
-    if (!options.isEnabled || request.headers["x-kubernetes-if-ready"] === undefined) return next(request);
+    if (options.mode === "off" || request.headers["x-kubernetes-if-ready"] === undefined) return next(request);
     const isReady = options.hasBeenReady();
     const response = isReady
       ? await answered(next(request))
