@@ -21,12 +21,16 @@ export function forEachKubectl(
   subject: Subject,
   tests: (session: () => KubectlSession) => void,
 ): void {
-  for (const [index, { name, path }] of kubectls.entries()) {
+  for (const [index, { name, path, version }] of kubectls.entries()) {
     const title = `${name} with a server of release ${subject.release}`;
     describe.skipIf(path === undefined).concurrent(title, { timeout: TEST_TIMEOUT_MS }, () => {
       let session: KubectlSession;
       beforeAll(async () => {
-        session = new KubectlSession({ path: path!, server: subject.server(), namespace: `client-${index}` });
+        session = new KubectlSession({
+          path: path!,
+          server: subject.server(),
+          namespace: `client-${version.replace(".", "-")}-${index}`,
+        });
         expect(await session.run("create", "namespace", session.namespace)).toBe(
           `namespace/${session.namespace} created\n`,
         );
