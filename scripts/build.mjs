@@ -1,32 +1,91 @@
-// Bundles the command and the storage worker into dist/, with the catalogue's data beside them.
-import { cpSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+// Builds dist/: the command and the storage worker with the catalogue's data beside them, and the client package.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { build } from "esbuild";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 const root = new URL("..", import.meta.url).pathname;
 
 // Built beside it and put in its place whole: a build that fails, and a server that runs, keep what they have.
-const fresh = `${root}node_modules/.cache/evenkeel/dist-new-${process.pid}`;
-const stale = `${root}node_modules/.cache/evenkeel/dist-old-${process.pid}`;
-await build({
+const cache = `${root}node_modules/.cache/evenkeel`;
+const fresh = `${cache}/dist-new-${process.pid}`;
+const stale = `${cache}/dist-old-${process.pid}`;
+
+const shared = {
   absWorkingDir: root,
-  entryPoints: { cli: "src/cli/main.ts", "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts" },
-  outdir: fresh,
   bundle: true,
   splitting: true,
-  platform: "node",
-  target: "node24",
   format: "esm",
-  mainFields: ["module", "main"],
   minifyWhitespace: false,
   sourcemap: false,
   logLevel: "warning",
-  define: { EVENKEEL_VERSION: JSON.stringify(version) },
-  // Some dependencies are CommonJS and ask for Node's own modules.
-  banner: {
-    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
-  },
-});
+};
+
+const buildCommand = () =>
+  build({
+    ...shared,
+    entryPoints: { cli: "src/cli/main.ts", "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts" },
+    outdir: fresh,
+    platform: "node",
+    target: "node24",
+    mainFields: ["module", "main"],
+    define: { EVENKEEL_VERSION: JSON.stringify(version) },
+    // Some dependencies are CommonJS and ask for Node's own modules.
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
+  });
+
+// As package.json's "exports" name them. What is for browsers too shares its code with what is not.
+const CLIENT_ENTRIES = {
+  index: "src/client/index.ts",
+  node: "src/client/node-transport.ts",
+  "client-node": "src/client/client-node/with-evenkeel.ts",
+};
+
+const buildClient = () =>
+  build({
+    ...shared,
+    entryPoints: CLIENT_ENTRIES,
+    outdir: `${fresh}/client`,
+    platform: "neutral",
+    external: ["node:*"],
+    target: "es2024",
+  });
+
+/** Types are not checked here: that is the type check's work. */
+async function declareClient() {
+  const types = `${fresh}/types`;
+  const config = `${cache}/tsconfig-${process.pid}.json`;
+  const compilerOptions = {
+    noEmit: false,
+    noCheck: true,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: `${root}src`,
+    outDir: types,
+    typeRoots: [`${root}node_modules/@types`],
+  };
+  const files = Object.values(CLIENT_ENTRIES).map((file) => root + file);
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(config, JSON.stringify({ extends: `${root}tsconfig.json`, compilerOptions, files, include: [] }));
+  const tsc = spawn(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", config], { stdio: "inherit" });
+  const [code] = await once(tsc, "exit");
+  rmSync(config);
+  if (code !== 0) throw new Error("the client's types could not be written");
+  for (const entry of readdirSync(types, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) importBuilt(join(entry.parentPath, entry.name));
+}
+
+/** Not every compiler finds "x.d.ts" when asked for "x.ts". */
+function importBuilt(file) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace(/(\bfrom |\bimport\()"(\.[^"]*)\.ts"/g, '$1"$2.js"'));
+}
+
+await Promise.all([buildCommand(), buildClient(), declareClient()]);
 cpSync(`${root}src/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);

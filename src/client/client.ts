@@ -5,9 +5,10 @@ import { Informer, type InformerSettings } from "./informer.ts";
 import type { KubernetesObject, ResourceType } from "./objects.ts";
 import { Requester, type Answer, type RequestSpec } from "./requester.ts";
 import { ResourceClient } from "./resource-client.ts";
+import { readinessHeaders, Readiness, waitForServerMs, type Ready, type ReadinessOptions } from "./readiness.ts";
 import type { Transport } from "./transport.ts";
 
-export interface ClientOptions {
+export interface ClientOptions extends ReadinessOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,13 +33,28 @@ export interface Client {
   ): Informer<T>;
   /** Any path, with the same retries and errors. */
   request(spec: RequestSpec): Promise<Answer>;
+  /** What the latest answer said. Undefined before the first one, and without `ifReadyHeader`: nobody was asked. */
+  readonly ready?: Ready | undefined;
 }
 
 export function createClient(options: ClientOptions): Client {
   const { transport, clock, random, userAgent, defaults = {} } = options;
-  const headers = { ...(userAgent === undefined ? {} : { "user-agent": userAgent }), ...defaults.headers };
+  const headers = {
+    ...(userAgent === undefined ? {} : { "user-agent": userAgent }),
+    ...readinessHeaders(options),
+    ...defaults.headers,
+  };
   const { timeoutMs, retriesMax } = defaults;
-  const requester = new Requester({ transport, clock, headers, timeoutMs, retriesMax });
+  const readiness = new Readiness(options);
+  const requester = new Requester({
+    transport,
+    clock,
+    headers,
+    timeoutMs,
+    retriesMax,
+    waitForServerMs: waitForServerMs(options),
+    onAnswer: (answered) => readiness.note(answered),
+  });
   const resource = <T extends KubernetesObject>(type: ResourceType): ResourceClient<T> =>
     new ResourceClient<T>(requester, type);
   return {
@@ -46,5 +62,8 @@ export function createClient(options: ClientOptions): Client {
     informer: <T extends KubernetesObject>(type: ResourceType, settings: InformerSettings<T> = {}) =>
       new Informer<T>({ ...settings, source: resource<T>(type), clock, random }),
     request: (spec) => requester.read(spec),
+    get ready() {
+      return readiness.latest;
+    },
   };
 }

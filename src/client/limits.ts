@@ -2,6 +2,10 @@
 export const RETRIES_MAX = 10;
 /** As client-go: a read whose connection broke before the answer is asked again after this time. */
 export const BROKEN_CONNECTION_WAIT_MS = 1_000;
+/** Nobody listens: nobody is troubled by being tried again soon. */
+export const REFUSED_CONNECTION_WAIT_MS = 500;
+/** What a client that would rather wait than be answered wrongly waits for somebody to listen: a slow start's time. */
+export const WAIT_FOR_SERVER_MS = 60_000;
 /** A server that asks for more patience than this gets none: the caller is told, and decides. */
 export const RETRY_AFTER_SECONDS_MAX = 300;
 

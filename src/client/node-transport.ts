@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
 import { headerValue } from "../http/message.ts";
+import { failureOf, onceConnected } from "./node-failures.ts";
 import {
   abortedError,
   isFailure,
@@ -14,7 +15,6 @@ import {
   type ClientRequest,
   type ClientResponse,
   type Transport,
-  type TransportFailure,
 } from "./transport.ts";
 
 export interface NodeTransportOptions {
@@ -86,10 +86,14 @@ async function sendFresh(
   for (;;) {
     if (request.signal?.aborted === true) throw abortedError(request.signal);
     const sent = open(request);
+    let wasSent = false;
+    onceConnected(sent, () => {
+      wasSent = true;
+    });
     try {
       return toResponse(await headOf(sent), request.signal);
     } catch (thrown) {
-      const error = toTransportError(thrown, request.signal);
+      const error = toTransportError(thrown, request.signal, wasSent);
       if (!(sent.reusedSocket && request.method === "GET" && isFailure(error, "reset"))) throw error;
     }
   }
@@ -115,27 +119,12 @@ async function* chunks(
   try {
     for await (const chunk of response) yield chunk as Uint8Array;
   } catch (thrown) {
-    throw toTransportError(thrown, signal);
+    throw toTransportError(thrown, signal, true);
   }
 }
 
-const FAILURES: Readonly<Record<string, TransportFailure>> = {
-  ECONNREFUSED: "refused",
-  ENOTFOUND: "refused",
-  EAI_AGAIN: "refused",
-  EHOSTUNREACH: "refused",
-  ENETUNREACH: "refused",
-  ECONNRESET: "reset",
-  EPIPE: "reset",
-  ERR_STREAM_PREMATURE_CLOSE: "reset",
-  ETIMEDOUT: "timeout",
-};
-
-function toTransportError(thrown: unknown, signal: AbortSignal | undefined): TransportError {
+function toTransportError(thrown: unknown, signal: AbortSignal | undefined, wasSent: boolean): TransportError {
   if (signal?.aborted === true) return abortedError(signal);
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return new TransportError(Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other", error.message, {
-    cause: thrown,
-  });
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new TransportError(failureOf({ error: thrown, wasSent }), message, { cause: thrown });
 }

@@ -3,7 +3,8 @@ import { sleep, type Clock } from "../base/clock.ts";
 import type { StatusError } from "../meta/status-error.ts";
 import { Deadline } from "./deadline.ts";
 import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./limits.ts";
-import { decideRetry, retryAfterSeconds, type FailedAttempt } from "./retry.ts";
+import { Attempts } from "./attempts.ts";
+import { retryAfterSeconds, type FailedAttempt } from "./retry.ts";
 import { answerError } from "./status.ts";
 import {
   abortedError,
@@ -21,7 +22,10 @@ export interface RequesterOptions {
   /** Sent with every request; keys are lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly retriesMax?: number | undefined;
+  readonly waitForServerMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Told the headers of every answer, of those that are asked for again too. */
+  readonly onAnswer?: (headers: ClientResponse["headers"]) => void;
 }
 
 export interface RequestSpec {
@@ -89,18 +93,12 @@ export class Requester {
   }
 
   async #send(request: ClientRequest, purpose: "read" | "watch"): Promise<ClientResponse> {
-    for (let attempt = 1; ; attempt++) {
+    const kind = { method: request.method, isWatch: purpose === "watch", isBodyReplayable: true };
+    const attempts = new Attempts(this.#options, kind);
+    for (;;) {
       const outcome = await this.#attempt(request);
       if (outcome.kind === "accepted") return outcome.response;
-      const { retriesMax } = this.#options;
-      const decision = decideRetry({
-        attempt,
-        method: request.method,
-        isWatch: purpose === "watch",
-        isBodyReplayable: true,
-        outcome: outcome.facts,
-        ...(retriesMax === undefined ? {} : { retriesMax }),
-      });
+      const decision = attempts.decide(outcome.facts);
       if (!decision.retry) throw outcome.error;
       if (!(await sleep(this.#options.clock, decision.waitMs, request.signal))) throw abortedError(request.signal);
     }
@@ -110,6 +108,7 @@ export class Requester {
     if (request.signal?.aborted === true) throw abortedError(request.signal);
     try {
       const response = await this.#options.transport.send(request);
+      this.#options.onAnswer?.(response.headers);
       if (response.status >= 200 && response.status < 300) return { kind: "accepted", response };
       return await refusal(request.method, response);
     } catch (thrown) {

@@ -86,6 +86,27 @@ describe("connections", () => {
   });
 });
 
+describe("waiting for a server", () => {
+  test.each(["GET", "POST", "DELETE"])(
+    "a %s that nobody was there for is tried again soon: nothing was sent",
+    (method) => {
+      expect(decideRetry(failed("refused", { method, waitForServerMs: 60_000 }))).toEqual({ retry: true, waitMs: 500 });
+      expect(decideRetry(failed("refused", { method, waitForServerMs: 120 }))).toEqual({ retry: true, waitMs: 120 });
+      expect(decideRetry(failed("refused", { method, waitForServerMs: 0 }))).toEqual(GIVE_UP);
+    },
+  );
+
+  test("it is the time that bounds it, not the number of retries", () => {
+    const more = { attempt: 11, retriesMax: 0, waitForServerMs: 60_000 };
+    expect(decideRetry(failed("refused", more))).toEqual({ retry: true, waitMs: 500 });
+    expect(decideRetry(failed("reset", more))).toEqual(GIVE_UP);
+  });
+
+  test("a body that is gone cannot be sent to whoever comes", () => {
+    expect(decideRetry(failed("refused", { isBodyReplayable: false, waitForServerMs: 60_000 }))).toEqual(GIVE_UP);
+  });
+});
+
 test.each(["", "-1", "1.5", "soon", "Wed, 21 Oct 2030 07:28:00 GMT", " 1"])("Retry-After %j is none", (header) => {
   expect(retryAfterSeconds(header)).toBeUndefined();
 });

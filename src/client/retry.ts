@@ -1,9 +1,17 @@
-/** When a request is asked again. As client-go: whoever says Retry-After is asked again, a broken read too, nothing else. */
-import { BROKEN_CONNECTION_WAIT_MS, RETRIES_MAX, RETRY_AFTER_SECONDS_MAX } from "./limits.ts";
+/**
+ * When a request is asked again. As client-go: whoever says Retry-After is asked again, a broken read too,
+ * nothing else; and, which client-go does not, whoever wants to wait for a server may.
+ */
+import {
+  BROKEN_CONNECTION_WAIT_MS,
+  REFUSED_CONNECTION_WAIT_MS,
+  RETRIES_MAX,
+  RETRY_AFTER_SECONDS_MAX,
+} from "./limits.ts";
 import type { TransportFailure } from "./transport.ts";
 
 export interface FailedAttempt {
-  /** Attempts made so far, this one included. */
+  /** Attempts that reached somebody so far, this one included. */
   readonly attempt: number;
   readonly method: string;
   /** Whoever watches decides itself from where to go on. */
@@ -12,7 +20,9 @@ export interface FailedAttempt {
   readonly isBodyReplayable: boolean;
   readonly outcome: Answered | { readonly failure: TransportFailure };
   /** Default 10. */
-  readonly retriesMax?: number;
+  readonly retriesMax?: number | undefined;
+  /** How much longer to wait for somebody to listen. Default: not at all. */
+  readonly waitForServerMs?: number | undefined;
 }
 
 interface Answered {
@@ -26,10 +36,12 @@ export type RetryDecision = { readonly retry: false } | { readonly retry: true; 
 const GIVE_UP: RetryDecision = { retry: false };
 
 export function decideRetry(failed: FailedAttempt): RetryDecision {
-  if (!failed.isBodyReplayable || failed.attempt > (failed.retriesMax ?? RETRIES_MAX)) return GIVE_UP;
+  if (!failed.isBodyReplayable) return GIVE_UP;
   const { outcome } = failed;
+  if ("failure" in outcome && outcome.failure === "refused") return decideWaitForServer(failed.waitForServerMs ?? 0);
+  if (failed.attempt > (failed.retriesMax ?? RETRIES_MAX)) return GIVE_UP;
   if ("failure" in outcome) {
-    // A write may have happened; a refused connection stays refused for longer than a caller waits.
+    // A write may have happened.
     const isRepeatable = failed.method === "GET" && !failed.isWatch && outcome.failure === "reset";
     return isRepeatable ? { retry: true, waitMs: BROKEN_CONNECTION_WAIT_MS } : GIVE_UP;
   }
@@ -37,6 +49,11 @@ export function decideRetry(failed: FailedAttempt): RetryDecision {
   const mayAskAgain = outcome.status === 429 || outcome.status >= 500;
   if (!mayAskAgain || seconds === undefined || seconds > RETRY_AFTER_SECONDS_MAX) return GIVE_UP;
   return { retry: true, waitMs: seconds * 1000 };
+}
+
+/** Nothing was sent, so that every verb may be tried again. */
+function decideWaitForServer(leftMs: number): RetryDecision {
+  return leftMs > 0 ? { retry: true, waitMs: Math.min(REFUSED_CONNECTION_WAIT_MS, leftMs) } : GIVE_UP;
 }
 
 /** Undefined when the header is absent or a date, which client-go does not follow either. */

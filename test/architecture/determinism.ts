@@ -33,6 +33,7 @@ import { isTestCode, violation, walk, type Source, type Violation } from "./sour
 /** These touch the real world; everything else is handed a Clock, a Random, a Log or a Kv. */
 const REAL_WORLD: readonly RegExp[] = [
   /^src\/server\/env-node\.ts$/,
+  /^src\/client\/system\.ts$/,
   /^src\/simulator\/world\.ts$/,
   /^src\/http\/node\//,
   /^src\/storage\/kv-(sqlite|etcd)\//,

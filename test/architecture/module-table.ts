@@ -67,4 +67,10 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
 export const PUBLIC_ENTRIES: readonly string[] = ["src/index.ts", "src/client/index.ts", "src/testkit/index.ts"];
 
 /** Where the shipped program starts: all other source files are reached from these, or are dead. */
-export const ENTRIES: readonly string[] = [...PUBLIC_ENTRIES, "src/cli/main.ts", "src/storage/kv-sqlite/worker.ts"];
+export const ENTRIES: readonly string[] = [
+  ...PUBLIC_ENTRIES,
+  "src/client/node-transport.ts",
+  "src/client/client-node/with-evenkeel.ts",
+  "src/cli/main.ts",
+  "src/storage/kv-sqlite/worker.ts",
+];

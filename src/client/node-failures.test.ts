@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { failureOf } from "./node-failures.ts";
+import { createNodeTransport } from "./node-transport.ts";
+
+const coded = (code: string, cause?: unknown): Error => Object.assign(new Error(code, { cause }), { code });
+
+test.each([
+  ["ECONNREFUSED", "refused"],
+  ["ECONNRESET", "reset"],
+  ["UND_ERR_SOCKET", "reset"],
+  ["ETIMEDOUT", "timeout"],
+  ["CERT_HAS_EXPIRED", "other"],
+  ["toString", "other"],
+])("%s is %s", (code, failure) => {
+  expect(failureOf({ error: coded(code), wasSent: true })).toBe(failure);
+  expect(failureOf({ error: new TypeError("fetch failed", { cause: coded(code) }), wasSent: true })).toBe(failure);
+});
+
+test("what broke before anything was sent is as if nobody had listened, but a wrong certificate stays one", () => {
+  for (const code of ["ECONNRESET", "ETIMEDOUT"])
+    expect(failureOf({ error: coded(code), wasSent: false })).toBe("refused");
+  expect(failureOf({ error: coded("CERT_HAS_EXPIRED"), wasSent: false })).toBe("other");
+  expect(failureOf({ error: "thrown", wasSent: false })).toBe("other");
+});
+
+test("a transport whose connection breaks before it stands has sent nothing; afterwards nobody knows", async () => {
+  const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const send = async (protocol: string): Promise<unknown> => {
+    using transport = createNodeTransport({ url: `${protocol}://127.0.0.1:${port}` });
+    return await transport.send({ method: "POST", target: "/", headers: {}, body: new Uint8Array(1) });
+  };
+  await expect(send("https")).rejects.toMatchObject({ failure: "refused" });
+  await expect(send("http")).rejects.toMatchObject({ failure: "reset" });
+  server.close();
+});

@@ -1,0 +1,49 @@
+/** Why a request over Node's sockets failed, and whether anything of it had been sent by then. */
+import type { ClientRequest } from "node:http";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { TransportFailure } from "./transport.ts";
+
+/** Codes of the system, of Node and of undici. */
+const FAILURES: Readonly<Record<string, TransportFailure>> = {
+  ECONNREFUSED: "refused",
+  ENOTFOUND: "refused",
+  EAI_AGAIN: "refused",
+  EHOSTUNREACH: "refused",
+  ENETUNREACH: "refused",
+  UND_ERR_CONNECT_TIMEOUT: "refused",
+  ECONNRESET: "reset",
+  EPIPE: "reset",
+  ERR_STREAM_PREMATURE_CLOSE: "reset",
+  UND_ERR_SOCKET: "reset",
+  ETIMEDOUT: "timeout",
+};
+
+export interface FailedConnection {
+  /** What was thrown, or what caused it. */
+  readonly error: unknown;
+  /** Whether the connection was there, so that somebody may have seen the request. Unknown counts as yes. */
+  readonly wasSent: boolean;
+}
+
+/** A connection that broke while it was being made brought nothing to anybody: as if nobody had listened. */
+export function failureOf({ error, wasSent }: FailedConnection): TransportFailure {
+  const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined) ?? "";
+  const failure = Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other";
+  return !wasSent && (failure === "reset" || failure === "timeout") ? "refused" : failure;
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : undefined;
+}
+
+/** Calls back when the request's connection stands, before its first byte leaves. */
+export function onceConnected(request: ClientRequest, callback: () => void): void {
+  request.once("socket", (socket: Socket | TLSSocket) => {
+    const isSecure = "secureConnecting" in socket;
+    const isPending = isSecure ? socket.secureConnecting === true : socket.connecting;
+    if (isPending) socket.once(isSecure ? "secureConnect" : "connect", callback);
+    else callback();
+  });
+}

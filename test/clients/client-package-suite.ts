@@ -1,0 +1,352 @@
+/** What holds for every major of client-node once a config is in the hands of `withEvenkeel`. */
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import type { EvenkeelOptions } from "../../src/client/client-node/with-evenkeel.ts";
+import {
+  EARLY,
+  HastyClock,
+  ready,
+  Stub,
+  type ClientNode,
+  type KubeConfig,
+  type Reply,
+  type WithEvenkeel,
+} from "./client-package-stub.ts";
+
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+const CONFIG_MAP = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "a", namespace: "default", resourceVersion: "7" },
+};
+const LIST = { apiVersion: "v1", kind: "ConfigMapList", metadata: { resourceVersion: "7" }, items: [CONFIG_MAP] };
+const KEY = { name: "a", namespace: "default" };
+const added: Reply = { ...ready(`${JSON.stringify({ type: "ADDED", object: CONFIG_MAP })}\n`), isOpen: true };
+
+export interface Loaded {
+  readonly clientNode: ClientNode;
+  readonly withEvenkeel: WithEvenkeel;
+}
+
+interface Started extends AsyncDisposable {
+  readonly stub: Stub;
+  readonly config: KubeConfig;
+  readonly clock: HastyClock;
+  readonly evenkeel: ReturnType<WithEvenkeel>;
+  readonly core: InstanceType<ClientNode["CoreV1Api"]>;
+}
+
+export function describeClientNode(name: string, load: () => Promise<Loaded>): void {
+  const start = async (script: (Reply | "reset")[], options: EvenkeelOptions = {}): Promise<Started> => {
+    const { clientNode, withEvenkeel } = await load();
+    const stub = await Stub.start(...script);
+    const config = stub.configFor(clientNode);
+    const clock = new HastyClock();
+    const evenkeel = withEvenkeel(config, { clock, ifReadyHeader: true, ...options });
+    const core = config.makeApiClient(clientNode.CoreV1Api);
+    return { stub, config, clock, evenkeel, core, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
+  };
+  describe(name, () => {
+    describeHeaders(load, start);
+    describeApiClients(start);
+    describeGivingUp(load, start);
+    describeConnections(start);
+    describeWatches(load, start);
+    describeInformersAndLogs(load, start);
+  });
+}
+
+type Start = (script: (Reply | "reset")[], options?: EvenkeelOptions) => Promise<Started>;
+type Load = () => Promise<Loaded>;
+
+function describeHeaders(load: Load, start: Start): void {
+  test("every kind of request says that it would rather wait, and for which release it was made", async () => {
+    const resources = {
+      kind: "APIResourceList",
+      resources: [{ kind: "ConfigMap", name: "configmaps", namespaced: true }],
+    };
+    const script = [
+      ready(LIST),
+      ready(CONFIG_MAP, 201),
+      ready(resources),
+      ready(CONFIG_MAP),
+      added,
+      ready(LIST),
+      added,
+    ];
+    await using started = await start(script, { compatibilityVersion: "1.36" });
+    const { stub } = started;
+    await askEverything((await load()).clientNode, started);
+    expect(stub.lines.map((line) => line.split("?")[0])).toEqual([
+      `GET ${CONFIG_MAPS}`,
+      `POST ${CONFIG_MAPS}`,
+      "GET /api/v1",
+      `GET ${CONFIG_MAPS}/a`,
+      `GET ${CONFIG_MAPS}`,
+      `GET ${CONFIG_MAPS}`,
+      `GET ${CONFIG_MAPS}`,
+      "GET /api/v1/namespaces/default/pods/pod/log",
+      "GET /apis/metrics.k8s.io/v1beta1/nodes",
+      "GET /readyz",
+      "GET /api/v1/namespaces/default/pods/pod/exec",
+    ]);
+    for (const { target, headers } of stub.asked)
+      expect(headers, target).toMatchObject({
+        authorization: "Bearer secret",
+        "x-kubernetes-if-ready": "true",
+        "x-kubernetes-compatibility-version": "1.36",
+      });
+  });
+
+  test("without the options nothing is said, and nothing is known", async () => {
+    await using started = await start([ready(LIST)], { ifReadyHeader: false });
+    const { stub, core, evenkeel } = started;
+    await core.listNamespacedConfigMap({ namespace: "default" });
+    expect(Object.keys(stub.asked[0]!.headers).filter((header) => header.startsWith("x-"))).toEqual([]);
+    expect(evenkeel.ready).toBeUndefined();
+  });
+
+  test("a config is taken once", async () => {
+    const { withEvenkeel } = await load();
+    await using started = await start([]);
+    expect(() => withEvenkeel(started.config)).toThrow("withEvenkeel was called with this config before");
+  });
+}
+
+/** By every class that sends requests. */
+async function askEverything(clientNode: ClientNode, { config, core }: Started): Promise<void> {
+  const { KubernetesObjectApi, Watch, makeInformer, Log, Metrics, Health, Exec } = clientNode;
+  await core.listNamespacedConfigMap({ namespace: "default" });
+  await core.createNamespacedConfigMap({ namespace: "default", body: CONFIG_MAP });
+  await KubernetesObjectApi.makeApiClient(config).read(CONFIG_MAP);
+  const watch = await new Watch(config).watch(
+    CONFIG_MAPS,
+    {},
+    () => {},
+    () => {},
+  );
+  const informer = makeInformer(config, CONFIG_MAPS, () => core.listNamespacedConfigMap({ namespace: "default" }));
+  await informer.start();
+  await new Log(config).log("default", "pod", "container", new PassThrough(), {});
+  await new Metrics(config).getNodeMetrics();
+  await new Health(config).readyz({});
+  const exec = new Exec(config).exec("default", "pod", "container", "true", null, null, null, false);
+  await expect(exec).rejects.toBeDefined();
+  watch.abort();
+  await informer.stop();
+}
+
+function describeApiClients(start: Start): void {
+  test("503 with Retry-After is asked again after that time, and what the latest answer says of the server is told", async () => {
+    await using started = await start([
+      EARLY,
+      { ...EARLY, headers: { ...EARLY.headers, "retry-after": "2" } },
+      ready(CONFIG_MAP),
+    ]);
+    const { stub, core, clock, evenkeel } = started;
+    const seen: unknown[] = [evenkeel.ready];
+    clock.onWait = async () => void seen.push(evenkeel.ready);
+    const read = await core.readNamespacedConfigMap(KEY);
+    expect(read.metadata?.name).toBe("a");
+    expect([...seen, evenkeel.ready]).toEqual([undefined, false, false, true]);
+    expect(clock.waitsMs).toEqual([5_000, 2_000]);
+    expect(stub.asked).toHaveLength(3);
+    await core.listNamespacedConfigMap({ namespace: "default" });
+    expect(evenkeel.ready).toBe("not understood");
+  });
+
+  test("a write is asked again with the body it had, and with credentials of the day", async () => {
+    await using started = await start([EARLY, ready(CONFIG_MAP, 201)]);
+    const { stub, core, config, clock } = started;
+    clock.onWait = async () => void Object.assign(config.getCurrentUser()!, { token: "rotated" });
+    await core.createNamespacedConfigMap({ namespace: "default", body: { ...CONFIG_MAP, data: { key: "wert €" } } });
+    expect(stub.lines).toEqual([`POST ${CONFIG_MAPS}`, `POST ${CONFIG_MAPS}`]);
+    expect(JSON.parse(stub.asked[0]!.body)).toMatchObject({ data: { key: "wert €" } });
+    expect(stub.asked[1]!.body).toBe(stub.asked[0]!.body);
+    expect(stub.asked.map(({ headers }) => headers.authorization)).toEqual(["Bearer secret", "Bearer rotated"]);
+  });
+}
+
+function describeGivingUp(load: Load, start: Start): void {
+  test.each([
+    [undefined, 11],
+    [2, 3],
+    [0, 1],
+  ])("with retriesMax %j there are %i attempts, and the last 503 is what is thrown", async (retriesMax, count) => {
+    const { readyOf } = await import("../../src/client/readiness.ts");
+    const { clientNode } = await load();
+    await using started = await start(Array<Reply>(20).fill(EARLY), retriesMax === undefined ? {} : { retriesMax });
+    const thrown: unknown = await started.core.readNamespacedConfigMap(KEY).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(clientNode.ApiException);
+    const { code, body, headers } = thrown as InstanceType<typeof clientNode.ApiException<string>>;
+    expect(code).toBe(503);
+    expect(body).toContain("The APIServer has not fully initialized yet");
+    expect(headers).toMatchObject({ "retry-after": "5", "x-kubernetes-ready": "false" });
+    expect(readyOf(headers)).toBe(false);
+    expect(started.stub.asked).toHaveLength(count);
+  });
+
+  test("answers without Retry-After, or other than 429 and 5xx, are final", async () => {
+    const late: Reply = { status: 404, headers: { "retry-after": "1" } };
+    await using started = await start([{ status: 503 }, { status: 429 }, late]);
+    for (const code of [503, 429, 404])
+      await expect(started.core.readNamespacedConfigMap(KEY)).rejects.toMatchObject({ code });
+    expect(started.clock.waitsMs).toEqual([]);
+  });
+
+  test("a wait ends when the request's signal aborts", async () => {
+    const { clientNode } = await load();
+    await using started = await start([EARLY]);
+    const { stub, core, clock } = started;
+    const controller = new AbortController();
+    clock.onWait = async () => {
+      controller.abort();
+      await new Promise<never>(() => {});
+    };
+    const named = clientNode.setHeaderMiddleware("x-test", "abort");
+    const pre: typeof named.pre = (context) => {
+      context.setSignal(controller.signal);
+      return named.pre(context);
+    };
+    const reading = core.readNamespacedConfigMap(KEY, { middleware: [{ ...named, pre }] });
+    await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+    expect(stub.asked).toHaveLength(1);
+  });
+
+  test("health is what it is now: it is asked once", async () => {
+    const { clientNode } = await load();
+    await using started = await start([EARLY]);
+    expect(await new clientNode.Health(started.config).readyz({})).toBe(false);
+    expect(started.stub.asked).toHaveLength(1);
+  });
+}
+
+function describeConnections(start: Start): void {
+  test("a read whose connection breaks is asked again, a write is not", async () => {
+    await using started = await start(["reset", ready(CONFIG_MAP), "reset"]);
+    const { stub, core, clock } = started;
+    expect((await core.readNamespacedConfigMap(KEY)).metadata?.name).toBe("a");
+    expect(clock.waitsMs).toEqual([1_000]);
+    await expect(core.createNamespacedConfigMap({ namespace: "default", body: CONFIG_MAP })).rejects.toBeInstanceOf(
+      Error,
+    );
+    expect(stub.lines).toEqual([`GET ${CONFIG_MAPS}/a`, `GET ${CONFIG_MAPS}/a`, `POST ${CONFIG_MAPS}`]);
+  });
+
+  test("a client that starts before its server gets its answer, also to a write", async () => {
+    await using started = await start([EARLY, ready(CONFIG_MAP, 201)]);
+    const { stub, core, clock } = started;
+    await stub.close();
+    clock.onWait = async () => (clock.waitsMs.length === 3 ? stub.listen() : undefined);
+    const made = await core.createNamespacedConfigMap({ namespace: "default", body: CONFIG_MAP });
+    expect(made.metadata?.name).toBe("a");
+    expect(clock.waitsMs).toEqual([500, 500, 500, 5_000]);
+  });
+
+  test("a connection that breaks before it stands has brought nothing to anybody: a write goes on too", async () => {
+    await using started = await start([ready(CONFIG_MAP, 201)]);
+    started.stub.connectionsToBreak = 2;
+    await started.core.createNamespacedConfigMap({ namespace: "default", body: CONFIG_MAP });
+    expect(started.clock.waitsMs).toEqual([500, 500]);
+    expect(started.stub.lines).toEqual([`POST ${CONFIG_MAPS}`]);
+  });
+
+  test.each([
+    [{ ifReadyHeader: false }, 0],
+    [{ waitForServerMs: 0 }, 0],
+    [{ waitForServerMs: 1_200 }, 3],
+    [{}, 120],
+  ])("with %j nobody is waited for longer than that", async (options, waits) => {
+    await using started = await start([], options);
+    await started.stub.close();
+    const reading = started.core.readNamespacedConfigMap(KEY);
+    await expect(reading).rejects.toThrow(/ECONNREFUSED|fetch failed/);
+    expect(started.clock.waitsMs).toHaveLength(waits);
+  });
+}
+
+function describeWatches(load: Load, start: Start): void {
+  test("a watch whose opening is answered with 503 and Retry-After is opened again", async () => {
+    const { Watch } = (await load()).clientNode;
+    await using started = await start([EARLY, EARLY, added]);
+    const { stub, config, clock, evenkeel } = started;
+    const seen = Promise.withResolvers<string>();
+    const ended = Promise.withResolvers<unknown>();
+    const watch = await new Watch(config).watch(
+      CONFIG_MAPS,
+      { resourceVersion: "5" },
+      (type) => seen.resolve(type),
+      ended.resolve,
+    );
+    expect(await Promise.race([seen.promise, ended.promise])).toBe("ADDED");
+    expect(stub.lines).toEqual(Array(3).fill(`GET ${CONFIG_MAPS}?watch=true&resourceVersion=5`));
+    expect(clock.waitsMs).toEqual([5_000, 5_000]);
+    expect(evenkeel.ready).toBe(true);
+    watch.abort();
+    await ended.promise;
+  });
+
+  test("a watch that is refused to the last ends with that status, and one that is cut ends", async () => {
+    const { Watch } = (await load()).clientNode;
+    await using started = await start([EARLY, EARLY, EARLY, added], { retriesMax: 1 });
+    const { stub, config } = started;
+    const watchOnce = (onEvent: () => void): Promise<unknown> =>
+      new Promise((resolve) => void new Watch(config).watch(CONFIG_MAPS, {}, onEvent, resolve));
+    expect(await watchOnce(() => {})).toMatchObject({ statusCode: 503 });
+    expect(stub.asked).toHaveLength(2);
+    await watchOnce(() => void stub.close());
+    expect(stub.asked).toHaveLength(4);
+  });
+
+  test("a watch whose opening breaks is opened again", async () => {
+    const { Watch } = (await load()).clientNode;
+    await using started = await start(["reset", added]);
+    const seen = Promise.withResolvers<unknown>();
+    const watch = await new Watch(started.config).watch(CONFIG_MAPS, {}, seen.resolve, seen.resolve);
+    expect(await seen.promise).toBe("ADDED");
+    expect(started.clock.waitsMs).toEqual([1_000]);
+    watch.abort();
+  });
+
+  test("a watch waits for a server that is not there yet", async () => {
+    const { Watch } = (await load()).clientNode;
+    await using started = await start([added]);
+    const { stub, config, clock } = started;
+    await stub.close();
+    clock.onWait = async () => (clock.waitsMs.length === 2 ? stub.listen() : undefined);
+    const seen = Promise.withResolvers<unknown>();
+    const watch = await new Watch(config).watch(CONFIG_MAPS, {}, seen.resolve, seen.resolve);
+    expect(await seen.promise).toBe("ADDED");
+    expect(clock.waitsMs).toEqual([500, 500]);
+    watch.abort();
+  });
+}
+
+function describeInformersAndLogs(load: Load, start: Start): void {
+  test("an informer gets its list and its watch from a server that is not ready yet, without one error", async () => {
+    const { makeInformer } = (await load()).clientNode;
+    await using started = await start([EARLY, ready(LIST), EARLY, { ...added }]);
+    const { stub, config, core } = started;
+    const told: string[] = [];
+    const informer = makeInformer(config, CONFIG_MAPS, () => core.listNamespacedConfigMap({ namespace: "default" }));
+    for (const verb of ["add", "update", "delete"] as const) informer.on(verb, () => void told.push(verb));
+    informer.on("error", () => void told.push("error"));
+    await informer.start();
+    await stub.untilAsked(4);
+    expect(told).toEqual(["add"]);
+    await informer.stop();
+  });
+
+  test("a log is asked for again, and comes whole", async () => {
+    const { Log } = (await load()).clientNode;
+    await using started = await start([
+      EARLY,
+      { status: 200, headers: { "content-type": "text/plain" }, body: "one\ntwo\n" },
+    ]);
+    const output = new PassThrough();
+    await new Log(started.config).log("default", "pod", "container", output, {});
+    expect(await text(output)).toBe("one\ntwo\n");
+    expect(started.stub.asked).toHaveLength(2);
+  });
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import {
+  BROKEN_CONNECTION_WAIT_MS,
+  REFUSED_CONNECTION_WAIT_MS,
+  RETRIES_MAX,
+  RETRY_AFTER_SECONDS_MAX,
+  WAIT_FOR_SERVER_MS,
+} from "../../src/client/limits.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+/** However wide its tables are. */
+const DOCUMENT = readFileSync(new URL("docs/client.md", ROOT), "utf8").replaceAll(/ {2,}/g, " ");
+
+function optionsOf(file: string, type: string): string[] {
+  const source = readFileSync(new URL(`src/client/${file}`, ROOT), "utf8");
+  const [members = ""] = source.split(`export interface ${type} `)[1]!.split("\n}");
+  return [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name!);
+}
+
+test("every option is explained, and every option that is explained exists", () => {
+  const options = [
+    ...optionsOf("readiness.ts", "ReadinessOptions"),
+    ...optionsOf("client-node/with-evenkeel.ts", "EvenkeelOptions"),
+  ];
+  const [table = ""] = DOCUMENT.split("| option | default | meaning |")[1]!.split("\n\n");
+  const rows = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
+  expect(rows.toSorted()).toEqual(options.toSorted());
+});
+
+test("the numbers are those of the program", () => {
+  expect(DOCUMENT).toContain(`| \`retriesMax\` | ${RETRIES_MAX} |`);
+  expect(DOCUMENT).toContain(`| \`waitForServerMs\` | ${WAIT_FOR_SERVER_MS} with`);
+  expect(DOCUMENT).toContain(`\`Retry-After\` in seconds, at most ${RETRY_AFTER_SECONDS_MAX} |`);
+  expect(DOCUMENT).toContain(`| ${BROKEN_CONNECTION_WAIT_MS / 1_000} s, counted`);
+  expect(DOCUMENT).toContain(`| ${REFUSED_CONNECTION_WAIT_MS / 1_000} s |`);
+});
+
+test("every import is one the package has", () => {
+  const { exports } = JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")) as { exports: object };
+  const named = new Set([...DOCUMENT.matchAll(/["`]evenkeel\/([\w/-]+)["`]/g)].map(([, path]) => `./${path}`));
+  const entries = Object.keys(exports).filter((path) => path !== "./package.json");
+  expect([...named].toSorted()).toEqual(entries.toSorted());
+});
+
+test("it is short enough to be read", () => {
+  expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(130);
+});
