@@ -3,8 +3,8 @@
  * its command line, writes one LoadAnswer a line, ends after SIGTERM when everything under way has been answered.
  */
 import { Agent } from "node:https";
-import { ask, type Answer, type Json, type Target } from "../smoke/client.ts";
-import type { LoadAnswer, LoadOperation, LoadPlan, LoadResource } from "./load.ts";
+import { ask, type Json, type Target } from "../smoke/client.ts";
+import { told, type LoadAnswer, type LoadPlan, type LoadResource } from "./load.ts";
 
 /** More than this at once means that a server does not answer: a client would not send on. */
 const IN_FLIGHT_MAX = 100;
@@ -56,11 +56,12 @@ function requestsOf(server: string, target: Target, resource: LoadResource): () 
     const doomed = phase === WRITE_EVERY / 2 ? created.shift() : undefined;
     if (phase === 0) {
       const body = { ...resource.object, metadata: { name } };
-      const status = await record({ server, target, resource, operation: "create", path: resource.path, body });
+      const status = await record({ server, target, resource, operation: "create", name, path: resource.path, body });
       if (status === 201) created.push(name);
-    } else if (doomed !== undefined)
-      await record({ server, target, resource, operation: "delete", path: `${resource.path}/${doomed}` });
-    else await record({ server, target, resource, operation: "list", path: `${resource.path}?limit=5` });
+    } else if (doomed !== undefined) {
+      const path = `${resource.path}/${doomed}`;
+      await record({ server, target, resource, operation: "delete", name: doomed, path });
+    } else await record({ server, target, resource, operation: "list", path: `${resource.path}?limit=5` });
   };
 }
 
@@ -68,16 +69,17 @@ interface Recording {
   readonly server: string;
   readonly target: Target;
   readonly resource: LoadResource;
-  readonly operation: Exclude<LoadOperation, "discovery">;
+  readonly operation: keyof typeof METHODS;
+  readonly name?: string;
   readonly path: string;
   readonly body?: Json;
 }
 
 const METHODS = { list: "GET", create: "POST", delete: "DELETE" } as const;
 
-async function record({ server, target, resource, operation, path, body }: Recording): Promise<number> {
+async function record({ server, target, resource, operation, name, path, body }: Recording): Promise<number> {
   const sentAt = Date.now();
-  const about = { server, resource: resource.name, operation, sentAt };
+  const about = { server, resource: resource.name, operation, name, sentAt };
   try {
     const answer = await ask(target, { method: METHODS[operation], path, body });
     write({ ...about, ...told(answer), answeredAt: Date.now() });
@@ -86,13 +88,6 @@ async function record({ server, target, resource, operation, path, body }: Recor
     write({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) });
     return 0;
   }
-}
-
-function told({ status, headers, body, text }: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "rule"> {
-  const served = /reason=(.*)$/.exec(String(headers["x-evenkeel-served-by"]))?.[1];
-  const rule = served ?? body?.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
-  if (status < 300) return { status, rule };
-  return { status, rule, message: body?.message ?? text.slice(0, 200), retryAfter: headers["retry-after"] };
 }
 
 function startDiscovery(server: string, target: Target, milliseconds: number): void {

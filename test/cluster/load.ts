@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { TOKEN, runProgram, type Command } from "../smoke/start-evenkeel.ts";
-import type { Json } from "../smoke/client.ts";
+import type { Answer, Json } from "../smoke/client.ts";
 import type { Member } from "./start-cluster.ts";
 
-export type LoadOperation = "list" | "create" | "delete" | "discovery";
+export type LoadOperation = "list" | "create" | "delete" | "get" | "watch" | "discovery";
 
 export interface LoadResource {
   readonly name: string;
@@ -29,6 +29,8 @@ export interface LoadAnswer {
   readonly server: string;
   readonly resource: string;
   readonly operation: LoadOperation;
+  /** Of the object that was to be created, deleted or got. */
+  readonly name?: string | undefined;
   /** Wall clock, milliseconds: as Date.now() of the process that reads it. */
   readonly sentAt: number;
   readonly answeredAt: number;
@@ -110,6 +112,19 @@ export class Load implements AsyncDisposable {
     this.#rest = lines.pop()!;
     for (const line of lines) this.answers.push(JSON.parse(line) as LoadAnswer);
   }
+}
+
+/** What an answer says, as far as it matters here. */
+export function told({
+  status,
+  headers,
+  body,
+  text,
+}: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "rule"> {
+  const served = /reason=(.*)$/.exec(String(headers["x-evenkeel-served-by"]))?.[1];
+  const rule = served ?? body?.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
+  if (status < 300) return { status, rule };
+  return { status, rule, message: body?.message ?? text.slice(0, 200), retryAfter: headers["retry-after"] };
 }
 
 export function isSuccess({ status }: LoadAnswer): boolean {

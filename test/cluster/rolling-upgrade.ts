@@ -1,19 +1,27 @@
 /**
- * Three servers go from one release to the next and back, one at a time, while clients use all of them. Run by itself it
- * prints what the clients saw.
+ * Three servers go from one release to the next, back, and up again, one at a time, while clients use all of them and
+ * the controllers in them have work. Run by itself it prints what the clients saw.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { isRetryable, isSuccess, isWrongNotFound, Load, SHARED, type LoadAnswer, type LoadResource } from "./load.ts";
+import { objectAt, stringAt } from "../../src/meta/json.ts";
+import { ControllerLoad } from "./controller-load.ts";
+import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
+import { Follower, type Followed } from "./followers.ts";
+import { isSuccess, Load, SHARED, type LoadResource } from "./load.ts";
+import { reportOf, type Course, type Replacement, type RollReport } from "./rolling-upgrade-report.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 
-const FROM = "1.35";
-const TO = "1.36";
-/** In v1 since 1.36. */
+/** These serve the same, and store some of it in different versions. */
+const OLDER = "1.34";
+const NEWER = "1.35";
+const WAY = [NEWER, OLDER, NEWER] as const;
+/** Switched on in the newer servers: it comes with the first of them, and goes with the last. */
+const EXCLUSIVE_VERSION = "admissionregistration.k8s.io/v1beta1";
 const EXCLUSIVE: LoadResource = {
   name: "mutatingadmissionpolicies",
-  path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
+  path: `/apis/${EXCLUSIVE_VERSION}/mutatingadmissionpolicies`,
   object: {
-    apiVersion: "admissionregistration.k8s.io/v1",
+    apiVersion: EXCLUSIVE_VERSION,
     kind: "MutatingAdmissionPolicy",
     spec: {
       reinvocationPolicy: "Never",
@@ -27,65 +35,107 @@ const MARKS: Readonly<Record<string, string>> = {
   b: "networking.k8s.io/v1beta1",
   c: "resource.k8s.io/v1beta2",
 };
+const FOLLOWED: readonly Followed[] = [
+  { name: "configmaps", path: "/api/v1/configmaps", prefix: "configmaps/" },
+  { name: "resourceclaims", path: "/apis/resource.k8s.io/v1/resourceclaims", prefix: "resourceclaims/" },
+];
 export const PER_SECOND = 200;
-const DISCOVERY_EVERY_MS = 50;
+const DISCOVERY_EVERY_MS = 100;
 /** Between two servers, as an operator would look at one before going on with the next. */
-const BETWEEN_MS = 1_500;
+const BETWEEN_MS = 300;
+/** For controllers and watches to come to rest, on a machine that may be busy with other things. */
+const REST_MS = 120_000;
 
-export interface UpgradeReport {
-  /** Sent on to another server by one that was ready, while one that serves it was ready. */
-  readonly proxied: number;
-  readonly proxiedFailed: readonly LoadAnswer[];
-  readonly wrongNotFound: readonly LoadAnswer[];
-  /** Neither a success, nor 503 with Retry-After, nor unanswered because the server was being replaced. */
-  readonly unexpected: readonly LoadAnswer[];
-  /** To each server, as many as the machine had the time for. */
-  readonly perSecond: number;
-  readonly summary: string;
-}
-
-/** Wall clock, milliseconds. */
-interface Replacement {
-  readonly server: string;
-  readonly to: string;
-  readonly beganAt: number;
-  readonly stoppedAt: number;
-  readonly readyAt: number;
-}
-
-export async function rollingUpgrade(): Promise<UpgradeReport> {
-  await using cluster = await openCluster();
-  const ids = Object.keys(MARKS);
-  const members = await Promise.all(ids.map((id) => cluster.start({ id, release: FROM })));
-  const plan = { ca: cluster.ca, perSecond: PER_SECOND, discoveryEveryMs: DISCOVERY_EVERY_MS };
-  await using load = new Load({ ...plan, servers: members, resources: [EXCLUSIVE, SHARED] });
+export async function rollingUpgrade(): Promise<RollReport> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = stack.use(await openCluster());
+  const store = stack.use(await openFollowedStore(cluster.etcd.endpoint));
+  const members = await Promise.all(Object.keys(MARKS).map((id) => cluster.start({ id, release: OLDER })));
+  const { ca } = cluster;
+  // One for each server, which must list anew whenever that was replaced, and one that goes on wherever it can.
+  const ways = [...members.map((member) => [member]), members.slice()];
+  const followers = FOLLOWED.flatMap((followed) =>
+    ways.map((servers) => stack.use(new Follower({ ca, followed, servers }))),
+  );
+  const following = Promise.all(followers.map((follower) => follower.run()));
+  const controllerLoad = stack.use(new ControllerLoad({ ca, servers: members }));
+  await controllerLoad.start();
+  const plan = { ca, perSecond: PER_SECOND, discoveryEveryMs: DISCOVERY_EVERY_MS };
+  const load = stack.use(new Load({ ...plan, servers: members, resources: [EXCLUSIVE, SHARED] }));
   await load.until(isSuccess);
+  const course = await roll({ cluster, store, members, load });
+  const answers = await load.stop();
+  await controllerLoad.stop();
+  const stoppedAt = Date.now();
+  const late = AbortSignal.timeout(REST_MS);
+  await store.until(() => store.unsettled(controllerLoad.expected).length === 0, late);
+  const restMs = Date.now() - stoppedAt;
+  await Promise.all(followers.map((one) => one.until(store.lastRevision(one.followed.prefix), late)));
+  for (const follower of followers) follower[Symbol.dispose]();
+  await following;
+  await store.catchUp(late);
+  return reportOf({
+    way: [OLDER, ...WAY],
+    exclusive: EXCLUSIVE,
+    course,
+    restMs,
+    answers,
+    controllerLoad,
+    followers,
+    store,
+  });
+}
+
+interface Rolled {
+  readonly cluster: Cluster;
+  readonly store: FollowedStore;
+  /** Replaced one by one. */
+  readonly members: Member[];
+  readonly load: Load;
+}
+
+async function roll({ cluster, store, members, load }: Rolled): Promise<Course> {
   const replacements: Replacement[] = [];
   const stalenessMs: number[] = [];
-  for (const release of [TO, FROM]) {
-    for (const index of ids.keys()) {
+  for (const release of WAY) {
+    for (const index of orderOf(members, release, leaderOf(store))) {
       const [replacement, member] = await replace(cluster, members[index]!, release);
       replacements.push(replacement);
       members[index] = member;
-      const shown = Promise.all(ids.map((id) => untilShown(load, replacement, id)));
+      const shown = Promise.all(members.map(({ id }) => untilShown(load, replacement, id)));
       stalenessMs.push(...(await Promise.all([shown, delay(BETWEEN_MS)]))[0].flat());
     }
   }
-  return report(await load.stop(), { replacements, stalenessMs: stalenessMs.sort((one, other) => one - other) });
+  return { replacements, stalenessMs: stalenessMs.sort((one, other) => one - other) };
+}
+
+/**
+ * On the way up the server that runs the controllers comes last, so that they work among newer ones for a while, with
+ * time to finish something; on the way down it comes first, so that they change their place as often as can be.
+ */
+function orderOf(members: readonly Member[], release: string, leader: string): number[] {
+  const rank = (index: number): number => (members[index]!.id === leader ? (release === NEWER ? 1 : -1) : 0);
+  return [...members.keys()].sort((one, other) => rank(one) - rank(other));
+}
+
+/** Who runs the controllers; "" when nobody does just then. */
+function leaderOf(store: FollowedStore): string {
+  const lease = store.get("leases/kube-system/evenkeel-controllers") ?? {};
+  return stringAt(objectAt(lease, "spec"), "holderIdentity").split("_")[0]!;
 }
 
 /** How old the discovery of one server was, once it shows the change of another. */
 async function untilShown(load: Load, replacement: Replacement, observer: string): Promise<readonly number[]> {
-  const { server, to, stoppedAt, readyAt } = replacement;
+  const { server, isUpgrade, stoppedAt, readyAt } = replacement;
   // The server itself cannot be asked while it is away.
   if (observer === server) return [];
-  const at = to === TO ? readyAt : stoppedAt;
+  const at = isUpgrade ? readyAt : stoppedAt;
   const first = await load.until(
     (answer) =>
       answer.server === observer &&
       answer.sentAt >= at &&
       answer.groupVersions !== undefined &&
-      answer.groupVersions.includes(MARKS[server]!) === (to === TO),
+      answer.groupVersions.includes(MARKS[server]!) === isUpgrade,
   );
   return [first.answeredAt - at];
 }
@@ -96,52 +146,10 @@ async function replace(cluster: Cluster, member: Member, to: string): Promise<[R
   const { code } = await member.stop();
   if (code !== 0) throw new Error(`${server} did not stop cleanly: ${member.stderr}`);
   const stoppedAt = Date.now();
-  const flags = to === TO ? ["--runtime-config", `${MARKS[server]}=true`] : [];
+  const isUpgrade = to === NEWER;
+  const flags = isUpgrade ? ["--runtime-config", `${MARKS[server]}=true,${EXCLUSIVE_VERSION}=true`] : [];
   const successor = await cluster.start({ id: server, port, release: to, flags });
-  return [{ server, to, beganAt, stoppedAt, readyAt: Date.now() }, successor];
-}
-
-interface Course {
-  readonly replacements: readonly Replacement[];
-  /** Sorted. */
-  readonly stalenessMs: readonly number[];
-}
-
-function report(answers: readonly LoadAnswer[], { replacements, stalenessMs }: Course): UpgradeReport {
-  const requests = answers.filter(({ operation }) => operation !== "discovery");
-  const isBeingReplaced = ({ server, sentAt, answeredAt }: LoadAnswer): boolean =>
-    replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
-  const [servedFrom, servedUntil] = [replacements[0]!.readyAt, replacements.at(-1)!.beganAt];
-  // Before the first server was upgraded nobody served it, and 404 is the truth.
-  const judged = requests.filter(({ sentAt, resource }) => resource === SHARED.name || sentAt >= servedFrom);
-  const meant = judged.filter((answer) => !isBeingReplaced(answer) && answer.answeredAt < servedUntil);
-  const proxied = meant.filter(({ rule }) => rule === "served-by-peer");
-  const proxiedFailed = proxied.filter(({ status }) => status >= 500);
-  const wrongNotFound = judged.filter(isWrongNotFound);
-  return {
-    proxied: proxied.length,
-    proxiedFailed,
-    wrongNotFound,
-    unexpected: judged.filter((answer) => !isSuccess(answer) && !isRetryable(answer) && !isBeingReplaced(answer)),
-    perSecond: perSecond(requests),
-    summary:
-      `rolling upgrade ${FROM} to ${TO} and back, ${PER_SECOND} requests/s to each of three servers: ` +
-      `${requests.length} requests (${perSecond(requests)}/s to each in fact), ${requests.filter(isBeingReplaced).length} of them while their server was being replaced; ` +
-      `${proxied.length} proxied, ${percent(proxied.length - proxiedFailed.length, proxied.length)} not 5xx; ` +
-      `${meant.filter(({ rule, status }) => rule !== "served-by-peer" && status === 503).length} refused for a moment because ` +
-      `a server that had just become ready had not been asked yet; ${wrongNotFound.length} wrong 404s; ` +
-      `staleness of merged discovery p50 ${stalenessMs[Math.floor(stalenessMs.length / 2)]} ms, ` +
-      `max ${stalenessMs.at(-1)} ms over ${stalenessMs.length} observations`,
-  };
-}
-
-function perSecond(requests: readonly LoadAnswer[]): number {
-  const seconds = (requests.at(-1)!.sentAt - requests[0]!.sentAt) / 1000;
-  return Math.round(requests.length / seconds / Object.keys(MARKS).length);
-}
-
-function percent(part: number, whole: number): string {
-  return `${((100 * part) / whole).toFixed(2)} %`;
+  return [{ server, isUpgrade, beganAt, stoppedAt, readyAt: Date.now() }, successor];
 }
 
 if (import.meta.main) console.info((await rollingUpgrade()).summary);

@@ -1,0 +1,238 @@
+/** Clients that list and watch, and what the store says they should have been told. */
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Commit } from "../../src/simulator/history.ts";
+import { ask, type Answer, type Json, type Target } from "../smoke/client.ts";
+import { TOKEN } from "../smoke/start-evenkeel.ts";
+import { isRetryable, isSuccess, told, type LoadAnswer, type LoadOperation } from "./load.ts";
+import type { Member } from "./start-cluster.ts";
+
+const AGAIN_MS = 50;
+const EXPIRED = 410;
+
+export interface Followed {
+  readonly name: string;
+  readonly path: string;
+  /** Of its keys, below the root of the store. */
+  readonly prefix: string;
+}
+
+/** From a list on, without a gap as far as the client can know. */
+interface Stretch {
+  /** The resourceVersion of the list, and by key that of its items. */
+  readonly from: number;
+  readonly listed: ReadonlyMap<string, number>;
+  /** "ADDED configmaps/default/a 17" */
+  readonly events: string[];
+  /** Everything up to here has been told, as far as the client can know. */
+  to: number;
+}
+
+export interface FollowerOptions {
+  readonly ca: string;
+  readonly followed: Followed;
+  /** When a stream ends it goes on with the next of them. */
+  readonly servers: readonly Pick<Member, "id" | "url" | "port">[];
+}
+
+export class Follower implements Disposable {
+  readonly followed: Followed;
+  /** To lists and to watches; how a watch ended is no answer. */
+  readonly answers: LoadAnswer[] = [];
+  /** Neither a success, nor an honest refusal, nor that history is over. */
+  readonly unexpected: LoadAnswer[] = [];
+  readonly #stretches: Stretch[] = [];
+  readonly #targets: readonly (Target & { readonly id: string })[];
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #stopping = new AbortController();
+  #turn = 0;
+
+  constructor({ ca, followed, servers }: FollowerOptions) {
+    this.followed = followed;
+    this.#targets = servers.map(({ id, url, port }) => ({ id, url, port, ca, token: TOKEN, agent: this.#agent }));
+  }
+
+  get events(): number {
+    return this.#stretches.reduce((sum, { events }) => sum + events.length, 0);
+  }
+
+  get lists(): number {
+    return this.#stretches.length;
+  }
+
+  get #target(): Target & { readonly id: string } {
+    return this.#targets[this.#turn % this.#targets.length]!;
+  }
+
+  /** Until it is stopped. */
+  async run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const stretch = await this.#list();
+      if (stretch === undefined) return;
+      this.#stretches.push(stretch);
+      await this.#follow(stretch);
+    }
+  }
+
+  /** Once it has been told everything up to a revision; whoever waits decides how long. */
+  async until(revision: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      if (signal.aborted || (this.#stretches.at(-1)?.to ?? 0) >= revision) return;
+      await delay(AGAIN_MS);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopping.abort();
+    this.#agent.destroy();
+  }
+
+  /** What it was told otherwise than the store has it, in sentences. */
+  compare(commits: readonly Commit[]): string[] {
+    const who = `${this.followed.name} through ${this.#targets.map(({ id }) => id).join()}`;
+    const here = commits.filter(({ key }) => key.startsWith(this.followed.prefix));
+    return this.#stretches.flatMap(({ from, listed, events, to }) => {
+      const stored = new Map<string, number>();
+      for (const { key, revision, after } of here.filter((commit) => commit.revision <= from))
+        if (after === undefined) stored.delete(key);
+        else stored.set(key, revision);
+      const due = here.filter(({ revision }) => revision > from && revision <= to).map(eventOf);
+      return [
+        ...differences(
+          [...listed].map(([key, revision]) => `${key} ${revision}`),
+          [...stored].map(([key, revision]) => `${key} ${revision}`),
+        ).map((what) => `${who} in a list at ${from}: ${what}`),
+        ...differences(events, due).map((what) => `${who} in a watch from ${from} to ${to}: ${what}`),
+        ...(events.length === due.length && events.some((event, index) => event !== due[index])
+          ? [`${who} in a watch from ${from} to ${to}: another order`]
+          : []),
+      ];
+    });
+  }
+
+  async #list(): Promise<Stretch | undefined> {
+    while (!this.#stopping.signal.aborted) {
+      const body = await this.#record("list", async () => {
+        const answer = await ask(this.#target, { method: "GET", path: this.followed.path });
+        return { said: told(answer), value: answer.body };
+      });
+      if (body?.kind.endsWith("List")) {
+        const from = Number(body.metadata.resourceVersion);
+        const items = body.items.map(({ metadata }: Json) => [this.#keyOf(metadata), Number(metadata.resourceVersion)]);
+        return { from, listed: new Map(items), events: [], to: from };
+      }
+      this.#turn++;
+      await delay(AGAIN_MS);
+    }
+    return undefined;
+  }
+
+  /** Until a server says that it does not know so far back. */
+  async #follow(stretch: Stretch): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const path = `${this.followed.path}?watch=true&allowWatchBookmarks=true&resourceVersion=${stretch.to}`;
+      let isExpired = false;
+      const stream = openStream({ ...this.#target, path, signal: this.#stopping.signal }, (line) => {
+        const { type, object } = JSON.parse(line);
+        if (type === "ERROR") isExpired = object.code === EXPIRED;
+        else this.#take(stretch, { type, metadata: object.metadata });
+      });
+      const status = await this.#record("watch", async () => {
+        const answer = await stream.answered;
+        return { said: told(answer), value: answer.status };
+      });
+      await stream.ended;
+      if (isExpired || status === EXPIRED) return;
+      this.#turn++;
+      if (status !== 200) await delay(AGAIN_MS);
+    }
+  }
+
+  #take(stretch: Stretch, { type, metadata }: { readonly type: string; readonly metadata: Json }): void {
+    const revision = Number(metadata.resourceVersion);
+    stretch.to = Math.max(stretch.to, revision);
+    if (type !== "BOOKMARK") stretch.events.push(`${type} ${this.#keyOf(metadata)} ${revision}`);
+  }
+
+  #keyOf({ namespace, name }: Json): string {
+    return `${this.followed.prefix}${namespace}/${name}`;
+  }
+
+  async #record<T>(operation: LoadOperation, send: () => Promise<Sent<T>>): Promise<T | undefined> {
+    const about = { server: this.#target.id, resource: this.followed.name, operation, sentAt: Date.now() };
+    const { said, value } = await send().catch((thrown: unknown) => ({
+      said: { status: 0, message: String(thrown) },
+      value: undefined,
+    }));
+    if (this.#stopping.signal.aborted) return undefined;
+    const answer: LoadAnswer = { ...about, ...said, answeredAt: Date.now() };
+    this.answers.push(answer);
+    if (!isSuccess(answer) && !isRetryable(answer) && answer.status !== EXPIRED) this.unexpected.push(answer);
+    return value;
+  }
+}
+
+interface Sent<T> {
+  readonly said: Pick<LoadAnswer, "status" | "message" | "retryAfter" | "rule">;
+  readonly value: T | undefined;
+}
+
+interface Stream {
+  /** The head of it, and the body if it is no success. */
+  readonly answered: Promise<Answer>;
+  /** However it ended. */
+  readonly ended: Promise<void>;
+}
+
+/** On a connection of its own. */
+function openStream(
+  { url, ca, token, path, signal }: Target & { readonly path: string; readonly signal: AbortSignal },
+  onLine: (line: string) => void,
+): Stream {
+  const headers = { authorization: `Bearer ${token}` };
+  const request = httpsRequest(url + path, { agent: false, ca, headers, signal });
+  const answered = Promise.withResolvers<Answer>();
+  const ended = Promise.withResolvers<void>();
+  request.on("error", answered.reject).on("close", ended.resolve);
+  request.on("response", (response: IncomingMessage) => {
+    const status = response.statusCode!;
+    const tell = (text: string): void =>
+      answered.resolve({ status, headers: response.headers, text, body: status === 200 ? undefined : asJson(text) });
+    if (status === 200) tell("");
+    let rest = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => {
+      rest += chunk;
+      if (status !== 200) return;
+      const lines = rest.split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) onLine(line);
+    });
+    // A stream that is cut is asked for anew.
+    response.on("error", () => undefined).on("close", () => tell(rest));
+  });
+  request.end();
+  return { answered: answered.promise, ended: ended.promise };
+}
+
+function asJson(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function eventOf({ key, revision, before, after }: Commit): string {
+  const type = after === undefined ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
+  return `${type} ${key} ${revision}`;
+}
+
+function differences(got: readonly string[], due: readonly string[]): string[] {
+  const [gotten, owed] = [new Set(got), new Set(due)];
+  return [
+    ...due.filter((one) => !gotten.has(one)).map((one) => `not told ${one}`),
+    ...got.filter((one) => !owed.has(one)).map((one) => `told ${one}`),
+    ...(gotten.size === got.length ? [] : ["told something twice"]),
+  ];
+}

@@ -1,0 +1,198 @@
+/** What clients were told while servers were replaced, held against what is in the store. */
+import type { ControllerLoad } from "./controller-load.ts";
+import type { FollowedStore } from "./followed-store.ts";
+import type { Follower } from "./followers.ts";
+import {
+  isRetryable,
+  isSuccess,
+  isWrongNotFound,
+  SHARED,
+  tallied,
+  type LoadAnswer,
+  type LoadResource,
+} from "./load.ts";
+
+/** Wall clock, milliseconds. */
+export interface Replacement {
+  readonly server: string;
+  readonly isUpgrade: boolean;
+  readonly beganAt: number;
+  readonly stoppedAt: number;
+  readonly readyAt: number;
+}
+
+export interface Course {
+  readonly replacements: readonly Replacement[];
+  /** Sorted. */
+  readonly stalenessMs: readonly number[];
+}
+
+export interface RollMaterial {
+  readonly way: readonly string[];
+  /** What only upgraded servers serve. */
+  readonly exclusive: LoadResource;
+  readonly course: Course;
+  /** From the end of all load until controllers were done. */
+  readonly restMs: number;
+  readonly answers: readonly LoadAnswer[];
+  readonly controllerLoad: ControllerLoad;
+  readonly followers: readonly Follower[];
+  readonly store: FollowedStore;
+}
+
+/** All empty when nothing was wrong. */
+export interface Wrong {
+  readonly notFound: readonly LoadAnswer[];
+  /** Neither a success, nor 503 with Retry-After, nor unanswered because the server was being replaced. */
+  readonly unexpected: readonly (LoadAnswer | string)[];
+  /** Acknowledged, and not in the store. */
+  readonly lostWrites: readonly string[];
+  /** Lists and watches that told otherwise than the store has it. */
+  readonly gaps: readonly string[];
+  /** A dependent collected while its owner lived, or a namespace let go while it held something. */
+  readonly broken: readonly string[];
+  /** Namespaces and dependents that should have gone, and things that should have stayed as they are. */
+  readonly unsettled: readonly string[];
+}
+
+export const NOTHING_WRONG: Wrong = {
+  ...{ notFound: [], unexpected: [], lostWrites: [] },
+  ...{ gaps: [], broken: [], unsettled: [] },
+};
+
+export interface RollReport {
+  readonly wrong: Wrong;
+  /** Sent on to another server by one that was ready, while one that serves it was ready. */
+  readonly proxied: number;
+  readonly proxiedFailed: readonly LoadAnswer[];
+  /** For what a server that was ready answers by itself: how busy the machine was. */
+  readonly longestWaitMs: number;
+  /** To each server, as many as the machine had the time for. */
+  readonly perSecond: number;
+  /** How often each was played. */
+  readonly scenes: Readonly<Record<string, number>>;
+  /** Through lists and watches, by every server. */
+  readonly events: number;
+  readonly summary: string;
+}
+
+export function reportOf(material: RollMaterial): RollReport {
+  const { answers, course, controllerLoad, followers, exclusive } = material;
+  const requests = answers.filter(({ operation }) => operation !== "discovery");
+  const { replacements } = course;
+  const firstAt = replacements[0]!.readyAt;
+  // Before the first server was upgraded nobody served it, and 404 is the truth.
+  const judged = requests.filter(({ sentAt, resource }) => resource !== exclusive.name || sentAt >= firstAt);
+  const isMeant = (answer: LoadAnswer): boolean =>
+    !isBeingReplaced(answer, replacements) && !isWhileNobodyServes(answer, replacements);
+  const meant = judged.filter(isMeant);
+  const proxied = meant.filter(({ rule }) => rule === "served-by-peer");
+  const counted = {
+    wrong: wrongIn(judged, material),
+    proxied: proxied.length,
+    proxiedFailed: proxied.filter(isServerError),
+    longestWaitMs: Math.max(...meant.filter(({ resource }) => resource === SHARED.name).map(durationMs)),
+    perSecond: perSecond(requests),
+    scenes: Object.fromEntries(controllerLoad.scenes),
+    events: followers.reduce((sum, { events }) => sum + events, 0),
+  };
+  const refused = meant.filter(({ rule, status }) => rule !== "served-by-peer" && status === 503).length;
+  return { ...counted, summary: summaryOf(material, { ...counted, requests, refused }) };
+}
+
+function wrongIn(judged: readonly LoadAnswer[], material: RollMaterial): Wrong {
+  const { course, controllerLoad, followers, store } = material;
+  const others = [...controllerLoad.unexpected, ...followers.flatMap(({ unexpected }) => unexpected)];
+  const all = [...judged, ...others];
+  const isExcused = (answer: LoadAnswer): boolean =>
+    answer.status === 0 && isBeingReplaced(answer, course.replacements);
+  return {
+    notFound: all.filter(isWrongNotFound),
+    unexpected: [
+      ...all.filter(
+        (answer) => !isSuccess(answer) && !isRetryable(answer) && !isWrongNotFound(answer) && !isExcused(answer),
+      ),
+      ...controllerLoad.failures,
+    ],
+    lostWrites: lostWrites(judged, material),
+    gaps: [...store.failures, ...followers.flatMap((follower) => follower.compare(store.commits))],
+    broken: store.witness.broken,
+    unsettled: store.unsettled(controllerLoad.expected),
+  };
+}
+
+/** What was created and nobody asked to delete is there, and what was deleted is not. */
+function lostWrites(answers: readonly LoadAnswer[], { store, exclusive }: RollMaterial): string[] {
+  const keyOf = ({ resource, name }: LoadAnswer): string =>
+    resource === SHARED.name ? `configmaps/default/${name}` : `${exclusive.name}/${name}`;
+  const deletions = answers.filter(({ operation }) => operation === "delete");
+  const doomed = new Set(deletions.map(keyOf));
+  const created = answers.filter((answer) => answer.operation === "create" && isSuccess(answer)).map(keyOf);
+  const deleted = deletions.filter(isSuccess).map(keyOf);
+  return [
+    ...created.filter((key) => !doomed.has(key) && store.get(key) === undefined).map((key) => `${key} is lost`),
+    ...deleted.filter((key) => store.get(key) !== undefined).map((key) => `${key} is back`),
+  ];
+}
+
+function isBeingReplaced({ server, sentAt, answeredAt }: LoadAnswer, replacements: readonly Replacement[]): boolean {
+  return replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
+}
+
+/** From when the last upgraded server begins to leave until one is ready again. */
+function isWhileNobodyServes({ sentAt, answeredAt }: LoadAnswer, replacements: readonly Replacement[]): boolean {
+  return replacements.some(({ isUpgrade, readyAt }, index) => {
+    const before = replacements[index - 1];
+    if (!isUpgrade || before?.isUpgrade === true) return false;
+    return sentAt <= readyAt && answeredAt >= (before?.beganAt ?? 0);
+  });
+}
+
+function durationMs({ sentAt, answeredAt }: LoadAnswer): number {
+  return answeredAt - sentAt;
+}
+
+function isServerError({ status }: LoadAnswer): boolean {
+  return status >= 500;
+}
+
+interface Counted extends Omit<RollReport, "summary"> {
+  readonly requests: readonly LoadAnswer[];
+  readonly refused: number;
+}
+
+function summaryOf({ way, course, restMs, controllerLoad, followers, store }: RollMaterial, counted: Counted): string {
+  const { requests, refused, proxied, proxiedFailed, longestWaitMs, wrong, scenes, events } = counted;
+  const { replacements, stalenessMs } = course;
+  const replaced = requests.filter((answer) => isBeingReplaced(answer, replacements)).length;
+  const early = store.goneBefore(controllerLoad.expected.namespacesGone, replacements.at(-1)!.readyAt);
+  const lists = followers.reduce((sum, one) => sum + one.lists, 0);
+  return [
+    `rolling upgrade ${way.join(" → ")} of three servers in ${replacements.at(-1)!.readyAt - replacements[0]!.beganAt} ms: ` +
+      `${requests.length} requests (${counted.perSecond}/s to each), ${replaced} of them while their server was being replaced; ` +
+      `${proxied} proxied, ${percent(proxied - proxiedFailed.length, proxied)} not 5xx; ` +
+      `longest wait for an answer of a ready server itself ${longestWaitMs} ms; ` +
+      `${refused} refused for a moment because a server that had just become ready had not been asked yet`,
+    `staleness of merged discovery p50 ${stalenessMs[Math.floor(stalenessMs.length / 2)]} ms, ` +
+      `max ${stalenessMs.at(-1)} ms over ${stalenessMs.length} observations`,
+    `controllers: ${Object.entries(scenes)
+      .map(([scene, count]) => `${scene} ${count}`)
+      .join(
+        ", ",
+      )} (${early} of these gone before the roll was over); ${tallied(controllerLoad.answers)}; at rest ${restMs} ms after the load ended`,
+    `${followers.length} list-and-watch clients: ${events} events, ${lists} lists; ${tallied(followers.flatMap(({ answers }) => answers))}`,
+    `wrong answers: ${Object.entries(wrong)
+      .map(([what, found]) => `${what} ${found.length}`)
+      .join(", ")}`,
+  ].join("\n");
+}
+
+function perSecond(requests: readonly LoadAnswer[]): number {
+  const seconds = (requests.at(-1)!.sentAt - requests[0]!.sentAt) / 1000;
+  const servers = new Set(requests.map(({ server }) => server)).size;
+  return Math.round(requests.length / seconds / servers);
+}
+
+function percent(part: number, whole: number): string {
+  return `${((100 * part) / whole).toFixed(2)} %`;
+}
