@@ -13,7 +13,8 @@ import { renderComparison, renderResult, type Result } from "./report.ts";
 import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import type { Row } from "./row.ts";
 import { discoveryRows } from "./rows-discovery.ts";
-import { filterRows, mergeRows } from "./rows-in-process.ts";
+import { filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
+import { ifReadyTlsRows } from "./rows-if-ready.ts";
 import { migrateRows } from "./rows-migrate.ts";
 import { namespaceRows } from "./rows-namespace.ts";
 import { ownerGraphRows } from "./rows-owner-graph.ts";
@@ -98,6 +99,7 @@ async function inProcessRows(context: BenchContext): Promise<Row[]> {
   const { only } = context.options;
   return [
     ...(only.has("filter") ? await step("peer proxy filter", () => filterRows(context)) : []),
+    ...(only.has("if-ready") ? await step("If-Ready filter", () => ifReadyRows(context)) : []),
     ...(only.has("merge") ? await step("merge of discovery", () => mergeRows(context)) : []),
   ];
 }
@@ -128,6 +130,7 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
   const { only } = context.options;
   return [
     ...(only.has("start") ? await step("start, embedded", () => embeddedStartRows(context)) : []),
+    ...(only.has("if-ready") ? await step("If-Ready over TLS", () => ifReadyTlsRows(context)) : []),
     ...(only.has("publish") ? await step("publishing storage versions", () => publishRows(context)) : []),
     ...(await withSubject(context, undefined)),
     ...(only.has("migrate") ? await step("storage migration", () => migrateRows(context)) : []),

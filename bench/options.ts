@@ -14,6 +14,7 @@ export const ROW_NAMES = [
   "owner-graph",
   "proxy",
   "filter",
+  "if-ready",
   "merge",
 ] as const;
 export type RowName = (typeof ROW_NAMES)[number];
@@ -35,7 +36,7 @@ export const HELP = `npm run bench -- [flags]
 
 Starts the built server as a user would and measures what requests cost it, next to a plain Node TLS server
 that answers the same bytes (the floor). Rounds of both alternate; the figures are medians.
-For publish, migrate and owner-graph the floor is the same server without what is measured: publish shows what
+For publish, migrate, owner-graph and if-ready the floor is the same server without what is measured: publish shows what
 publishing storage versions adds to a start, migrate what clients notice of a storage migration that is killed
 and resumed, owner-graph what the garbage collector takes of memory. namespace deletes a full one: no floor.
 

@@ -3,12 +3,13 @@ import { fileURLToPath } from "node:url";
 import type { BenchContext } from "./bench-context.ts";
 import { Child } from "./child.ts";
 import { pinned } from "./cores.ts";
-import type { Difference, Measurement, Samples } from "./in-process/protocol.ts";
+import type { Difference, IfReadySamples, Measurement, Samples } from "./in-process/protocol.ts";
 import { atMost, type Row } from "./row.ts";
 import { figure } from "./statistics.ts";
 
 const FILTER_NS_MAX = 1_000;
 const MERGE_MS_MAX = 20;
+const IF_READY_NS_MAX = 500;
 
 export async function filterRows(context: BenchContext): Promise<Row[]> {
   const { rounds, scale } = context.options;
@@ -22,6 +23,18 @@ export async function filterRows(context: BenchContext): Promise<Row[]> {
       target: atMost(ours.median, FILTER_NS_MAX, "≤ 1 µs"),
     },
   ];
+}
+
+/** What asking for readiness costs where nothing else is done. */
+export async function ifReadyRows(context: BenchContext): Promise<Row[]> {
+  const { rounds, scale } = context.options;
+  const count = Math.round(1_000_000 * scale);
+  const samples = await measured<IfReadySamples>(context, { kind: "if-ready", rounds, count });
+  return Object.entries(samples).map(([name, ofCase]) => {
+    const ours = figure(ofCase);
+    const target = atMost(ours.median, IF_READY_NS_MAX, "≤ 0.5 µs");
+    return { id: `if-ready/${name}`, title: `If-Ready ${name}`, unit: "CPU ns/request", ours, target };
+  });
 }
 
 export async function mergeRows(context: BenchContext): Promise<Row[]> {
@@ -38,14 +51,14 @@ export async function mergeRows(context: BenchContext): Promise<Row[]> {
   ];
 }
 
-async function measured({ cores }: BenchContext, measurement: Measurement): Promise<Samples> {
+async function measured<T = Samples>({ cores }: BenchContext, measurement: Measurement): Promise<T> {
   const file = fileURLToPath(new URL("in-process/main.ts", import.meta.url));
   const child = new Child({
     command: pinned(cores?.server, [process.execPath, file]),
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   try {
-    return await child.ask<Samples>(measurement);
+    return await child.ask<T>(measurement);
   } finally {
     await child.stop();
   }

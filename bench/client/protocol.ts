@@ -8,6 +8,8 @@ export interface RequestShape {
   readonly contentType?: string;
   /** JSON unless told otherwise. */
   readonly accept?: string;
+  /** Sends X-Kubernetes-If-Ready. */
+  readonly asksIfReady?: true;
   readonly expectStatus: number;
 }
 

@@ -1,9 +1,21 @@
 /** Does one measurement after the other, as it is asked. */
 import { measureFilter } from "./filter.ts";
+import { measureIfReady } from "./if-ready.ts";
 import { measureMerge } from "./merge.ts";
 import type { Measurement } from "./protocol.ts";
 
 process.on("message", (measurement: Measurement) => {
-  process.send!(measurement.kind === "filter" ? measureFilter(measurement) : measureMerge(measurement));
+  void Promise.resolve(measured(measurement)).then((samples) => process.send!(samples));
 });
 process.on("disconnect", () => process.exit(0));
+
+function measured(measurement: Measurement): unknown {
+  switch (measurement.kind) {
+    case "filter":
+      return measureFilter(measurement);
+    case "if-ready":
+      return measureIfReady(measurement);
+    case "merge":
+      return measureMerge(measurement);
+  }
+}

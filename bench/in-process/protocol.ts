@@ -3,6 +3,8 @@
 export type Measurement =
   /** Requests per round. */
   | { readonly kind: "filter"; readonly rounds: number; readonly count: number }
+  /** Requests per round, of each kind. */
+  | { readonly kind: "if-ready"; readonly rounds: number; readonly count: number }
   /** Merges per round. */
   | { readonly kind: "merge"; readonly rounds: number; readonly count: number; readonly documents: Difference };
 
@@ -11,3 +13,6 @@ export type Difference = "some" | "all";
 
 /** One sample for each round: CPU ns per request, or CPU ms per merge. */
 export type Samples = readonly number[];
+
+/** By what is asked of whom: CPU ns per request. */
+export type IfReadySamples = Readonly<Record<string, Samples>>;
