@@ -1,9 +1,10 @@
 /**
  * Which servers there are, by their identity leases, and the end of leases whose servers are gone.
  *
- * A lease has run out when no change of it was seen for its duration. Only time counts in which changes could be seen:
- * while our own store watch is alive and our own renewals come back through it. So neither an outage of the store nor a
- * pause of this process makes anybody look dead; the view freezes.
+ * A lease has run out when no change of it was seen for its duration. That holds for leases found at the start as well:
+ * clocks differ, and a server that is starting has a lease and no endpoint record yet. Only time counts in which changes
+ * could be seen: while our own store watch is alive and our own renewals come back through it. So neither an outage of
+ * the store nor a pause of this process makes anybody look dead; the view freezes.
  *
  * A lease counts for as long as it is renewed, endpoint record or not: there are servers that write none, and what only
  * they serve must not be called unknown. One that somebody has planted and does not renew is gone after half a minute.
@@ -70,8 +71,6 @@ interface Entry {
   readonly changedAtMs: number;
   /** In time during which changes could be seen. */
   readonly changedAtObservedMs: number;
-  /** It was there when this server came, and has not been changed since. */
-  readonly isFound: boolean;
   hasRunOut: boolean;
   retryAtMs: number;
 }
@@ -100,8 +99,8 @@ export class LeaseCollector {
       onError: (thrown) => log.warn("identity leases could not be followed", { error: messageOf(thrown) }),
     });
     this.#registration = this.#informer.addHandler({
-      onAdd: (lease, { isInInitialList }) => this.#see(lease, isInInitialList ? "found" : "changed"),
-      onUpdate: (lease) => this.#see(lease, "changed"),
+      onAdd: (lease) => this.#see(lease),
+      onUpdate: (lease) => this.#see(lease),
       onDelete: (lease) => {
         this.#entries.delete(idOf(lease));
         this.reconsider();
@@ -157,7 +156,7 @@ export class LeaseCollector {
     await this.#collecting;
   }
 
-  #see(lease: LeaseObject, how: "found" | "changed"): void {
+  #see(lease: LeaseObject): void {
     const id = idOf(lease);
     const seen = this.#entries.get(id);
     if (seen === undefined && !this.#hasRoomFor(id)) return;
@@ -165,7 +164,6 @@ export class LeaseCollector {
       lease,
       changedAtMs: this.#options.clock.monotonic(),
       changedAtObservedMs: this.#observedMs,
-      isFound: how === "found",
       hasRunOut: false,
       retryAtMs: 0,
     });
@@ -181,7 +179,7 @@ export class LeaseCollector {
   #catchUp(): void {
     const leases = this.#informer.list();
     if (leases.length <= this.#entries.size) return;
-    for (const lease of leases) if (!this.#entries.has(idOf(lease))) this.#see(lease, "found");
+    for (const lease of leases) if (!this.#entries.has(idOf(lease))) this.#see(lease);
   }
 
   #tick(): void {
@@ -205,14 +203,11 @@ export class LeaseCollector {
   }
 
   #isOver(id: string, entry: Entry): boolean {
-    const { clock, selfId, timing, hasEndpointRecord } = this.#options;
+    const { selfId, timing, hasEndpointRecord } = this.#options;
     if (id === selfId) return false;
     const hasRecord = hasEndpointRecord(id);
-    const renewedAt = renewTimeOf(entry.lease);
     const durationMs = durationMsOf(entry.lease);
-    if (renewedAt === undefined || durationMs === undefined) return !hasRecord;
-    // Clocks are compared only for what was found at the start, and only where the store has already buried the server.
-    if (entry.isFound && !hasRecord && renewedAt + durationMs < clock.now()) return true;
+    if (!hasRenewTime(entry.lease) || durationMs === undefined) return !hasRecord;
     const silentMs = Math.max(SILENT_WITHOUT_RECORD_MS, timing.leaseDurationSeconds * 1000);
     const limitMs = hasRecord ? durationMs : Math.min(durationMs, silentMs);
     return this.#observedMs - entry.changedAtObservedMs >= limitMs + timing.leaseMarginMs;
@@ -279,9 +274,8 @@ function idOf({ metadata }: LeaseObject): string {
   return metadata?.name ?? "";
 }
 
-function renewTimeOf({ spec }: LeaseObject): number | undefined {
-  const at = Date.parse(spec?.renewTime ?? "");
-  return Number.isNaN(at) ? undefined : at;
+function hasRenewTime({ spec }: LeaseObject): boolean {
+  return !Number.isNaN(Date.parse(spec?.renewTime ?? ""));
 }
 
 function durationMsOf({ spec }: LeaseObject): number | undefined {
