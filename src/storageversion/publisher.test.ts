@@ -271,6 +271,26 @@ describe("drift", () => {
     await publishing.end();
   });
 
+  test.each([
+    ["is taken out", (api: FakeStorageVersions) => api.put(FOOS, {})],
+    ["goes with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
+  ])("its entry %s whenever it is there: it is put back ever more slowly", async (_, drop) => {
+    const publishing = new Publishing();
+    await publishing.world.run(publishing.all);
+    let drops = 0;
+    publishing.api.before = (asked) => {
+      if (asked.startsWith("PUT") && drops++ < 1_000) queueMicrotask(() => drop(publishing.api));
+    };
+    drop(publishing.api);
+    await publishing.world.advance(60_000);
+    expect(drops).toBeGreaterThan(10);
+    expect(drops).toBeLessThan(30);
+    publishing.api.before = () => {};
+    await publishing.world.advance(6_000);
+    expect(publishing.story).toBe("server-1=v2 v2 True");
+    await publishing.end();
+  });
+
   test("changes over to what a server that joins can read, and back when it has left", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);

@@ -6,6 +6,8 @@
  *   pending → (written, or there already) → published → (the object changed and the entry is not right) → written again
  *
  * Entries of others are dropped only in a write that is due anyway, and only when their servers are known to be gone.
+ * Whoever drops ours takes this server for gone and will do so again until it sees our lease: the next write waits, and
+ * longer each time.
  */
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
@@ -61,6 +63,8 @@ export class Publisher {
   readonly #errors = new Map<string, string>();
   /** Revisions this server has written itself: what is seen of an object before that is old. */
   readonly #written = new Map<string, number>();
+  /** Entries that somebody has dropped, until they are looked after. */
+  readonly #dropped = new Set<string>();
   #waiting: (() => void)[] = [];
 
   constructor(options: PublisherOptions) {
@@ -118,9 +122,10 @@ export class Publisher {
 
   async #work(signal: AbortSignal): Promise<void> {
     for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
+      const wasDropped = this.#dropped.delete(name);
       try {
         await this.#publish(name, signal);
-        this.#queue.forget(name);
+        if (!wasDropped) this.#queue.forget(name);
         this.#done(name);
       } catch (thrown) {
         if (!signal.aborted) this.#failed(name, thrown);
@@ -132,15 +137,15 @@ export class Publisher {
 
   /** The object has changed, perhaps while somebody here decides by what it was before. */
   #look(name: string): void {
-    if (!this.#isRight(name)) this.#queue.add(name);
-  }
-
-  #isRight(name: string): boolean {
     const resource = this.#resources.get(name);
     const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
     const others = entries.filter(({ apiServerID }) => apiServerID !== this.#options.serverId);
     const own = entries.find(({ apiServerID }) => apiServerID === this.#options.serverId);
-    return jsonEquals(own, resource && this.#entry(resource, others));
+    if (jsonEquals(own, resource && this.#entry(resource, others))) return;
+    if (own !== undefined || !this.#written.has(name)) return this.#queue.add(name);
+    if (this.#dropped.has(name)) return;
+    this.#dropped.add(name);
+    this.#queue.addRateLimited(name);
   }
 
   #done(name: string): void {
