@@ -38,7 +38,7 @@ export class SimulatedCluster {
 
   constructor(options: SimulateOptions) {
     const { seed, timing = {}, plant = {}, traceLinesMax = 1_000, onHop = () => {}, onFailure = () => {} } = options;
-    const world = new World({ seed });
+    const world = new World({ seed, onStandstill: () => this.shutDown() });
     const { clock } = world;
     const certificate = createPeerCertificate(clock.now());
     this.world = world;

@@ -142,7 +142,8 @@ export class Exchange {
       else writeHalf(relay, body.chunks);
       if (fate === "cut") {
         const { host } = this.#parts.from;
-        host.clock.after(random.float() * CUT_AFTER_MS_MAX, () => relay.cut());
+        // A partition may still hold up the answer: then there is none.
+        host.clock.after(random.float() * CUT_AFTER_MS_MAX, () => this.#fail("reset", "the connection broke"));
       }
       return;
     }

@@ -108,7 +108,7 @@ export class SimulatedServer {
     const { world, history, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
     const { clockOffsetMs: offsetMs = 0, clockDrift: drift = 0 } = options;
     const name = `${this.id}#${++this.#runs}`;
-    const host = new Host({ name, clock: world.clock, random: world.randomFor(name), offsetMs, drift });
+    const host = new Host({ name, clock: world.countingClock, random: world.randomFor(name), offsetMs, drift });
     const writer = { serverId: this.id, host };
     const store = new StoreLink({ kv: world.openKv(), writer, history, doom: (key) => this.#doom(host, key) });
     const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];

@@ -12,6 +12,9 @@ import { createMemoryStore, type MemoryStore } from "../storage/kv-memory/kv.ts"
 /** Virtual time starts here, so that timestamps look like timestamps. */
 const EPOCH_MS = Date.UTC(2030, 0, 1);
 
+/** Nothing needs as many before it comes to rest: servers that start take some thousand. */
+const STEPS_MAX = 1_000_000;
+
 interface Scheduled {
   readonly at: number;
   readonly sequence: number;
@@ -20,19 +23,33 @@ interface Scheduled {
 
 export class World {
   readonly clock: Clock;
+  /** For what runs in the world: each use is a step, and after too many without a rest it throws. */
+  readonly countingClock: Clock;
   readonly env: Env;
   readonly #seed: number;
   readonly #store: MemoryStore;
   #now = 0;
   #sequence = 0;
+  #steps = 0;
+  readonly #onStandstill: () => void;
   readonly #queue: Scheduled[] = [];
 
-  constructor(options: { readonly seed: number }) {
+  constructor(options: {
+    readonly seed: number;
+    /** What runs in the world never comes to rest, so that time cannot go on, and must be ended. */
+    readonly onStandstill?: () => void;
+  }) {
     this.#seed = options.seed;
+    this.#onStandstill = options.onStandstill ?? (() => {});
     this.clock = {
       now: () => EPOCH_MS + this.#now,
       monotonic: () => this.#now,
       after: (delayMs, callback) => this.#schedule(delayMs, callback),
+    };
+    this.countingClock = {
+      now: () => this.#step().now(),
+      monotonic: () => this.#step().monotonic(),
+      after: (delayMs, callback) => this.#step().after(delayMs, callback),
     };
     this.#store = createMemoryStore({ clock: this.clock });
     this.env = {
@@ -60,14 +77,14 @@ export class World {
   /** Lets everything settle that needs no time, then moves the clock, event by event. */
   async advance(byMs: number): Promise<void> {
     const until = this.#now + byMs;
-    await settle();
+    await this.#settle();
     for (;;) {
       const next = this.#queue[0];
       if (next === undefined || next.at > until) break;
       this.#queue.shift();
       this.#now = Math.max(this.#now, next.at);
       next.callback();
-      await settle();
+      await this.#settle();
     }
     this.#now = until;
   }
@@ -80,7 +97,7 @@ export class World {
     });
     watched.catch(() => {});
     const until = this.#now + withinMs;
-    await settle();
+    await this.#settle();
     while (!isSettled) {
       const next = this.#queue[0];
       if (next === undefined || next.at > until)
@@ -88,6 +105,23 @@ export class World {
       await this.advance(next.at - this.#now);
     }
     return watched;
+  }
+
+  #step(): Clock {
+    if (++this.#steps === STEPS_MAX) this.#onStandstill();
+    this.#checkSteps();
+    return this.clock;
+  }
+
+  async #settle(): Promise<void> {
+    await settle();
+    this.#checkSteps();
+    this.#steps = 0;
+  }
+
+  #checkSteps(): void {
+    if (this.#steps >= STEPS_MAX)
+      throw new Error(`time stands still: ${STEPS_MAX} steps at ${this.#now} ms, and nothing has come to rest`);
   }
 
   #schedule(delayMs: number, callback: () => void): Cancel {

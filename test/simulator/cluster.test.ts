@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Clock } from "../../src/base/clock.ts";
 import { ask, type Told } from "../../src/simulator/ask.ts";
 import { simulate, type SimulatedCluster } from "../../src/simulator/cluster.ts";
 import { runSeed } from "../../src/simulator/run-seed.ts";
@@ -80,4 +81,18 @@ test("the same seed gives the same trace, another seed another one", async () =>
   const digest = async (seed: number): Promise<string> => (await runSeed({ seed, minutes: 3 })).digest;
   expect(await digest(11)).toBe(await digest(11));
   expect(await digest(11)).not.toBe(await digest(12));
+});
+
+test("a server that never comes to rest fails the seed", async () => {
+  let clock: Clock | undefined;
+  const { violations } = await runSeed({
+    ...{ seed: 1, minutes: 2 },
+    plant: {
+      wrapClock: (other) => (clock = other),
+      wrapHandle: () => async () => {
+        for (;;) await Promise.resolve(clock?.monotonic());
+      },
+    },
+  });
+  expect(violations[0]).toMatchObject({ checker: "simulation", what: expect.stringContaining("time stands still") });
 });

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { World } from "./world.ts";
+
+test("what never comes to rest is ended and fails, instead of keeping time from going on", async () => {
+  let standstills = 0;
+  const world = new World({ seed: 1, onStandstill: () => void standstills++ });
+  const spin = async (): Promise<never> => {
+    for (;;) await Promise.resolve(world.countingClock.monotonic());
+  };
+  const spinning = expect(spin()).rejects.toThrow("time stands still");
+  await expect(world.advance(1)).rejects.toThrow("time stands still: 1000000 steps at 0 ms");
+  await spinning;
+  expect(standstills).toBe(1);
+});
+
+test("what rests now and then may go on for ever", async () => {
+  const world = new World({ seed: 1 });
+  for (let turn = 0; turn < 3; turn++) {
+    for (let step = 0; step < 600_000; step++) world.countingClock.now();
+    await world.advance(0);
+  }
+  expect(world.clock.monotonic()).toBe(0);
+});
