@@ -66,7 +66,7 @@ interface ServeFlags {
 type AllFlags = ServeFlags & PeerFlags;
 
 export function serveCommand(): Command {
-  return withPeerFlags(withCallerFlags(serveFlags())).action((flags: AllFlags) => serve(flags));
+  return withPeerFlags(withCallerFlags(withLifeFlags(serveFlags()))).action((flags: AllFlags) => serve(flags));
 }
 
 function serveFlags(): Command {
@@ -121,7 +121,12 @@ function serveFlags(): Command {
         .default(60_000, "1m"),
     )
     .option("--max-requests-inflight <n>", "reads served at the same time", count, 400)
-    .option("--max-mutating-requests-inflight <n>", "writes served at the same time", count, 200)
+    .option("--max-mutating-requests-inflight <n>", "writes served at the same time", count, 200);
+}
+
+/** How it starts, how it leaves, and what it says meanwhile. */
+function withLifeFlags(command: Command): Command {
+  return command
     .addOption(
       new Option("--shutdown-delay-duration <duration>", "how long to go on serving, unready, before a shutdown")
         .argParser(duration)

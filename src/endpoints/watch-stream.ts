@@ -56,6 +56,7 @@ export class WatchStream {
       open.delete(this);
     });
     this.#sink.onDrain(() => this.#proceed());
+    this.#sink.onEnding?.(() => this.leave());
     if (this.#isEnded) return;
     this.#schedule();
     this.#proceed();
@@ -66,6 +67,12 @@ export class WatchStream {
     if (this.#isEnded) return;
     this.#release();
     this.#sink.end();
+  }
+
+  /** Ends the stream because the server leaves. Another one may have less history: the client is told how far it has come. */
+  leave(): void {
+    if (!this.#isEnded) this.#bookmarkIfCurrent();
+    this.end();
   }
 
   #proceed(): void {
@@ -154,10 +161,14 @@ export class WatchStream {
     const wait = bookmarks && untilLast > 0 ? Math.min(BOOKMARK_INTERVAL_MS, untilLast) : left;
     this.#cancelTimer = clock.after(Math.max(0, wait), () => {
       if (clock.monotonic() >= this.#endsAt) return this.end();
-      if (bookmarks && this.#following?.isCurrent() === true)
-        this.#sink.write(this.#bookmark(this.#options.start.currentRevision()));
+      this.#bookmarkIfCurrent();
       this.#schedule();
     });
+  }
+
+  #bookmarkIfCurrent(): void {
+    const { bookmarks, start } = this.#options;
+    if (bookmarks && this.#following?.isCurrent() === true) this.#sink.write(this.#bookmark(start.currentRevision()));
   }
 
   #release(): void {

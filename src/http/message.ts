@@ -80,6 +80,8 @@ export interface StreamSink {
   onDrain(callback: () => void): void;
   /** Called once when the client has gone or the stream has ended, whoever came first. */
   onClose(callback: () => void): void;
+  /** Called when the server leaves: whoever writes the stream ends it where it can be ended. Absent where nobody will ask. */
+  onEnding?(callback: () => void): void;
   /** Ends the response cleanly. */
   end(): void;
   /** Breaks the connection or stream: the reader must not take what it has for complete. */

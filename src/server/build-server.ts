@@ -1,6 +1,5 @@
 /** The composition root: reads top to bottom as the architecture. It only connects; the parts decide. */
 import { createHash } from "node:crypto";
-import { sleep } from "../base/clock.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
@@ -17,6 +16,7 @@ import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
+import { OpenRequests } from "../http/open-requests.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
 import { createNamespaceContent } from "../inspect/namespace-content.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
@@ -29,14 +29,7 @@ import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
-import {
-  repeat,
-  startBackground,
-  waitUntil,
-  whenOrAborted,
-  type Background,
-  type BackgroundTask,
-} from "./background.ts";
+import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
 import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
@@ -50,11 +43,13 @@ import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
 import { asServer, createLoopback, type Loopback } from "./loopback.ts";
+import { createLeadership, type Leadership } from "./leadership.ts";
 import { afterwards, Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
 import { standOutsideAgreement } from "./outside-agreement.ts";
 import { purgeEndpoint } from "./purge-endpoint.ts";
 import { clusterResources } from "./cluster-resources.ts";
 import { openApiPeers } from "./openapi-peers.ts";
+import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
@@ -67,7 +62,7 @@ import {
 import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
 import { storedProtobufDecoder } from "./stored-protobuf.ts";
 
-export interface Server {
+export interface Server extends Shutdown {
   readonly catalogue: Catalogue;
   /** The whole request line, without a socket. */
   readonly handle: Handler<ApiRequest>;
@@ -81,12 +76,8 @@ export interface Server {
   view(): ClusterView;
   /** Where clients reach it (host:port), once that is known. */
   announce(address: string): void;
-  /** /readyz fails from now on. Resolves after the configured delay. */
-  beginShutdown(): Promise<void>;
-  /** Ends every watch cleanly. */
+  /** Ends every watch cleanly, also the server's own. */
   endWatches(): void;
-  /** Stops the background, closes the store. */
-  close(): Promise<void>;
 }
 
 const HEALTH_MEASURE_MS = 5_000;
@@ -115,6 +106,8 @@ interface Parts {
   readonly repair: ServiceRepairOptions;
   readonly lifecycle: Lifecycle;
   readonly openWatches: OpenWatches;
+  readonly openRequests: OpenRequests;
+  readonly leadership: Leadership;
   readonly checks: () => HealthCheck[];
   readonly cluster: Cluster;
   /** Undefined: everybody writes what its release writes. */
@@ -152,7 +145,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     ...{ env, config, cache, catalogue, table, call: own, repair, cluster, storageVersions },
     announced: announced.promise,
   });
-  const lifecycle = new Lifecycle(hooks);
+  const lifecycle = new Lifecycle(hooks, env.log);
   ready.resolve(lifecycle.ready);
   const checks = (): HealthCheck[] => [
     ...storageChecks(cache),
@@ -161,10 +154,12 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     ...controllers.flatMap((manager) => manager.checks()),
   ];
   const openWatches: OpenWatches = new Set();
+  const openRequests = new OpenRequests();
+  const leadership = createLeadership(controllers, lifecycle.ready);
   let address = "localhost";
   const parts: Parts = {
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
-    ...{ checks, ...joined, local, client, written, address: () => address },
+    ...{ checks, ...joined, local, client, written, openRequests, leadership, address: () => address },
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
@@ -182,7 +177,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
       const forPeers = peerAddress(config, reachable);
       if (forPeers !== undefined) cluster.announce(forPeers);
     },
-    ...ending(parts, background),
+    endWatches: () => [...openWatches].forEach((watch) => watch.end()),
+    ...createShutdown({ ...parts, background }),
   };
 }
 
@@ -199,25 +195,6 @@ function join(
   const storageVersions = agreed && createStorageVersions({ ...using, cluster }, agreed);
   const controllers = createControllers({ ...using, cluster, members: storageVersions?.members });
   return { cluster, storageVersions, controllers };
-}
-
-function ending(
-  { env, config, kv, lifecycle, openWatches, cluster }: Parts,
-  background: Background,
-): Pick<Server, "beginShutdown" | "endWatches" | "close"> {
-  return {
-    async beginShutdown() {
-      lifecycle.beginShutdown();
-      await cluster.drain();
-      if (config.shutdown.delayMs > 0) await sleep(env.clock, config.shutdown.delayMs);
-    },
-    endWatches: () => [...openWatches].forEach((watch) => watch.end()),
-    async close() {
-      await cluster.leave();
-      await background.stop();
-      await kv.close();
-    },
-  };
 }
 
 /** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */
@@ -342,15 +319,6 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   });
 }
 
-function onceReady(name: string, { run }: Pick<BackgroundTask, "run">, { ready }: Lifecycle): BackgroundTask {
-  return {
-    name,
-    async run(signal) {
-      if (await whenOrAborted(ready, signal)) await run(signal);
-    },
-  };
-}
-
 function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): BackgroundTask[] {
   const { env, config, kv, cache, lifecycle, checks, healthMetrics } = parts;
   const { clock, log } = env;
@@ -370,7 +338,7 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
     },
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),
-    ...parts.controllers.map((manager) => onceReady("controllers", manager, lifecycle)),
+    ...parts.leadership.tasks,
     compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
     serviceRepair(parts.repair),
   ];

@@ -8,17 +8,23 @@ import { allowAuthenticated, authorize } from "../auth/authorize.ts";
 import { createCertificateVerifier } from "../auth/client-certificates.ts";
 import { impersonate } from "../auth/impersonate.ts";
 import { spoofableHeaders } from "../auth/request-header-options.ts";
+import type { Clock } from "../base/clock.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { deadline } from "../http/filters/deadline.ts";
-import { ifReady } from "../http/filters/if-ready.ts";
+import { earlyAnswers } from "../http/filters/early-answers.ts";
+import { goaway } from "../http/filters/goaway.ts";
+import { ifReady, isExempt, retryAfterStep, type Starting } from "../http/filters/if-ready.ts";
 import { inFlight } from "../http/filters/in-flight.ts";
 import { measure } from "../http/filters/measure.ts";
 import { recover } from "../http/filters/recover.ts";
-import { requestInfo } from "../http/filters/request-info.ts";
+import { requestInfo, type WithInfo } from "../http/filters/request-info.ts";
+import { shuttingDown } from "../http/filters/shutting-down.ts";
 import { stripIdentity } from "../http/filters/strip-identity.ts";
-import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
+import type { ApiRequest, ApiResponse, ConnectionInfo } from "../http/message.ts";
+import type { OpenRequests } from "../http/open-requests.ts";
 import { fence } from "../peers/fence.ts";
+import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../peers/hop.ts";
 import { peerProxy } from "../peers/peer-proxy.ts";
 import type { ResourceQuestion } from "../peers/view.ts";
 import { createUnmetNeed } from "./capabilities.ts";
@@ -38,6 +44,7 @@ export interface FilterParts {
   readonly table: ResourceTable;
   readonly catalogue: Catalogue;
   readonly lifecycle: Lifecycle;
+  readonly openRequests: OpenRequests;
   readonly cluster: Cluster;
   readonly storageVersions: StorageVersions | undefined;
   /** The server's own calls come from here. */
@@ -51,18 +58,31 @@ export function createFilters(parts: FilterParts): Filters {
   const isLoopback = (request: ApiRequest): boolean => request.connection === loopback;
   const isServed = (asked: ResourceQuestion): boolean =>
     cluster.view().peers.some(({ document }) => document?.served.has(asked));
+  const starting: Starting = {
+    hasBeenReady: () => lifecycle.hasBeenReady,
+    retryAfterSeconds: createRetryAfter(lifecycle, clock),
+    isLoopback,
+  };
   return {
+    goaway: goaway({ chance: config.goawayChance, random: env.random }),
+    ifReady: ifReady({ ...starting, mode: config.ifReadyMode }),
     recover: recover(log),
     stripIdentity: stripIdentity(spoofableHeaders(config.requestHeader)),
-    ifReady: ifReady({ mode: config.ifReadyMode, hasBeenReady: () => lifecycle.hasBeenReady }),
     requestInfo: requestInfo(),
     measure: measure({
       metrics,
       clock,
       isKnown: (info) => table.resolve(info.group, info.version, info.resource) !== undefined || isServed(info),
     }),
+    shuttingDown: shuttingDown({
+      isRefusing: () => lifecycle.hasHappened("NotAcceptingNewRequest"),
+      sendsRetryAfter: config.shutdown.sendRetryAfter,
+      isExempt: (request) => isExempt(request, starting),
+      open: parts.openRequests,
+    }),
     deadline: deadline({ clock, requestTimeoutMs }),
     authenticate: authenticate(authenticators(parts)),
+    earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
     impersonate: impersonate(),
     inFlight: inFlight({ metrics, readsMax, writesMax }),
     authorize: authorize(allowAuthenticated),
@@ -80,6 +100,21 @@ export function createFilters(parts: FilterParts): Filters {
       : (next) => next,
     fence: fence({ fence: cluster.identity.fence, isExempt: isLoopback }),
   };
+}
+
+/** By how long start-up has been in the step it is in. */
+function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
+  let stepSinceMs = clock.monotonic();
+  lifecycle.onStep(() => {
+    stepSinceMs = clock.monotonic();
+  });
+  return () => retryAfterStep(clock.monotonic() - stepSinceMs);
+}
+
+/** What servers tell each other, and what a pod says that a peer has reached. */
+function isNotOurs({ info }: WithInfo, { headers }: ApiResponse): boolean {
+  if (headers[NOT_SERVED_HEADER] !== undefined) return true;
+  return info.subresource === "proxy" && headers[SERVED_BY_HEADER] !== undefined;
 }
 
 /** The order is kube-apiserver's: the first that knows the caller decides who it is. */

@@ -6,13 +6,16 @@ import type { WithClaims } from "../http/filters/strip-identity.ts";
 import type { ApiRequest } from "../http/message.ts";
 
 export interface Filters {
+  readonly goaway: PassingFilter<ApiRequest>;
+  readonly ifReady: PassingFilter<ApiRequest>;
   readonly recover: PassingFilter<ApiRequest>;
   readonly stripIdentity: Filter<ApiRequest, WithClaims>;
-  readonly ifReady: PassingFilter<ApiRequest>;
   readonly requestInfo: Filter<WithClaims, WithInfo>;
   readonly measure: PassingFilter<WithInfo>;
+  readonly shuttingDown: PassingFilter<WithInfo>;
   readonly deadline: PassingFilter<WithInfo>;
   readonly authenticate: Filter<WithInfo, WithUser>;
+  readonly earlyAnswers: PassingFilter<WithUser>;
   readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithInfo>;
   readonly authorize: PassingFilter<WithUser>;
@@ -23,13 +26,16 @@ export interface Filters {
 
 export function buildHandler(filters: Filters, route: Handler<WithUser>): Handler<ApiRequest> {
   return chain<ApiRequest>()
+    .through(filters.goaway)
+    .through(filters.ifReady)
     .through(filters.recover)
     .through(filters.stripIdentity)
-    .through(filters.ifReady)
     .through(filters.requestInfo)
     .through(filters.measure)
+    .through(filters.shuttingDown)
     .through(filters.deadline)
     .through(filters.authenticate)
+    .through(filters.earlyAnswers)
     .through(filters.impersonate)
     .through(filters.inFlight)
     .through(filters.authorize)

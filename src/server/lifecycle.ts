@@ -4,11 +4,21 @@
  *   start      the store is opened; background tasks start; the cache is filled
  *   hooks      each start-up hook runs once its turn has come; until all are done /readyz says which is not
  *   ready      /readyz has passed for the first time: latched, X-Kubernetes-If-Ready is satisfied for ever
- *   shutdown   /readyz fails from now on; the delay passes so that load balancers notice
- *   draining   the listener refuses connections and says GOAWAY; watches end cleanly; open requests finish
+ *   shutdown   /readyz fails from now on; the delay passes so that load balancers notice; others lead instead
+ *   draining   new requests are refused; watches end cleanly; open requests finish (see shutdown.ts)
  *   stopped    background tasks have ended, the store is closed: nothing acknowledged is lost
  */
+import { SILENT_LOG, type Log } from "../base/log.ts";
 import type { HealthCheck } from "../endpoints/health.ts";
+
+/** By the names kube-apiserver gives them. Which of the last two comes first depends on --shutdown-send-retry-after. */
+export type ShutdownEvent =
+  | "ShutdownInitiated"
+  | "AfterShutdownDelayDuration"
+  | "PreShutdownHooksStopped"
+  | "NotAcceptingNewRequest"
+  | "InFlightRequestsDrained"
+  | "HTTPServerStoppedListening";
 
 export interface StartupHook {
   /** As /readyz shows it after "poststarthook/". */
@@ -20,10 +30,13 @@ export class Lifecycle {
   readonly #pendingHooks: Set<string>;
   readonly #hookNames: readonly string[];
   readonly #ready = Promise.withResolvers<void>();
+  readonly #onStep: (() => void)[] = [];
+  readonly #shutdownEvents = new Set<ShutdownEvent>();
+  readonly #log: Log;
   #hasBeenReady = false;
-  #isShuttingDown = false;
 
-  constructor(hooks: readonly StartupHook[]) {
+  constructor(hooks: readonly StartupHook[], log: Log = SILENT_LOG) {
+    this.#log = log;
     this.#hookNames = hooks.map((hook) => hook.name);
     this.#pendingHooks = new Set(this.#hookNames);
   }
@@ -37,12 +50,14 @@ export class Lifecycle {
     return this.#hasBeenReady;
   }
 
-  get isShuttingDown(): boolean {
-    return this.#isShuttingDown;
+  /** Called whenever start-up has come a step further. */
+  onStep(listener: () => void): void {
+    this.#onStep.push(listener);
   }
 
   hookDone(name: string): void {
     this.#pendingHooks.delete(name);
+    for (const listener of this.#onStep) listener();
   }
 
   /** Called whenever something readiness depends on has changed. */
@@ -52,8 +67,15 @@ export class Lifecycle {
     this.#ready.resolve();
   }
 
-  beginShutdown(): void {
-    this.#isShuttingDown = true;
+  /** What has happened stays so. */
+  hasHappened(event: ShutdownEvent): boolean {
+    return this.#shutdownEvents.has(event);
+  }
+
+  happened(event: ShutdownEvent): void {
+    if (this.hasHappened(event)) return;
+    this.#shutdownEvents.add(event);
+    this.#log.info("shutdown event", { name: event });
   }
 
   checks(): HealthCheck[] {
@@ -66,7 +88,7 @@ export class Lifecycle {
       })),
       {
         name: "shutdown",
-        check: () => (this.#isShuttingDown ? "process is shutting down" : undefined),
+        check: () => (this.hasHappened("ShutdownInitiated") ? "process is shutting down" : undefined),
         endpoints: ["readyz"],
       },
     ];

@@ -1,4 +1,5 @@
-/** A server behind a port, and its end told in order (see lifecycle.ts). */
+/** A server behind a port, and its end in order (see shutdown.ts). */
+import type { Clock } from "../base/clock.ts";
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
 import type { ServerConfig } from "./config.ts";
@@ -11,7 +12,7 @@ export interface ListenConfig {
   readonly port: number;
   readonly cert: string;
   readonly key: string;
-  /** Requests still open when the server must go have this long. Default one minute. */
+  /** Requests still open when the server must go have this long. Default: as long as any request may take. */
   readonly drainMs?: number;
   /** Stands before the whole chain. */
   readonly wrap?: (handle: Handler<ApiRequest>) => Handler<ApiRequest>;
@@ -21,7 +22,7 @@ export interface ListeningServer {
   readonly server: Server;
   readonly host: string;
   readonly port: number;
-  /** Drains and stops. Open requests have until the deadline. */
+  /** Drains and stops. Open requests have until the deadline. Calling it again is waiting for the same end. */
   stop(): Promise<void>;
   /** Closes every connection at once, and leaves everything else as it is. */
   disconnect(): Promise<void>;
@@ -33,11 +34,9 @@ function clientAuthorities({ clientCa, requestHeader }: ServerConfig): { clientC
   return authorities.length === 0 ? {} : { clientCa: authorities.join("\n") };
 }
 
-const DRAIN_MS = 60_000;
-
 export async function startListening(env: Env, config: ServerConfig, at: ListenConfig): Promise<ListeningServer> {
   const server = await buildServer(env, config);
-  const { wrap = (handle) => handle, drainMs = DRAIN_MS } = at;
+  const { wrap = (handle) => handle, drainMs = config.requestTimeoutMs } = at;
   let listener: Listener;
   try {
     listener = await listen({
@@ -52,17 +51,40 @@ export async function startListening(env: Env, config: ServerConfig, at: ListenC
     throw thrown;
   }
   server.announce(`${listener.host}:${listener.port}`);
+  let stopped: Promise<void> | undefined;
   return {
     server,
     host: listener.host,
     port: listener.port,
-    async stop() {
-      await server.beginShutdown();
-      listener.stopAccepting();
-      server.endWatches();
-      await listener.close(drainMs);
-      await server.close();
-    },
+    stop: () => (stopped ??= stop({ clock: env.clock, server, listener, config, drainMs })),
     disconnect: () => listener.close(0),
   };
+}
+
+interface Stopping {
+  readonly clock: Clock;
+  readonly server: Server;
+  readonly listener: Listener;
+  readonly config: ServerConfig;
+  readonly drainMs: number;
+}
+
+/** What is still being sent when the time is over has this long. */
+const LAST_ANSWERS_MS = 2_000;
+
+async function stop({ clock, server, listener, config, drainMs }: Stopping): Promise<void> {
+  const { sendRetryAfter } = config.shutdown;
+  const refuseConnections = (): void => {
+    listener.stopAccepting();
+    server.stoppedListening();
+  };
+  await server.beginShutdown();
+  const startedAtMs = clock.monotonic();
+  if (!sendRetryAfter) refuseConnections();
+  await server.drain(drainMs);
+  if (sendRetryAfter) refuseConnections();
+  // Answers are there, but slow clients may still be reading them.
+  const leftMs = drainMs - (clock.monotonic() - startedAtMs);
+  await listener.close(Math.max(leftMs, LAST_ANSWERS_MS));
+  await server.close();
 }

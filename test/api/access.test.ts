@@ -1,4 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
+import { apiRequest } from "../../src/http/testing/requests.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { FaultyKv } from "./faulty-kv.ts";
 import { CONFIG_MAPS, configMap, header, startServer, type Answer, type TestServer } from "./start.ts";
 
 const TOKENS = 'secret-1,admin,uid-1,"system:masters"\nsecret-2,reader,uid-2\n';
@@ -75,50 +79,129 @@ describe("who may ask", () => {
   });
 });
 
+/** The rows of KEP-3028's test plan, each in every mode; off is also what an old server does. */
 describe("X-Kubernetes-If-Ready", () => {
-  const IF_READY = { "x-kubernetes-if-ready": "" };
+  const CLIENT = { authorization: "Bearer secret-1" };
+  const IF_READY = { ...CLIENT, "x-kubernetes-if-ready": "" };
 
-  test("a server that has not been ready answers 503, says when to come back, and that it understood", async () => {
-    await using api = await startServer({ ifReadyMode: "retry", skipReady: true });
-    const answer = await api.begin("GET", CONFIG_MAPS, undefined, { headers: IF_READY });
-    expect(answer.status).toBe(503);
-    expect(header(answer, "retry-after")).toBe("5");
-    expect(header(answer, "x-kubernetes-ready")).toBe("false");
-    await api.world.run(api.server.ready);
+  type Told = readonly [status: number, ready: string | undefined];
+
+  async function told(api: TestServer, target: string, headers: Record<string, string>): Promise<Told> {
+    const answer = await api.call("GET", target, undefined, { asClient: true, headers });
+    return [answer.status, header(answer, "x-kubernetes-ready")];
+  }
+
+  /** A server whose store answers nothing: time passes, but it does not become ready. */
+  async function startStuck(ifReadyMode: IfReadyMode): Promise<AsyncDisposable & { readonly api: TestServer }> {
+    let kv: FaultyKv | undefined;
+    const wrapKv = (real: Kv): Kv => {
+      kv = new FaultyKv(real);
+      kv.stall();
+      return kv;
+    };
+    const api = await startServer({ ifReadyMode, tokenFile: TOKENS, skipReady: true, wrapKv });
+    return {
+      api,
+      async [Symbol.asyncDispose]() {
+        kv?.resume();
+        await api[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  test.each<[IfReadyMode, Told, Told]>([
+    ["retry", [503, "false"], [200, undefined]],
+    ["report", [200, "false"], [200, undefined]],
+    ["off", [200, undefined], [200, undefined]],
+  ])("%s, not ready: asked %j, not asked %j", async (mode, asked, notAsked) => {
+    await using starting = await startStuck(mode);
+    expect(await told(starting.api, "/version", IF_READY)).toEqual(asked);
+    expect(await told(starting.api, "/version", CLIENT)).toEqual(notAsked);
   });
 
-  test("it processes requests without the header as ever, and does not mention readiness", async () => {
-    await using api = await startServer({ ifReadyMode: "retry", skipReady: true });
-    const answer = await api.begin("GET", "/version");
-    expect(answer.status).toBe(200);
-    expect(header(answer, "x-kubernetes-ready")).toBeUndefined();
-    await api.world.run(api.server.ready);
+  test.each<[IfReadyMode, string | undefined]>([
+    ["retry", "true"],
+    ["report", "true"],
+    ["off", undefined],
+  ])("%s, ready: asked %s, and nothing if not asked", async (mode, ready) => {
+    await using api = await startServer({ ifReadyMode: mode, tokenFile: TOKENS });
+    for (const [target, status] of [
+      [CONFIG_MAPS, 200],
+      [`${CONFIG_MAPS}/nosuch`, 404],
+      ["/nosuch", 404],
+      [`${CONFIG_MAPS}?timeout=x`, 400],
+      [`${CONFIG_MAPS}?watch=1&timeoutSeconds=1`, 200],
+    ] as const) {
+      expect(await told(api, target, IF_READY)).toEqual([status, ready]);
+      expect(await told(api, target, CLIENT)).toEqual([status, undefined]);
+    }
+    expect(await told(api, CONFIG_MAPS, { "x-kubernetes-if-ready": "" })).toEqual([403, ready]);
+    expect(await told(api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([401, ready]);
   });
 
-  test("a server that has been ready processes the request and says true", async () => {
-    await using api = await startServer({ ifReadyMode: "retry" });
-    const answer = await api.get(CONFIG_MAPS, IF_READY);
-    expect(answer.status).toBe(200);
-    expect(header(answer, "x-kubernetes-ready")).toBe("true");
-    expect(header(await api.get(`${CONFIG_MAPS}/nosuch`, IF_READY), "x-kubernetes-ready")).toBe("true");
+  test("a server that has not been ready says when to come back, and nothing else happens", async () => {
+    await using starting = await startStuck("retry");
+    const answer = await starting.api.call("POST", CONFIG_MAPS, configMap("x"), { asClient: true, headers: IF_READY });
+    expect(answer.body).toMatchObject({
+      kind: "Status",
+      reason: "ServiceUnavailable",
+      message: "The APIServer has not fully initialized yet, please try again later.",
+      details: { retryAfterSeconds: 1 },
+    });
+    expect(header(answer, "retry-after")).toBe("1");
   });
 
-  test("without the header it says nothing", async () => {
-    await using api = await startServer({ ifReadyMode: "retry" });
-    expect(header(await api.get(CONFIG_MAPS), "x-kubernetes-ready")).toBeUndefined();
+  test("who only reports answers early questions as it answers everybody, and says that it is not ready", async () => {
+    await using starting = await startStuck("report");
+    expect(await told(starting.api, "/nosuch", IF_READY)).toEqual([503, "false"]);
+    expect(await told(starting.api, CONFIG_MAPS, IF_READY)).toEqual([503, "false"]);
+    expect(await told(starting.api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([
+      401,
+      "false",
+    ]);
+  });
+
+  test.each(["retry", "report"] as const)("%s: what nobody expected says so, too", async (ifReadyMode) => {
+    await using api = await startServer({ ifReadyMode, tokenFile: TOKENS });
+    const request = apiRequest({ method: "POST", url: CONFIG_MAPS, headers: IF_READY });
+    const body = { ...request.body, isEmpty: false, read: () => Promise.reject(new Error("bug")) };
+    const { status, headers } = await api.world.run(api.server.handle({ ...request, body }));
+    expect([status, headers["x-kubernetes-ready"]]).toEqual([500, "true"]);
+  });
+
+  test.each(["retry", "report"] as const)(
+    "%s: health and metrics are served at once, and told the truth",
+    async (mode) => {
+      await using starting = await startStuck(mode);
+      for (const [target, status] of [
+        ["/livez", 200],
+        ["/livez/ping", 200],
+        ["/readyz", 500],
+        ["/healthz", 500],
+        ["/metrics", 200],
+        ["/metrics/slis", 200],
+        ["/metrics/nosuch", 404],
+      ] as const)
+        expect([target, ...(await told(starting.api, target, IF_READY))]).toEqual([target, status, "false"]);
+      expect(await told(starting.api, "/metricsfoo", IF_READY)).toEqual([503, "false"]);
+    },
+  );
+
+  test("the server itself is served at once", async () => {
+    await using starting = await startStuck("retry");
+    const answer = await starting.api.get("/version", IF_READY);
+    expect([answer.status, header(answer, "x-kubernetes-ready")]).toEqual([200, "false"]);
   });
 
   test("once ready is ready for ever, also while shutting down", async () => {
-    await using api = await startServer({ ifReadyMode: "retry" });
+    await using api = await startServer({ ifReadyMode: "retry", tokenFile: TOKENS });
     await api.world.run(api.server.beginShutdown());
     expect((await api.get("/readyz")).status).toBe(500);
-    expect(header(await api.get(CONFIG_MAPS, IF_READY), "x-kubernetes-ready")).toBe("true");
+    expect((await told(api, CONFIG_MAPS, IF_READY))[1]).toBe("true");
   });
 
   test("unless the operator turns it on the header means nothing", async () => {
-    await using api = await startServer();
-    const answer = await api.get(CONFIG_MAPS, IF_READY);
-    expect(answer.status).toBe(200);
-    expect(header(answer, "x-kubernetes-ready")).toBeUndefined();
+    await using api = await startServer({ tokenFile: TOKENS });
+    expect(await told(api, CONFIG_MAPS, IF_READY)).toEqual([200, undefined]);
   });
 });

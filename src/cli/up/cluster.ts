@@ -241,6 +241,7 @@ export class Cluster {
       ...common,
       storage,
       tokenFile: credentials.tokenFile,
+      ifReadyMode: "retry",
       clientCa: credentials.ca.certPem,
       rootCa: credentials.ca.certPem,
       requestHeader: { clientCa: credentials.frontProxyCa.certPem, allowedNames: [FRONT_PROXY_NAME] },

@@ -9,7 +9,7 @@ import { closedSink } from "../closed-sink.ts";
 import { NO_BODY, type ApiRequest, type ApiResponse, type StreamSink } from "../message.ts";
 import { apiRequest, bodyJson, infoRequest } from "../testing/requests.ts";
 import { deadline } from "./deadline.ts";
-import { ifReady, type IfReadyMode } from "./if-ready.ts";
+import { ifReady, retryAfterStep, type IfReadyMode } from "./if-ready.ts";
 import { inFlight } from "./in-flight.ts";
 import { measure } from "./measure.ts";
 import { recover } from "./recover.ts";
@@ -195,49 +195,116 @@ describe("inFlight", () => {
 
 describe("ifReady", () => {
   const asking = { headers: { "x-kubernetes-if-ready": "" } };
+  const own: ApiRequest["connection"] = { protocol: "in-process", remoteAddress: "self", clientChain: [] };
   const open = (
     isReady: boolean,
     next: () => Promise<ApiResponse> = answer,
     mode: IfReadyMode = "retry",
-  ): ((request: ApiRequest) => Promise<ApiResponse>) => ifReady({ mode, hasBeenReady: () => isReady })(next);
+  ): ((request: ApiRequest) => Promise<ApiResponse>) =>
+    ifReady({
+      mode,
+      hasBeenReady: () => isReady,
+      retryAfterSeconds: () => 7,
+      isLoopback: ({ connection }) => connection === own,
+    })(recover(SILENT_LOG)(next));
 
   test("not ready and asked: 503, come back, and the wish was understood", async () => {
     const response = await open(false, () => expect.unreachable())(apiRequest(asking));
-    expect(response).toMatchObject({ status: 503, headers: { "retry-after": "5", "x-kubernetes-ready": "false" } });
+    expect(response).toMatchObject({ status: 503, headers: { "retry-after": "7", "x-kubernetes-ready": "false" } });
     expect(bodyJson(response)).toMatchObject({
       message: "The APIServer has not fully initialized yet, please try again later.",
       reason: "ServiceUnavailable",
     });
   });
 
-  test("not ready and not asked: as ever", async () => {
-    expect(await open(false)(apiRequest())).toBe(OK);
+  test("not ready, asked and told to report: as ever, and it is said that the server is not ready", async () => {
+    expect(await open(false, answer, "report")(apiRequest(asking))).toEqual({
+      ...OK,
+      headers: { a: "b", "x-kubernetes-ready": "false" },
+    });
   });
 
-  test("ready and asked: as ever, and the wish was understood", async () => {
-    expect(await open(true)(apiRequest(asking))).toEqual({ ...OK, headers: { a: "b", "x-kubernetes-ready": "true" } });
+  test.each(["retry", "report"] as const)("%s, not ready and not asked: as ever", async (mode) => {
+    expect(await open(false, answer, mode)(apiRequest())).toEqual(OK);
+  });
+
+  test.each(["retry", "report"] as const)("%s, ready and asked: as ever, and the wish was understood", async (mode) => {
+    expect(await open(true, answer, mode)(apiRequest(asking))).toEqual({
+      ...OK,
+      headers: { a: "b", "x-kubernetes-ready": "true" },
+    });
     expect(OK.headers).toEqual({ a: "b" });
   });
 
-  test("ready and not asked: as ever", async () => {
-    expect(await open(true)(apiRequest())).toBe(OK);
+  test.each(["retry", "report"] as const)("%s, ready and not asked: as ever", async (mode) => {
+    expect(await open(true, answer, mode)(apiRequest())).toEqual(OK);
   });
 
-  test("switched off: as ever", async () => {
-    expect(await open(false, answer, "off")(apiRequest(asking))).toBe(OK);
+  test.each([true, false])("switched off: as ever, ready or not", async (isReady) => {
+    expect(await open(isReady, answer, "off")(apiRequest(asking))).toEqual(OK);
   });
 
-  test("a refusal says so too", async () => {
-    const response = await open(true, () =>
-      Promise.reject(serviceUnavailable("the store is away", 1, new Error("secret"))),
-    )(apiRequest(asking));
-    expect(response).toMatchObject({ status: 503, headers: { "x-kubernetes-ready": "true", "retry-after": "1" } });
+  test.each(["/healthz", "/livez/ping", "/readyz", "/metrics", "/metrics/slis"])(
+    "%s is served at once, and told the truth",
+    async (url) => {
+      const response = await open(false)(apiRequest({ ...asking, url }));
+      expect(response).toMatchObject({ status: 200, headers: { "x-kubernetes-ready": "false" } });
+    },
+  );
+
+  test.each(["/metricsfoo", "/healthz2/x", "/api/healthz", "/version", "/"])("%s has to wait", async (url) => {
+    expect((await open(false)(apiRequest({ ...asking, url }))).status).toBe(503);
+  });
+
+  test("the server's own calls are served at once", async () => {
+    const response = await open(false)({ ...apiRequest(asking), connection: own });
+    expect(response).toMatchObject({ status: 200, headers: { "x-kubernetes-ready": "false" } });
+  });
+
+  test("what is said is how it was when the request came", async () => {
+    let isReady = false;
+    const handler = ifReady({
+      mode: "report",
+      hasBeenReady: () => isReady,
+      retryAfterSeconds: () => 1,
+      isLoopback: () => false,
+    })(() => {
+      isReady = true;
+      return answer();
+    });
+    expect((await handler(apiRequest(asking))).headers["x-kubernetes-ready"]).toBe("false");
+    expect((await handler(apiRequest(asking))).headers["x-kubernetes-ready"]).toBe("true");
+  });
+
+  test.each([
+    [serviceUnavailable("the store is away", 1), 503],
+    [notFound({ group: "", resource: "pods" }, "x"), 404],
+    [new Error("secret"), 500],
+  ])("an answer to %s says so too", async (thrown, status) => {
+    const response = await open(true, () => Promise.reject(thrown))(apiRequest(asking));
+    expect(response).toMatchObject({ status, headers: { "x-kubernetes-ready": "true" } });
     expect(JSON.stringify(bodyJson(response))).not.toContain("secret");
   });
 
-  test("what nobody expected is left to be logged", async () => {
-    const thrown = new Error("bug");
-    await expect(open(true, () => Promise.reject(thrown))(apiRequest(asking))).rejects.toBe(thrown);
+  test("a stream says so before it begins, and stays the stream it was", async () => {
+    const stream: ApiResponse = { status: 200, headers: {}, body: { kind: "stream", open: () => undefined } };
+    const response = await open(true, () => Promise.resolve(stream))(apiRequest(asking));
+    expect(response.headers).toEqual({ "x-kubernetes-ready": "true" });
+    expect(response.body).toBe(stream.body);
+  });
+
+  test.each([
+    [0, 1],
+    [1, 1],
+    [1_000, 1],
+    [1_001, 2],
+    [12_300, 13],
+    [29_999, 30],
+    [30_001, 30],
+    [1e12, 30],
+    [-5, 1],
+  ])("a step that has taken %d ms may take %d s more", (stepMs, seconds) => {
+    expect(retryAfterStep(stepMs)).toBe(seconds);
   });
 });
 

@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream";
 import type { ApiRequest, ApiResponse, ConnectionInfo, RequestBody, ResponseBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
 import { closedSink, discardAnswer } from "../closed-sink.ts";
+import { isLastAnswer } from "../last-answer.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
 import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
@@ -19,25 +20,30 @@ import type { HttpLimits } from "./limits.ts";
 
 interface Http1Connection {
   readonly info: ConnectionInfo;
-  /** Those whose answer has not been sent; more than one when the client pipelines. */
+  /** Those whose answer has not been sent, in the order they came; more than one when the client pipelines. */
   readonly exchanges: Set<Exchange>;
+  /** It ends with the answer to the last request that has been read. */
+  isLeaving: boolean;
+  /** Nothing that still comes could be answered, so nothing of it is done. */
+  takesNoMore: boolean;
 }
 
 export function createHttp1(edge: Edge): Protocol {
-  const connections = new WeakMap<Socket, Http1Connection>();
+  const connections = new Map<Socket, Http1Connection>();
   // The answer to an upgrade request takes the socket, so none may be ahead of it.
   const isAlone = ({ socket }: IncomingMessage): boolean => connections.get(socket)?.exchanges.size === 0;
   const server = createNodeServer(edge.limits, (request) => canUpgrade(request) && isAlone(request));
-  let draining = false;
+  let isLeaving = false;
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const connection = connections.get(request.socket);
+    if (connection?.takesNoMore === true) return void request.resume();
     if (connection === undefined || connection.exchanges.size >= edge.limits.pipelinedRequestsMax) {
       request.socket.destroy();
       return;
     }
     // Of an upgrade request that stays an ordinary one, Node's parser may have lost what followed it.
-    if (draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     void new Http1Exchange({ edge, connection, request, response }).run();
   };
   server.on("request", onRequest);
@@ -45,7 +51,7 @@ export function createHttp1(edge: Edge): Protocol {
   server.on("checkContinue", onRequest);
   server.on("upgrade", (request, _socket, head) => {
     const connection = connections.get(request.socket);
-    if (connection === undefined) return void request.socket.destroy();
+    if (connection === undefined || connection.takesNoMore) return void request.socket.destroy();
     const upgrade = new UpgradeResponse(request, head);
     void new Http1Exchange({ edge, connection, request, response: upgrade.response, upgrade }).run();
   });
@@ -55,25 +61,37 @@ export function createHttp1(edge: Edge): Protocol {
 
   return {
     accept(socket, info) {
-      const connection: Http1Connection = { info, exchanges: new Set() };
+      const connection: Http1Connection = { info, exchanges: new Set(), isLeaving, takesNoMore: false };
       connections.set(socket, connection);
       // Node tells only the first of several pipelined responses that its socket has closed.
       socket.once("close", () => {
+        connections.delete(socket);
         for (const exchange of connection.exchanges) exchange.clientGone();
       });
+      // By this method Node's server ends a connection behind its last answer. At once, it would be a reset for a client
+      // that is still sending.
+      socket.destroySoon = () => endConnection(socket, connection);
       server.emit("connection", socket);
     },
     drain() {
-      draining = true;
+      isLeaving = true;
+      for (const connection of connections.values()) connection.isLeaving = true;
     },
     closeIdle() {
-      server.closeIdleConnections();
+      for (const [socket, connection] of connections) {
+        if (connection.exchanges.size === 0) endConnection(socket, connection);
+      }
     },
     destroy() {
       // Never having listened is reported to a callback; without one, this only stops timers and idle sockets.
       server.close(() => undefined);
     },
   };
+}
+
+function endConnection(socket: Socket, connection: Http1Connection): void {
+  connection.takesNoMore = true;
+  if (!socket.writableEnded) lingeringEnd(socket);
 }
 
 /** Answers what is not even a request. */
@@ -222,12 +240,20 @@ class Http1Exchange {
   }
 
   #sendHead(answer: ApiResponse, contentLength: string | undefined): void {
+    if (isLastAnswer(answer)) this.#connection.isLeaving = true;
+    if (this.#connection.isLeaving && this.#isNewest()) this.#response.shouldKeepAlive = false;
+    if (!this.#response.shouldKeepAlive) this.#connection.takesNoMore = true;
     const flat: (string | string[])[] = [];
     for (const name in answer.headers) {
       if (!FRAMING_HEADERS.has(name)) flat.push(name, answer.headers[name]!);
     }
     if (contentLength !== undefined) flat.push("content-length", contentLength);
     this.#response.writeHead(answer.status, flat);
+  }
+
+  /** Answers are sent in the order of requests: behind this one's there will be none. */
+  #isNewest(): boolean {
+    return Array.from(this.#connection.exchanges).at(-1) === this.#exchange;
   }
 
   async #sendBytes(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {
@@ -294,7 +320,7 @@ class Http1Exchange {
 
 type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];
 
-/** Node and this file decide how a body is framed and whether a connection goes on, whatever the answer says. */
+/** Node and this file decide how a body is framed; whether a connection goes on, only `close` has a say in. */
 const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "transfer-encoding",

@@ -15,6 +15,7 @@ import {
 import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
 import { closedSink, discardAnswer } from "../closed-sink.ts";
+import { isLastAnswer } from "../last-answer.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
 import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
@@ -211,6 +212,9 @@ class Http2Exchange {
     // Discards the body. Node would reset the stream after the answer instead, as it may, but curl 7 takes
     // that for an error.
     if (this.#body?.untouched) stream.resume();
+    // Says GOAWAY, and closes the connection when this stream and the others have ended. It names the last stream that
+    // has been looked at: a client that has opened another one meanwhile knows by that that nothing was done.
+    if (isLastAnswer(answer)) this.#connection.session.close();
     if (this.#exchange.over || stream.destroyed || stream.closed) {
       discardAnswer(answer);
     } else if (body.kind === "stream") {

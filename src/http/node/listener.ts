@@ -40,7 +40,10 @@ export interface Listener {
   readonly port: number;
   /** Stops accepting connections; HTTP/2 sessions get GOAWAY, HTTP/1.1 answers say Connection: close; open requests go on. */
   stopAccepting(): void;
-  /** Resolves when the last request has ended or the deadline (ms) has passed, then destroys what is left. */
+  /**
+   * Resolves when the last request has ended or the deadline (ms) has passed, then ends connections without one, and
+   * destroys what is left. A request that was sent before its client saw the end of the connection is not read.
+   */
   close(deadlineMs: number): Promise<void>;
   /** For connections made from now on. Throws when they cannot be used; those in use stay then. */
   setTls(tls: ListenTls): void;
@@ -48,6 +51,11 @@ export interface Listener {
   /** Handshakes under way included. */
   openConnections(): number;
 }
+
+/** When no request has come for this long, none is taken to be on its way; a client in the middle of its work has asked by then. */
+const QUIET_MS = 250;
+/** But no longer than this, however many come. */
+const QUIET_MS_MAX = 2_000;
 
 /** How long, after the last request, clients may take to read the end of it before their socket is destroyed. */
 const LAST_BYTES_MS = 500;
@@ -134,6 +142,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
     async close(deadlineMs) {
       stopAccepting();
       await load.until(() => load.requests === 0, deadlineMs);
+      await load.untilQuiet(Math.min(QUIET_MS_MAX, deadlineMs));
       for (const protocol of protocols) protocol.closeIdle();
       if (load.requests === 0) await load.until(() => load.sockets.size === 0, Math.min(LAST_BYTES_MS, deadlineMs));
       for (const protocol of protocols) protocol.destroy();
@@ -149,11 +158,14 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
 /** What is open now, and a way to wait for it to end. */
 class Load {
   requests = 0;
+  /** All that there ever were. */
+  #requestsOpened = 0;
   readonly sockets = new Set<Socket>();
   readonly #checks = new Set<() => void>();
 
   requestOpened(): void {
     this.requests++;
+    this.#requestsOpened++;
   }
 
   requestClosed(): void {
@@ -167,6 +179,15 @@ class Load {
       this.sockets.delete(socket);
       this.#check();
     });
+  }
+
+  /** Resolves when nothing has come for a while and nothing is open, or when there is nobody left who could ask. */
+  async untilQuiet(timeoutMs: number): Promise<void> {
+    for (let leftMs = timeoutMs; leftMs > 0 && this.sockets.size > 0; leftMs -= QUIET_MS) {
+      const before = this.#requestsOpened;
+      await this.until(() => this.sockets.size === 0, Math.min(QUIET_MS, leftMs));
+      if (this.requests === 0 && this.#requestsOpened === before) return;
+    }
   }
 
   /** Resolves when the condition holds, or after the time. */

@@ -230,7 +230,12 @@ describe.each(clients)("%s", (name, connect) => {
   });
 
   test("framing headers of the answer are replaced by the transport's", async () => {
-    const headers = { "content-length": "999", "transfer-encoding": "chunked", connection: "close", "x-kept": "1" };
+    const headers = {
+      "content-length": "999",
+      "transfer-encoding": "chunked",
+      connection: "keep-alive",
+      "x-kept": "1",
+    };
     await using server = await startServer(async () => ({ status: 200, headers, body: bytesBody(Buffer.from("abc")) }));
     await using client = connect(server);
     for (const _ of [1, 2]) {

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import type { ApiRequest, ApiResponse } from "../message.ts";
+import { NO_BODY } from "../message.ts";
+import { OpenRequests } from "../open-requests.ts";
+import { apiRequest, bodyJson, infoRequest, type RequestOptions } from "../testing/requests.ts";
+import { goaway } from "./goaway.ts";
+import { shuttingDown } from "./shutting-down.ts";
+
+const OK: ApiResponse = { status: 200, headers: { a: "b" }, body: NO_BODY };
+const answer = (): Promise<ApiResponse> => Promise.resolve(OK);
+
+describe("shuttingDown", () => {
+  function filter(options: { isRefusing: boolean; sendsRetryAfter?: boolean; isExempt?: boolean }): {
+    ask: (request: RequestOptions & { claims?: ReadonlyMap<string, readonly string[]> }) => Promise<ApiResponse>;
+    open: OpenRequests;
+  } {
+    const open = new OpenRequests();
+    const { isRefusing, sendsRetryAfter = false, isExempt = false } = options;
+    const handler = shuttingDown({
+      isRefusing: () => isRefusing,
+      sendsRetryAfter,
+      isExempt: () => isExempt,
+      open,
+    })(answer);
+    return { ask: ({ claims, ...asked }) => handler({ ...infoRequest(asked), ...(claims && { claims }) }), open };
+  }
+
+  test("passes requests on before, and the exempt ones for ever", async () => {
+    expect(await filter({ isRefusing: false }).ask({ url: "/api/v1/pods" })).toBe(OK);
+    expect(await filter({ isRefusing: true, isExempt: true }).ask({ url: "/readyz" })).toBe(OK);
+  });
+
+  test.each([
+    ["GET", "/api/v1/pods"],
+    ["GET", "/api/v1/pods?watch=true"],
+    ["POST", "/api/v1/namespaces/default/pods"],
+    ["GET", "/apis"],
+  ])("refuses %s %s with a Status that says when to come again", async (method, url) => {
+    const refusal = await filter({ isRefusing: true }).ask({ method, url });
+    expect(refusal.status).toBe(503);
+    expect(refusal.headers).toEqual({
+      "content-type": "application/json",
+      "cache-control": "no-cache, private",
+      "retry-after": "1",
+      "x-content-type-options": "nosniff",
+    });
+    expect(bodyJson(refusal)).toEqual({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: "apiserver is shutting down",
+      reason: "ServiceUnavailable",
+      code: 503,
+    });
+  });
+
+  test("where it goes on listening it says 429, and that the connection ends", async () => {
+    const { status, headers, body } = await filter({ isRefusing: true, sendsRetryAfter: true }).ask({ url: "/apis" });
+    expect(status).toBe(429);
+    expect(headers).toEqual({
+      "content-type": "text/plain; charset=utf-8",
+      "x-content-type-options": "nosniff",
+      "retry-after": "5",
+      connection: "close",
+    });
+    expect(body.kind === "bytes" && Buffer.concat(body.chunks).toString()).toBe(
+      "The apiserver is shutting down, please try again later.\n",
+    );
+  });
+
+  test("a request that a peer hands on is refused in the way that lets the peer ask another", async () => {
+    const { ask } = filter({ isRefusing: true, sendsRetryAfter: true });
+    const claims = new Map([["x-kubernetes-peer-proxied", ["true"]]]);
+    const refusal = await ask({ url: "/api/v1/pods", claims });
+    expect(refusal).toMatchObject({ status: 503, headers: { "retry-after": "1", connection: "close" } });
+  });
+
+  test("the name of a client does not exempt it", async () => {
+    const headers = { "user-agent": "kube-apiserver/v1.36.4" };
+    expect((await filter({ isRefusing: true }).ask({ url: "/apis", headers })).status).toBe(503);
+  });
+});
+
+describe("goaway", () => {
+  const asked = (protocol: ApiRequest["connection"]["protocol"]): ApiRequest => {
+    const request = apiRequest();
+    return { ...request, connection: { ...request.connection, protocol } };
+  };
+  const handler = (chance: number, drawn: number): ReturnType<ReturnType<typeof goaway>> =>
+    goaway({ chance, random: { float: () => drawn, bytes: () => new Uint8Array() } })(answer);
+
+  test("an answer by HTTP/2 is the last of its connection with the given chance", async () => {
+    expect((await handler(0.02, 0.0199)(asked("h2"))).headers).toEqual({ a: "b", connection: "close" });
+    expect(await handler(0.02, 0.02)(asked("h2"))).toBe(OK);
+  });
+
+  test("never without a chance, and never on other protocols", async () => {
+    expect(await handler(0, 0)(asked("h2"))).toBe(OK);
+    expect(await handler(0.02, 0)(asked("http/1.1"))).toBe(OK);
+    expect(await handler(0.02, 0)(asked("in-process"))).toBe(OK);
+  });
+});

@@ -1,0 +1,88 @@
+/**
+ * How a server leaves: moments in the order of kube-apiserver's, the way out of the cluster in the order that loses nothing.
+ *
+ *   ShutdownInitiated            /readyz fails; everything is served as before
+ *     the delay                  → AfterShutdownDelayDuration
+ *     peers are told to come here only if nobody else can answer; another server leads → PreShutdownHooksStopped
+ *   NotAcceptingNewRequest       both are over: whatever comes now is refused, and told when to come again
+ *   HTTPServerStoppedListening   here, or last if clients are to be told rather than refused
+ *   InFlightRequestsDrained      what was open has been answered, watches have ended cleanly
+ *   close                        the endpoint record goes, then the identity lease, then the background, then the store
+ */
+import { sleep } from "../base/clock.ts";
+import { messageOf, within } from "../base/within.ts";
+import type { OpenRequests } from "../http/open-requests.ts";
+import type { Kv } from "../storage/kv.ts";
+import type { Background } from "./background.ts";
+import type { Cluster } from "./cluster.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import type { Leadership } from "./leadership.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+export interface ShutdownParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly lifecycle: Lifecycle;
+  readonly openRequests: OpenRequests;
+  readonly cluster: Pick<Cluster, "drain" | "leave">;
+  readonly leadership: Pick<Leadership, "giveUp">;
+  readonly background: Background;
+  readonly kv: Kv;
+}
+
+export interface Shutdown {
+  /** /readyz fails from now on. Resolves when new requests are refused: after the configured delay. */
+  beginShutdown(): Promise<void>;
+  /** Ends clients' watches, and resolves when their requests have been answered, or the time has passed. */
+  drain(limitMs: number): Promise<void>;
+  /** Nobody can connect any more. */
+  stoppedListening(): void;
+  /** Leaves the cluster, stops the background, closes the store. */
+  close(): Promise<void>;
+}
+
+/** What keeps others from taking over is not worth more: they wait no longer for a leader that is gone. */
+const BEFORE_SHUTDOWN_MS_MAX = 15_000;
+
+export function createShutdown(parts: ShutdownParts): Shutdown {
+  const { env, config, lifecycle, openRequests, cluster, background, kv } = parts;
+  const { clock, log } = env;
+  const { delayMs, watchGraceMs: graceMs } = config.shutdown;
+  const delay = async (): Promise<void> => {
+    if (delayMs > 0) await sleep(clock, delayMs);
+    lifecycle.happened("AfterShutdownDelayDuration");
+  };
+  const begin = async (): Promise<void> => {
+    lifecycle.happened("ShutdownInitiated");
+    await Promise.all([delay(), beforeShutdown(parts)]);
+    lifecycle.happened("NotAcceptingNewRequest");
+  };
+  let begun: Promise<void> | undefined;
+  return {
+    beginShutdown: () => (begun ??= begin()),
+    async drain(limitMs) {
+      if (!(await openRequests.drain({ clock, graceMs, limitMs })))
+        log.warn("requests were not answered in time for the shutdown", { requests: openRequests.answering });
+      lifecycle.happened("InFlightRequestsDrained");
+    },
+    stoppedListening: () => lifecycle.happened("HTTPServerStoppedListening"),
+    async close() {
+      await cluster.leave();
+      await background.stop();
+      await kv.close();
+    },
+  };
+}
+
+/** DIFFERS: a hook of kube-apiserver that fails ends the shutdown there, and requests under way with it. */
+async function beforeShutdown({ env, lifecycle, cluster, leadership }: ShutdownParts): Promise<void> {
+  const { clock, log } = env;
+  const all = (): Promise<unknown> => Promise.all([cluster.drain(), leadership.giveUp()]);
+  try {
+    await within(clock, BEFORE_SHUTDOWN_MS_MAX, all);
+  } catch (thrown) {
+    log.warn("the shutdown goes on although others could not be told of it", { error: messageOf(thrown) });
+  }
+  lifecycle.happened("PreShutdownHooksStopped");
+}

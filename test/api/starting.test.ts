@@ -1,0 +1,231 @@
+/** A server's start, step by step: what clients are told that have never heard of X-Kubernetes-If-Ready. */
+import { describe, expect, test } from "vitest";
+import { sleep } from "../../src/base/clock.ts";
+import { World } from "../../src/simulator/world.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { FaultyKv } from "./faulty-kv.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  header,
+  startServer,
+  type Answer,
+  type StartOptions,
+  type TestServer,
+} from "./start.ts";
+
+const TOKENS = "secret,admin,uid";
+const STORE_CALL_MS = 250;
+const STEP_MS = 100;
+const STEPS_MAX = 1_000;
+const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
+const NOT_SURE = "this server is still starting and cannot be sure yet";
+
+/** Question → how it is answered by a server that has been ready. */
+const QUESTIONS: Readonly<Record<string, number>> = {
+  "GET /api/v1/namespaces/default": 200,
+  "GET /apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical": 200,
+  [`GET ${CONFIG_MAPS}`]: 200,
+  [`GET ${CONFIG_MAPS}?watch=1&timeoutSeconds=1`]: 200,
+  [`GET ${CONFIG_MAPS}/nosuch`]: 404,
+  [`POST ${CONFIG_MAPS}`]: 201,
+  [`POST ${CONFIG_MAPS.replace("default", "nosuch")}`]: 404,
+  [`DELETE ${CONFIG_MAPS}/nosuch`]: 404,
+  "GET /apis/nosuch.example.com": 404,
+  "GET /apis/nosuch.example.com/v1/things": 404,
+  "GET /openapi/v3/apis/nosuch.example.com/v1": 404,
+  "GET /nosuch": 404,
+  [`anonymous ${CONFIG_MAPS}`]: 403,
+};
+
+/** Answered at any time as they ever are. */
+const EXEMPT: Readonly<Record<string, number>> = {
+  "GET /livez": 200,
+  "GET /readyz/nosuch": 404,
+  "GET /metrics/nosuch": 404,
+  "anonymous /metrics": 403,
+};
+
+async function ask(api: TestServer, question: string): Promise<Answer> {
+  const [who = "", target = ""] = question.split(" ");
+  return api.begin(
+    who === "anonymous" ? "GET" : who,
+    target,
+    who === "POST" ? configMap("", { metadata: { generateName: "made-" } }) : undefined,
+    { asClient: true, headers: who === "anonymous" ? {} : { authorization: "Bearer secret" } },
+  );
+}
+
+/** Whatever is asked of it takes its time. */
+function slowKv(world: World, kv: Kv): Kv {
+  const slowly = async <T>(work: () => Promise<T>): Promise<T> => {
+    await sleep(world.clock, STORE_CALL_MS);
+    return work();
+  };
+  return {
+    range: (request) => slowly(() => kv.range(request)),
+    commit: (change) => slowly(() => kv.commit(change)),
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => slowly(() => kv.currentRevision()),
+    compact: (revision) => slowly(() => kv.compact(revision)),
+    leaseGrant: (ttlSeconds) => slowly(() => kv.leaseGrant(ttlSeconds)),
+    leaseKeepAlive: (lease) => slowly(() => kv.leaseKeepAlive(lease)),
+    leaseRevoke: (lease) => slowly(() => kv.leaseRevoke(lease)),
+    close: () => kv.close(),
+  };
+}
+
+interface Early {
+  /** What kept the server from being ready when it was asked. */
+  readonly step: string;
+  readonly question: string;
+  readonly answer: Promise<Answer>;
+}
+
+/** Asks everything at every step, until the server has been ready. */
+async function walk(api: TestServer): Promise<Early[]> {
+  const asked: Early[] = [];
+  let isReady = false;
+  void api.server.ready.then(() => (isReady = true));
+  for (let count = 0; !isReady; count++) {
+    if (count > STEPS_MAX) throw new Error("the server does not become ready");
+    const { text } = await api.begin("GET", "/readyz");
+    const step = /^\[-\](\S+)/m.exec(text)?.[1] ?? "";
+    for (const question of [...Object.keys(QUESTIONS), ...Object.keys(EXEMPT)])
+      asked.push({ step, question, answer: ask(api, question) });
+    await api.world.advance(STEP_MS);
+  }
+  await api.world.run(Promise.all(asked.map(({ answer }) => answer)));
+  return asked;
+}
+
+function startSlowly(world: World, options: StartOptions = {}): Promise<TestServer> {
+  const wrapKv = (kv: Kv): Kv => slowKv(world, kv);
+  return startServer({ world, tokenFile: TOKENS, wrapKv, skipReady: true, strictRelease: false, ...options });
+}
+
+const FIRST_STEPS = ["etcd", "identity-lease"];
+const PUBLISHING = "poststarthook/built-in-resources-storage-version-updater";
+const REPAIR = "poststarthook/start-service-ip-repair-controllers";
+const SEEDING = "poststarthook/start-system-namespaces-controller";
+
+describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps: string[] }>([
+  { where: "an empty store", steps: [PUBLISHING, REPAIR, SEEDING] },
+  { where: "a store that others have filled", isFilled: true, steps: [PUBLISHING, REPAIR, SEEDING] },
+  { where: "an empty store, as its release is", options: { strictRelease: true }, steps: [REPAIR, SEEDING] },
+  {
+    where: "an empty store, alone",
+    options: { featureGates: ["UnknownVersionInteroperabilityProxy=false"] },
+    steps: [PUBLISHING, REPAIR, SEEDING],
+  },
+])("on $where", ({ options, isFilled = false, steps }) => {
+  test("nobody is told 404 or 403 before the server has been ready, and everybody what is right afterwards", async () => {
+    const world = new World({ seed: 1 });
+    if (isFilled) await (await startServer({ world, strictRelease: false }))[Symbol.asyncDispose]();
+    await using api = await startSlowly(world, options);
+    const early = await walk(api);
+    for (const { step, question, answer } of early) {
+      const { status, headers } = await answer;
+      const where = `${question} at ${step}`;
+      expect(allowedEarly(question), where).toContain(status);
+      if (status === 503) expect(headers["retry-after"], where).toMatch(/^([1-9]|[12][0-9]|30)$/);
+    }
+    for (const step of [...FIRST_STEPS, ...steps]) expect(early.map((one) => one.step)).toContain(step);
+    for (const [question, status] of Object.entries({ ...QUESTIONS, ...EXEMPT }))
+      expect([question, (await world.run(ask(api, question))).status]).toEqual([question, status]);
+  });
+});
+
+function allowedEarly(question: string): unknown[] {
+  const later = QUESTIONS[question];
+  if (later === undefined) return [EXEMPT[question]];
+  return later < 400 ? [503, later] : [503];
+}
+
+describe("what an early client is told", () => {
+  async function startStalled(options: StartOptions = {}): Promise<{ api: TestServer; kv: FaultyKv }> {
+    let kv: FaultyKv | undefined;
+    const wrapKv = (real: Kv): Kv => {
+      kv = new FaultyKv(real);
+      kv.stall();
+      return kv;
+    };
+    const api = await startServer({ tokenFile: TOKENS, wrapKv, skipReady: true, ...options });
+    return { api, kv: kv! };
+  }
+
+  test("an unknown path is said to be unknown yet, in the words of kube-apiserver", async () => {
+    const { api, kv } = await startStalled();
+    const { status, body } = await ask(api, "GET /nosuch");
+    expect(status).toBe(503);
+    expect(body).toEqual({
+      ...{ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "ServiceUnavailable", code: 503 },
+      message: NO_PATH,
+      details: { retryAfterSeconds: 1 },
+    });
+    kv.resume();
+    await api[Symbol.asyncDispose]();
+  });
+
+  test("a refusal is told with what it would have been", async () => {
+    const { api, kv } = await startStalled();
+    const { status, body } = await ask(api, `anonymous ${CONFIG_MAPS}`);
+    expect([status, body.reason]).toEqual([503, "ServiceUnavailable"]);
+    expect(body.message).toMatch(
+      new RegExp(`^${NOT_SURE}: configmaps is forbidden: User "system:anonymous" cannot list`),
+    );
+    expect(body.details).toEqual({ retryAfterSeconds: 1 });
+    kv.resume();
+    await api[Symbol.asyncDispose]();
+  });
+
+  test("is to come again after as long again as the step has taken", async () => {
+    const { api, kv } = await startStalled({ ifReadyMode: "retry", advertise: { address: undefined } });
+    const wait = async (headers: Record<string, string>): Promise<string | undefined> =>
+      header(await api.begin("GET", "/nosuch", undefined, { asClient: true, headers }), "retry-after");
+    const both = async (): Promise<unknown> => [await wait({}), await wait({ "x-kubernetes-if-ready": "" })];
+    expect(await both()).toEqual(["1", "1"]);
+    await api.world.advance(12_000);
+    expect(await both()).toEqual(["12", "12"]);
+    await api.world.advance(20_000);
+    expect(await both()).toEqual(["30", "30"]);
+    // The next step that takes time is to learn where the server listens.
+    kv.resume();
+    await api.world.advance(2_500);
+    expect(await both()).toEqual(["3", "3"]);
+    api.server.announce("127.0.0.1:6443");
+    await api.world.run(api.server.ready);
+    expect(await wait({})).toBeUndefined();
+    await api[Symbol.asyncDispose]();
+  });
+
+  test("is counted as 503, which it was", async () => {
+    const { api, kv } = await startStalled();
+    await ask(api, "GET /nosuch");
+    const { text } = await api.begin("GET", "/metrics");
+    expect(text).toMatch(/apiserver_request_total\{verb="GET".*code="503"\} 1/);
+    expect(text).not.toContain('code="404"');
+    kv.resume();
+    await api[Symbol.asyncDispose]();
+  });
+
+  test("a request that came early is not answered 404 although the server is ready by then", async () => {
+    const { api, kv } = await startStalled();
+    const asked = ask(api, "GET /nosuch");
+    const question = `GET ${CONFIG_MAPS}/nosuch`;
+    kv.resume();
+    await api.world.advance(0);
+    const slow = ask(api, question);
+    await api.world.run(api.server.ready);
+    expect([(await asked).status, (await slow).status]).toEqual([503, 503]);
+    expect((await api.world.run(ask(api, question))).status).toBe(404);
+    await api[Symbol.asyncDispose]();
+  });
+
+  test("the server's own calls are answered as ever", async () => {
+    const { api, kv } = await startStalled();
+    expect((await api.begin("GET", "/nosuch")).status).toBe(404);
+    kv.resume();
+    await api[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,160 @@
+/** X-Kubernetes-Ready speaks of the server the client reached, whoever answered; and a server that starts knows less than its peers. */
+import { once } from "node:events";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
+import { resolveOptions } from "../../src/server/config.ts";
+import { createNodeEnv } from "../../src/server/env-node.ts";
+import { startListening } from "../../src/server/listening-server.ts";
+import { StorageError, type Kv } from "../../src/storage/kv.ts";
+import { ADMIN_TOKEN, ApiClient, type CallOptions } from "./client.ts";
+import { startCluster, TEST_TIMING, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
+import { sendJson, startStub, WIDGETS, type StubPeer } from "./stub-peer.ts";
+import { eventually } from "./wait.ts";
+
+const IF_READY = { "x-kubernetes-if-ready": "" };
+/** Served by 1.36 and not by 1.33. */
+const CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+const SERVED_BY = "x-evenkeel-served-by";
+
+/** Status, what is said of readiness, and whether a peer answered; a watch is left as soon as it has begun. */
+async function told(server: ApiClient, target: string, options: CallOptions = {}): Promise<unknown[]> {
+  const message = await server.open(target, { headers: IF_READY, ...options });
+  if (target.includes("watch=1")) message.destroy();
+  else await once(message.resume(), "end");
+  return [message.statusCode, message.headers["x-kubernetes-ready"], message.headers[SERVED_BY] !== undefined];
+}
+
+describe.each(["retry", "report"] as const)("%s: a server that is ready", (ifReadyMode) => {
+  let cluster: TestCluster;
+  let member: Member;
+  let stub: StubPeer;
+
+  beforeAll(async () => {
+    cluster = await startCluster([{ options: { ifReadyMode }, peers: { timing: UNPROBED } }]);
+    ({ member, stub } = await startStub(cluster));
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+  beforeEach(() => void stub.arrivals.splice(0));
+
+  test.each([200, 403, 404, 500, 503])("says so on an answer %d of a peer that says the opposite", async (status) => {
+    stub.respond = (_request, response) =>
+      sendJson(response, status, { kind: "Status", details: { name: "x" } }, { "X-Kubernetes-Ready": "false" });
+    expect(await told(member, `${WIDGETS}/x`)).toEqual([status, "true", true]);
+    expect(stub.arrivals.flatMap((arrival) => arrival.all("X-Kubernetes-If-Ready"))).toEqual([]);
+  });
+
+  test("says so when a watch begins that a peer serves", async () => {
+    stub.respond = (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json", "X-Kubernetes-Ready": "false" });
+      response.write('{"type":"ADDED","object":{}}\n');
+    };
+    expect(await told(member, `${WIDGETS}?watch=1`)).toEqual([200, "true", true]);
+    expect(stub.arrivals[0]!.all("X-Kubernetes-If-Ready")).toEqual([]);
+  });
+
+  test("says so when no peer answers", async () => {
+    stub.respond = (request) => void request.socket.destroy();
+    expect(await told(member, `${WIDGETS}/x`)).toEqual([503, "true", false]);
+  });
+
+  test("says nothing to who has not asked, whatever a peer says", async () => {
+    stub.respond = (_request, response) => sendJson(response, 200, {}, { "X-Kubernetes-Ready": "true" });
+    expect(await told(member, WIDGETS, { headers: {} })).toEqual([200, undefined, true]);
+  });
+});
+
+test.each<[IfReadyMode, IfReadyMode, string | undefined]>([
+  ["off", "retry", undefined],
+  ["off", "report", undefined],
+  ["retry", "off", "true"],
+  ["report", "off", "true"],
+])("%s in front of %s: the header means what it means to the first", async (first, second, ready) => {
+  await using cluster = await startCluster([
+    { release: "1.33", options: { ifReadyMode: first } },
+    { options: { ifReadyMode: second } },
+  ]);
+  const member = cluster.members[0]!;
+  expect(await told(member, CLAIMS)).toEqual([200, ready, true]);
+  expect(await told(member, `${CLAIMS}?watch=1`)).toEqual([200, ready, true]);
+  expect(await told(member, `${CLAIMS}/nosuch`)).toEqual([404, ready, true]);
+});
+
+/** A server that reads the store and sees its peers, but is not ready: it cannot write its identity lease. */
+async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promise<ApiClient> {
+  const { credentials, files, kv } = cluster;
+  const env = createNodeEnv({ logLevel: "error", write: () => {} });
+  const held: Kv = {
+    range: (request) => kv.range(request),
+    commit: () => Promise.reject(new StorageError("unavailable", "read only")),
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => kv.currentRevision(),
+    compact: (revision) => kv.compact(revision),
+    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
+    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => kv.leaseRevoke(lease),
+    close: () => Promise.resolve(),
+  };
+  const { caFile, certFile, keyFile } = files;
+  const config = resolveOptions({
+    release: "1.33",
+    strictRelease: true,
+    featureGates: ["UnknownVersionInteroperabilityProxy=true"],
+    storage: { kind: "memory" },
+    tokenFile: `${ADMIN_TOKEN},admin,admin-uid,"system:masters"`,
+    requestHeader: { clientCa: credentials.proxyCa },
+    peers: { serverId: "held", timing: TEST_TIMING, caFile, certFile, keyFile },
+    ifReadyMode,
+  });
+  const { certPem: cert, keyPem: key } = credentials.serving;
+  const at = { host: "127.0.0.1", port: 0, cert, key };
+  const listening = await startListening({ ...env, openKv: () => Promise.resolve(held) }, config, at);
+  cluster.defer(() => listening.stop());
+  const isKnown = (): boolean =>
+    listening.server.view().peers.some(({ isReachable, document }) => isReachable && document);
+  await eventually(isKnown, (known) => known);
+  return new ApiClient(listening.port, credentials);
+}
+
+describe("a server that has not been ready, in front of one that has", () => {
+  let cluster: TestCluster;
+  let retry: ApiClient;
+  let report: ApiClient;
+
+  beforeAll(async () => {
+    cluster = await startCluster([{ options: { ifReadyMode: "retry" } }]);
+    retry = await startHeld(cluster, "retry");
+    report = await startHeld(cluster, "report");
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  test("retry: what a peer could answer is refused here", async () => {
+    expect(await told(retry, CLAIMS)).toEqual([503, "false", false]);
+    expect(await told(retry, `${CLAIMS}?watch=1`)).toEqual([503, "false", false]);
+    expect(await told(retry, CLAIMS, { headers: {} })).toEqual([200, undefined, true]);
+  });
+
+  test("report: a peer answers, and it is said that this one is not ready", async () => {
+    expect(await told(report, CLAIMS)).toEqual([200, "false", true]);
+    expect(await told(report, `${CLAIMS}?watch=1`)).toEqual([200, "false", true]);
+    expect(await told(report, `${CLAIMS}/nosuch`)).toEqual([503, "false", false]);
+  });
+
+  test("a peer's 404 is 503 as its own would be, with what the peer said", async () => {
+    const answer = await retry.get(`${CLAIMS}/nosuch`);
+    expect([answer.status, answer.headers["retry-after"] !== undefined]).toEqual([503, true]);
+    expect(answer.body.message).toBe(
+      'this server is still starting and cannot be sure yet: resourceclaims.resource.k8s.io "nosuch" not found',
+    );
+  });
+
+  test("other servers are told what is not served here, and given its documents", async () => {
+    const headers = { "X-Remote-User": "jane", "X-Kubernetes-Peer-Proxied": "true" };
+    const asPeer = { asProxy: true, token: "", headers };
+    const notServed = await retry.call(CLAIMS, asPeer);
+    expect([notServed.status, notServed.headers["x-evenkeel-not-served"]]).toEqual([503, "held"]);
+    expect((await retry.call("/apis", asPeer)).status).toBe(200);
+    expect((await retry.call("/apis/nosuch.example.com", asPeer)).status).toBe(404);
+    const absent = await retry.call("/api/v1/namespaces/default/configmaps/nosuch", asPeer);
+    expect([absent.status, absent.body.reason]).toEqual([503, "ServiceUnavailable"]);
+  });
+});

@@ -1,0 +1,68 @@
+/** What goes through a server to another when one of them leaves. */
+import type { IncomingMessage } from "node:http";
+import { expect, test } from "vitest";
+import { TestCluster, type Member } from "./cluster.ts";
+
+const JOBS = "/apis/batch/v1/namespaces/default/jobs";
+
+function job(name: string): object {
+  const spec = { restartPolicy: "Never", containers: [{ name: "main", image: "main" }] };
+  return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: { template: { spec } } };
+}
+
+/** `source` does not serve jobs, `destination` does. */
+async function startBoth(cluster: TestCluster): Promise<{ source: Member; destination: Member }> {
+  const source = await cluster.start({ id: "source", runtimeConfig: "batch/v1=false" });
+  const options = { shutdown: { sendRetryAfter: true, delayMs: 100 } };
+  const destination = await cluster.start({ id: "destination", options });
+  await source.knows("destination");
+  return { source, destination };
+}
+
+/** Resolves when the stream has ended, to how: with a whole body, or in the middle of it. */
+function ended(message: IncomingMessage): Promise<{ isComplete: boolean; lines: string[] }> {
+  let text = "";
+  message.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  message.on("error", () => {});
+  return new Promise((resolve) => {
+    message.on("close", () => resolve({ isComplete: message.complete, lines: text.split("\n") }));
+  });
+}
+
+test.each(["source", "destination"] as const)(
+  "a watch through a peer ends cleanly when the %s leaves",
+  async (which) => {
+    await using cluster = new TestCluster();
+    const members = await startBoth(cluster);
+    const { source } = members;
+    const watch = await source.open(`${JOBS}?watch=true`);
+    const end = ended(watch);
+    expect(watch.headers["x-evenkeel-served-by"]).toMatch(/^destination /);
+    expect((await source.call(JOBS, { method: "POST", body: job("seen") })).status).toBe(201);
+    await members[which].stop();
+    const { isComplete, lines } = await end;
+    expect([isComplete, lines.length, JSON.parse(lines[0]!).object.metadata.name]).toEqual([true, 2, "seen"]);
+  },
+);
+
+test("a write through a peer that leaves is done or refused, never lost, and never a false 404", async () => {
+  await using cluster = new TestCluster();
+  const { source, destination } = await startBoth(cluster);
+  let isStopped = false;
+  const stopping = destination.stop().then(() => (isStopped = true));
+  const created: string[] = [];
+  const refusals = new Set<string>();
+  for (let count = 0; !isStopped; count++) {
+    const name = `job-${count}`;
+    const { status, headers } = await source.call(JOBS, { method: "POST", body: job(name) });
+    if (status === 201) created.push(name);
+    else refusals.add(`${status} ${headers["retry-after"] === undefined ? "for ever" : "for now"}`);
+  }
+  await stopping;
+  expect([...refusals].filter((kind) => kind !== "503 for now")).toEqual([]);
+  const again = await cluster.start({ id: "again" });
+  const { body } = await again.get(JOBS);
+  expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name).toSorted()).toEqual(
+    created.toSorted(),
+  );
+});
