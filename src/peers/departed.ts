@@ -66,7 +66,7 @@ export interface KeeperInput {
   readonly live: LiveIncarnations;
   /** While it is not, nothing is concluded and no time passes. */
   readonly isWatchAlive: boolean;
-  /** This server's own, put back if somebody took it for departed long enough to delete it. */
+  /** This server's own, put back if somebody took it for departed and noted that or deleted it. */
   readonly own: ServedRecord;
   /** Of live peers that write no record (kube-apiserver), as their last documents say. */
   readonly unrecorded: readonly ServedRecord[];
@@ -118,7 +118,6 @@ export class DepartedKeeper {
 
   step(input: KeeperInput): readonly KeeperWrite[] {
     if (!this.#passTime(input.isWatchAlive)) return [];
-    const { storageRoot } = this.#options;
     const keys = new Set(input.records.map(({ key }) => key));
     const states = new Map<string, State>();
     const writes: KeeperWrite[] = [];
@@ -129,8 +128,15 @@ export class DepartedKeeper {
     }
     this.#states = states;
     writes.push(...redundantOnes(input.records, states));
-    if (!keys.has(servedRecordKey(storageRoot, input.own))) writes.push(...this.#put(input.own, 0));
-    return [...writes, ...this.#recordOthers(input, keys)];
+    return [...writes, ...this.#keepOwn(input), ...this.#recordOthers(input, keys)];
+  }
+
+  /** Whoever starts later cannot tell a false note from a true one, and would take it for the time of the departure. */
+  #keepOwn({ records, own }: KeeperInput): KeeperWrite[] {
+    const ownKey = servedRecordKey(this.#options.storageRoot, own);
+    const stored = records.find(({ key }) => key === ownKey);
+    if (stored !== undefined && stored.record.departedAt === undefined) return [];
+    return this.#put(own, stored?.revision ?? 0);
   }
 
   #passTime(isWatchAlive: boolean): boolean {
