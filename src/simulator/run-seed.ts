@@ -6,11 +6,15 @@ import type { PeerTiming } from "../peers/timing.ts";
 import { decodeStatus } from "../storageversion/decode-status.ts";
 import type { Checker, Violation } from "./checker.ts";
 import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
+import { collectedIsGarbage } from "./checkers/collected-is-garbage.ts";
 import { documentsEqual } from "./checkers/documents-equal.ts";
 import { encodingsSettle } from "./checkers/encodings-settle.ts";
 import { fencedUntilPublished } from "./checkers/fenced-until-published.ts";
+import { garbageGoes } from "./checkers/garbage-goes.ts";
 import { listedIsReachable } from "./checkers/listed-is-reachable.ts";
 import { migratedIsMigrated } from "./checkers/migrated-is-migrated.ts";
+import { namespacesEmpty } from "./checkers/namespaces-empty.ts";
+import { namespacesGo } from "./checkers/namespaces-go.ts";
 import { neverBack } from "./checkers/never-back.ts";
 import { noCircle } from "./checkers/no-circle.ts";
 import { noFalse404 } from "./checkers/no-false-404.ts";
@@ -22,9 +26,12 @@ import { servedIsListed } from "./checkers/served-is-listed.ts";
 import { writtenAsPublished } from "./checkers/written-as-published.ts";
 import { SimulatedCluster, type Plant } from "./cluster.ts";
 import { EncodingRecord, STORAGE_VERSIONS } from "./encoding-record.ts";
+import { FamilyWorkload } from "./family-workload.ts";
 import type { Commit } from "./history.ts";
 import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
+import { ObjectRecord } from "./object-record.ts";
 import { KnownObjects } from "./objects.ts";
+import { createServedLately } from "./served-lately.ts";
 import { Workload } from "./workload.ts";
 import { World } from "./world.ts";
 
@@ -52,6 +59,7 @@ export interface SeedReport {
 }
 
 const PACE_MS = 700;
+const FAMILY_PACE_MS = 3_000;
 /** The last part, without faults and with little to do but to settle. */
 const SETTLE_MS = 60_000;
 /** Of each promise. */
@@ -99,13 +107,16 @@ class Simulation {
     });
     const { history, runs, timing } = this.cluster;
     const record = new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs });
+    const objects = new ObjectRecord(history);
+    const kept = { departedGraceMs, leaseKeptMs: leaseKeptMs(timing) };
+    const isServed = createServedLately({ clock: this.cluster.world.clock, record, runs, ...kept });
     history.onCommit((commit) => {
       const told = tellAgreement(commit);
       if (told !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", told);
       this.#check((checker) => checker.onCommit?.(commit));
     });
     this.#checkers = [
-      noFalse404({ runs: this.cluster.runs, departedGraceMs, leaseKeptMs: leaseKeptMs(this.cluster.timing) }),
+      noFalse404({ runs, ...kept }),
       atMostOneHop(),
       noCircle(),
       sentOnce((path) => this.#objects.get(path) === "leaving"),
@@ -120,6 +131,10 @@ class Simulation {
       neverBack(record),
       fencedUntilPublished(record),
       encodingsSettle(record),
+      collectedIsGarbage({ record: objects, isServed }),
+      namespacesEmpty(objects),
+      garbageGoes(objects, record),
+      namespacesGo(objects, record),
     ];
   }
 
@@ -133,10 +148,15 @@ class Simulation {
     await world.advance(1_000);
     const workload = this.#createWorkload(onFailure);
     const nemesis = new Nemesis({ cluster, random, swarm: this.#swarm, onFailure });
+    const families = new FamilyWorkload({
+      ...{ cluster, workload, random: world.randomFor("families"), paceMs: FAMILY_PACE_MS, onFailure },
+    });
     workload.start();
+    families.start();
     nemesis.start();
     await world.advance(forMs - SETTLE_MS);
     nemesis.stop();
+    families.stop();
     await cluster.settle();
     workload.stop();
     for (const checker of this.#checkers) this.#found(checker, (await checker.whenSettled?.(cluster)) ?? []);
@@ -145,7 +165,8 @@ class Simulation {
   /** The simulation itself, or a server, failed in a way nothing provides for. */
   fail(thrown: unknown): void {
     const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    this.#violations.push({ checker: "simulation", promise: "Nothing fails that is not meant to.", what });
+    // First: it may be what all the rest comes from.
+    this.#violations.unshift({ checker: "simulation", promise: "Nothing fails that is not meant to.", what });
   }
 
   report(): SeedReport {

@@ -76,6 +76,8 @@ export interface CrashPoint {
 
 /** A server that was taken for dead is known again after this time. */
 const NOTICED_WITHIN_MS = 30_000;
+/** Requests open when a server is asked to stop have this long, in virtual time. */
+const DRAIN_MS = 5_000;
 const PORT = 6443;
 const TOKEN = "simulated";
 
@@ -155,7 +157,7 @@ export class SimulatedServer {
     run.endedAtMs = this.#context.world.clock.monotonic();
     await run.server.beginShutdown();
     network.listen(this.address, this.id, undefined);
-    run.server.endWatches();
+    await run.server.drain(DRAIN_MS);
     await run.server.close();
     run.host.kill();
     if (this.#run === run) this.#run = undefined;

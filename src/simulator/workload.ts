@@ -19,7 +19,7 @@ export interface WorkloadOptions {
   readonly onFailure: (thrown: unknown) => void;
 }
 
-interface Request {
+export interface WorkloadRequest {
   readonly method: string;
   readonly path: string;
   readonly query?: string;
@@ -111,7 +111,7 @@ export class Workload {
       await this.#send(server, { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH });
       return;
     }
-    const read = parsed((await this.#ask(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
+    const read = parsedObject((await this.ask(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
     const metadata = isJsonObject(read["metadata"]) ? read["metadata"] : {};
     if (metadata["name"] === undefined) return;
     const changed = { ...read, metadata: { ...metadata, ...body.metadata } };
@@ -133,11 +133,15 @@ export class Workload {
   }
 
   /** The status; never returns when the server dies. */
-  async #send(server: SimulatedServer, request: Request): Promise<number> {
-    return (await this.#ask(server, request)).status;
+  async #send(server: SimulatedServer, request: WorkloadRequest): Promise<number> {
+    return (await this.ask(server, request)).status;
   }
 
-  async #ask(server: SimulatedServer, request: Request): Promise<{ readonly status: number; readonly text: string }> {
+  /** As any client; never returns when the server dies. */
+  async ask(
+    server: SimulatedServer,
+    request: WorkloadRequest,
+  ): Promise<Pick<Answer, "status" | "unknown"> & { readonly text: string }> {
     const { cluster, random, onQuestion, onAnswer } = this.#options;
     const { clock } = cluster.world;
     const { method, path, query, resource, name = "", body, contentType, readMs } = request;
@@ -156,18 +160,19 @@ export class Workload {
     if (readMs !== undefined && status === 200) {
       onAnswer({ question, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
       for await (const frame of response.frames()) cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
-      return { status, text: "" };
+      return { status, unknown: undefined, text: "" };
     }
     const text = await response.text();
-    onAnswer({ question, status, ...told(status, text), atMs: clock.monotonic() });
-    return { status, text };
+    const answer = { question, status, ...told(status, text), atMs: clock.monotonic() };
+    onAnswer(answer);
+    return { status, unknown: answer.unknown, text };
   }
 }
 
 /** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
 function told(code: number, text: string): Pick<Answer, "unknown" | "message"> {
   if (code < 400) return { unknown: undefined, message: "" };
-  const status = parsed(text);
+  const status = parsedObject(text);
   const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
   if (code !== 404) return { unknown: undefined, message };
   if (status === undefined) return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message };
@@ -177,7 +182,8 @@ function told(code: number, text: string): Pick<Answer, "unknown" | "message"> {
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 
-function parsed(text: string): JsonObject | undefined {
+/** Undefined for what is no object, or broke off on its way. */
+export function parsedObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
@@ -191,7 +197,7 @@ function nameBelow({ subresource }: Target): string {
   return subresource === "" ? "" : "nobody";
 }
 
-function objectAt(path: string): Pick<Request, "resource" | "name"> {
+function objectAt(path: string): Pick<WorkloadRequest, "resource" | "name"> {
   return { resource: targetAt(path), name: path.slice(path.lastIndexOf("/") + 1) };
 }
 

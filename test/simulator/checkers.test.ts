@@ -14,7 +14,7 @@ import {
   staysUnready,
   tellsOtherwise,
 } from "./planted-bugs.ts";
-
+import { overlooksContent, removesNothing, takesUnknownForAbsent } from "./planted-controller-bugs.ts";
 import {
   forgetsTheLiving,
   migratesNothing,
@@ -48,12 +48,18 @@ const PLANTED: readonly (readonly [checker: string, bug: () => Plant])[] = [
   ["nobody-contradicts", forgetsTheLiving],
   ["migrated-is-migrated", migratesNothing],
   ["encodings-settle", staysSilent],
+  ["garbage-goes", () => removesNothing("/registry/configmaps/space-")],
+  ["namespaces-go", () => removesNothing("/registry/namespaces/")],
 ];
 
-/** Bugs that show only when something else fails, and then by chance. */
-const PLANTED_IN_TROUBLE: readonly (readonly [checker: string, bug: () => Plant, fault: FaultName])[] = [
-  ["never-back", movesBack, "crash"],
-  ["fenced-until-published", sleepsUnnoticed, "pause"],
+const often = (fault: FaultName): Partial<Swarm> => ({ faults: [fault], faultEveryMs: 10_000 });
+
+/** Bugs that show by chance, some of them only when something else fails. */
+const PLANTED_FOR_CHANCE: readonly (readonly [checker: string, bug: () => Plant, swarm: Partial<Swarm>])[] = [
+  ["never-back", movesBack, often("crash")],
+  ["fenced-until-published", sleepsUnnoticed, often("pause")],
+  ["collected-is-garbage", takesUnknownForAbsent, {}],
+  ["namespaces-empty", overlooksContent, {}],
 ];
 const SEEDS_MAX = 5;
 
@@ -64,10 +70,10 @@ describe("a checker finds the bug it is there for", () => {
 });
 
 describe("a checker finds within a few seeds", () => {
-  test.each(PLANTED_IN_TROUBLE)("%s", async (checker, bug, fault) => {
+  test.each(PLANTED_FOR_CHANCE)("%s", async (checker, bug, swarm) => {
     const found = new Set<string>();
     for (let seed = 1; seed <= SEEDS_MAX && !found.has(checker); seed++)
-      for (const name of await broken(bug(), { faults: [fault], faultEveryMs: 10_000 }, seed)) found.add(name);
+      for (const name of await broken(bug(), swarm, seed)) found.add(name);
     expect(found).toContain(checker);
   });
 });

@@ -119,7 +119,7 @@ function changingPuts(edit: (put: Put, serverId: string) => Put): Plant {
 }
 
 /** The methods of a store as members of an object of one's own. */
-function calling(kv: Kv): Kv {
+export function calling(kv: Kv): Kv {
   return {
     range: (request) => kv.range(request),
     commit: (change) => kv.commit(change),
