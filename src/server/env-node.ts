@@ -16,15 +16,13 @@ import type { Upstream } from "../http/upstream.ts";
 import type { StorageConfig } from "./config.ts";
 import type { Env, UpstreamConfig } from "./env.ts";
 import { reloadingCredentials } from "./peer-credentials.ts";
+import { createSystemClock } from "../client/system.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** Node keeps timers in 31 bits and would fire a longer one at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
 export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly write?: (line: string) => void }): Env {
-  const clock = createRealClock();
+  const clock = createSystemClock();
   const log = createLog(options.logLevel, clock, options.write ?? ((line) => process.stderr.write(line)));
   return {
     clock,
@@ -35,17 +33,6 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     processUsage: () => {
       const { user, system } = process.cpuUsage();
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
-    },
-  };
-}
-
-export function createRealClock(): Clock {
-  return {
-    now: () => Date.now(),
-    monotonic: () => performance.now(),
-    after(delayMs, callback) {
-      const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX));
-      return () => clearTimeout(timer);
     },
   };
 }

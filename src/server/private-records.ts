@@ -4,6 +4,7 @@ import type { EndpointStore } from "../peers/endpoint-registry.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "../peers/identity-lease.ts";
 import { StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { overlaidKv } from "../storage/overlaid-kv.ts";
 
 export function identityLeaseKey(storageRoot: string, id: string): string {
   return `${storageRoot}leases/${IDENTITY_LEASE_NAMESPACE}/${id}`;
@@ -44,8 +45,7 @@ export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
  * where the write leaves. The server's own lease is how it opens again; those of others are not.
  */
 export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, ownLeaseKey: string): Kv {
-  return {
-    range: (request) => kv.range(request),
+  return overlaidKv(kv, {
     commit(change) {
       if (fence.hasLapsed && change.key !== ownLeaseKey)
         return Promise.reject(
@@ -53,12 +53,5 @@ export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, ownLeaseKey: s
         );
       return kv.commit(change);
     },
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
+  });
 }

@@ -3,6 +3,7 @@ import { put } from "./conformance/kv-fixture.ts";
 import { createManualClock } from "./conformance/manual-clock.ts";
 import { createMemoryKv } from "./kv-memory/kv.ts";
 import { StorageError, type Kv } from "./kv.ts";
+import { overlaidKv } from "./overlaid-kv.ts";
 import { createLeasePool, type LeasePool } from "./lease-pool.ts";
 
 function open(): { pool: LeasePool; kv: Kv; grants: number[]; advance: (ms: number) => void; failNext: () => void } {
@@ -10,22 +11,14 @@ function open(): { pool: LeasePool; kv: Kv; grants: number[]; advance: (ms: numb
   const memory = createMemoryKv({ clock });
   const grants: number[] = [];
   let isFailing = false;
-  const kv: Kv = {
-    range: (request) => memory.range(request),
-    commit: (change) => memory.commit(change),
-    watch: (request, sink) => memory.watch(request, sink),
-    currentRevision: () => memory.currentRevision(),
-    compact: (revision) => memory.compact(revision),
-    leaseKeepAlive: (lease) => memory.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => memory.leaseRevoke(lease),
-    close: () => memory.close(),
+  const kv = overlaidKv(memory, {
     leaseGrant: (ttlSeconds) => {
       grants.push(ttlSeconds);
       if (!isFailing) return memory.leaseGrant(ttlSeconds);
       isFailing = false;
       return Promise.reject(new StorageError("unavailable", "the store is out of reach"));
     },
-  };
+  });
   return {
     pool: createLeasePool(kv, clock),
     kv,

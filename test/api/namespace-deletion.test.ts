@@ -5,6 +5,7 @@ import { simulate, type SimulatedCluster } from "../../src/simulator/cluster.ts"
 import type { SimulatedServer } from "../../src/simulator/server.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
 import { configMap, deployment, pod, startServer, type Json, type StartOptions, type TestServer } from "./start.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
 const TEAM = `${NAMESPACES}/team`;
@@ -98,17 +99,17 @@ describe("on one server", () => {
   test("a slow store makes it slow, and nothing more", async () => {
     let delayMs = 0;
     await using api = await start({
-      wrapKv: (kv) => ({
-        ...bound(kv),
-        range: async (request) => {
-          if (delayMs > 0) await sleep(api.world.clock, delayMs);
-          return kv.range(request);
-        },
-        commit: async (change) => {
-          if (delayMs > 0) await sleep(api.world.clock, delayMs);
-          return kv.commit(change);
-        },
-      }),
+      wrapKv: (kv) =>
+        overlaidKv(kv, {
+          range: async (request) => {
+            if (delayMs > 0) await sleep(api.world.clock, delayMs);
+            return kv.range(request);
+          },
+          commit: async (change) => {
+            if (delayMs > 0) await sleep(api.world.clock, delayMs);
+            return kv.commit(change);
+          },
+        }),
     });
     for (let at = 0; at < 100; at++) await api.create(`${TEAM}/configmaps`, configMap(`c-${at}`));
     delayMs = 400;
@@ -117,20 +118,6 @@ describe("on one server", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 });
-
-function bound(kv: Kv): Kv {
-  return {
-    range: (request) => kv.range(request),
-    commit: (change) => kv.commit(change),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
-}
 
 describe("whoever would let a namespace go that is not empty", () => {
   /** No controller of the server is in the way. */
@@ -203,13 +190,13 @@ describe("whoever would let a namespace go that is not empty", () => {
   test("is told that the store is out of reach when it is, and not that nothing is there", async () => {
     let isDown = false;
     await using api = await startServer({
-      wrapKv: (kv) => ({
-        ...bound(kv),
-        range: (request) =>
-          isDown && request.countOnly === true
-            ? Promise.reject(new StorageError("unavailable", "out of reach"))
-            : kv.range(request),
-      }),
+      wrapKv: (kv) =>
+        overlaidKv(kv, {
+          range: (request) =>
+            isDown && request.countOnly === true
+              ? Promise.reject(new StorageError("unavailable", "out of reach"))
+              : kv.range(request),
+        }),
     });
     await api.create(NAMESPACES, namespace());
     await api.delete(TEAM);

@@ -6,6 +6,7 @@ import { World } from "../../src/simulator/world.ts";
 import type { Change, Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import { configMap, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
 const TEAM = `${NAMESPACES}/team`;
@@ -144,27 +145,12 @@ describe("on a server that has not heard of it yet", () => {
 
 /** Before each attempt to put something into the namespace. */
 function committing(kv: Kv, before: (change: Change) => Promise<void>): Kv {
-  return {
-    ...bound(kv),
+  return overlaidKv(kv, {
     async commit(change) {
       if (isInTeam(change.key)) await before(change);
       return kv.commit(change);
     },
-  };
-}
-
-function bound(kv: Kv): Kv {
-  return {
-    range: (request) => kv.range(request),
-    commit: (change) => kv.commit(change),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
+  });
 }
 
 describe("a namespace that nothing holds", () => {
@@ -178,13 +164,13 @@ describe("a namespace that nothing holds", () => {
     let hook: (change: Change) => Promise<void> = () => Promise.resolve();
     const api = await startServer({
       world,
-      wrapKv: (kv) => ({
-        ...bound(kv),
-        async commit(change) {
-          if (change.key === TEAM_KEY) await hook(change);
-          return kv.commit(change);
-        },
-      }),
+      wrapKv: (kv) =>
+        overlaidKv(kv, {
+          async commit(change) {
+            if (change.key === TEAM_KEY) await hook(change);
+            return kv.commit(change);
+          },
+        }),
     });
     const other = await startServer({ world });
     await api.create(NAMESPACES, NAMESPACE);
@@ -242,8 +228,7 @@ describe("whatever two servers are asked at once", () => {
       this.#random = random;
       const faulty = new FaultyKv(inner);
       this.#faulty = faulty;
-      this.kv = {
-        ...bound(faulty),
+      this.kv = overlaidKv(faulty, {
         range: async (request) => {
           await this.#pause(2);
           return faulty.range(request);
@@ -254,7 +239,7 @@ describe("whatever two servers are asked at once", () => {
           await this.#pause(20);
           return result;
         },
-      };
+      });
     }
 
     async start(): Promise<void> {

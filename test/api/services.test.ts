@@ -3,6 +3,7 @@ import { sleep } from "../../src/base/clock.ts";
 import { World } from "../../src/simulator/world.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
 import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
 const CLAIMS = "/registry/ranges/evenkeel/";
@@ -345,31 +346,17 @@ test("ports outside what a port can be are refused", async () => {
 function slowly(world: World, name: string): (kv: Kv) => Kv {
   const random = world.randomFor(`distance ${name}`);
   const wait = (): Promise<boolean> => sleep(world.clock, Math.ceil(random.float() * 10));
-  return (kv) => ({
-    ...passingOn(kv),
-    range: (request) => wait().then(() => kv.range(request)),
-    async commit(change) {
-      await wait();
-      const result = await kv.commit(change);
-      await wait();
-      return result;
-    },
-    currentRevision: () => wait().then(() => kv.currentRevision()),
-  });
-}
-
-function passingOn(kv: Kv): Kv {
-  return {
-    range: (request) => kv.range(request),
-    commit: (change) => kv.commit(change),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (seconds) => kv.leaseGrant(seconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
+  return (kv) =>
+    overlaidKv(kv, {
+      range: (request) => wait().then(() => kv.range(request)),
+      async commit(change) {
+        await wait();
+        const result = await kv.commit(change);
+        await wait();
+        return result;
+      },
+      currentRevision: () => wait().then(() => kv.currentRevision()),
+    });
 }
 
 describe("several servers on one store", () => {
@@ -435,14 +422,14 @@ describe("several servers on one store", () => {
 describe("a store that fails at the service itself", () => {
   /** Lets the commit of Services through or not, and says in either case that nobody knows. */
   function uncertain(when: { fails: boolean; isStored: boolean }): (kv: Kv) => Kv {
-    return (kv) => ({
-      ...passingOn(kv),
-      async commit(change) {
-        if (!when.fails || !change.key.startsWith("/registry/services/")) return kv.commit(change);
-        if (when.isStored) await kv.commit(change);
-        throw new StorageError("unavailable", "the connection is gone");
-      },
-    });
+    return (kv) =>
+      overlaidKv(kv, {
+        async commit(change) {
+          if (!when.fails || !change.key.startsWith("/registry/services/")) return kv.commit(change);
+          if (when.isStored) await kv.commit(change);
+          throw new StorageError("unavailable", "the connection is gone");
+        },
+      });
   }
 
   test.each([true, false])("keeps the claims, since the service may be there (it is: %s)", async (isStored) => {

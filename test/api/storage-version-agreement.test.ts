@@ -12,6 +12,7 @@ import {
   type StartOptions,
   type TestServer,
 } from "./start.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
 const KEYS = "/registry/storageversions/";
@@ -35,17 +36,7 @@ async function storedVersion(server: TestServer, key: string): Promise<string> {
 }
 
 function committing(kv: Kv, commit: (change: Change) => Promise<CommitResult>): Kv {
-  return {
-    range: (request) => kv.range(request),
-    commit,
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
+  return overlaidKv(kv, { commit });
 }
 
 const HEALTH = 'kubernetes_healthcheck{name="poststarthook/built-in-resources-storage-version-updater",type="readyz"}';

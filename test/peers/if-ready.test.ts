@@ -5,11 +5,12 @@ import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening } from "../../src/server/listening-server.ts";
-import { StorageError, type Kv } from "../../src/storage/kv.ts";
+import { StorageError } from "../../src/storage/kv.ts";
 import { ADMIN_TOKEN, ApiClient, type CallOptions } from "./client.ts";
 import { startCluster, TEST_TIMING, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
 import { sendJson, startStub, WIDGETS, type StubPeer } from "./stub-peer.ts";
 import { eventually } from "./wait.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const IF_READY = { "x-kubernetes-if-ready": "" };
 /** Served by 1.36 and not by 1.33. */
@@ -83,17 +84,10 @@ test.each<[IfReadyMode, IfReadyMode, string | undefined]>([
 async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promise<ApiClient> {
   const { credentials, files, kv } = cluster;
   const env = createNodeEnv({ logLevel: "error", write: () => {} });
-  const held: Kv = {
-    range: (request) => kv.range(request),
+  const held = overlaidKv(kv, {
     commit: () => Promise.reject(new StorageError("unavailable", "read only")),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
     close: () => Promise.resolve(),
-  };
+  });
   const { caFile, certFile, keyFile } = files;
   const config = resolveOptions({
     release: "1.33",

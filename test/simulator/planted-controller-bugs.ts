@@ -4,7 +4,7 @@ import type { ApiRequest } from "../../src/http/message.ts";
 import { notFound } from "../../src/meta/status-error.ts";
 import type { Plant } from "../../src/simulator/cluster.ts";
 import { StorageError, type CommitResult, type RangeResult } from "../../src/storage/kv.ts";
-import { calling } from "./planted-storage-bugs.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const OBJECT = /^\/apis\/([^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/)?([^/]+)\/(relative-[0-9]+)$/;
 const LIST = /^\/apis\/[^/]+\/[^/]+\/namespaces\/space-[0-9]+\/[^/]+$/;
@@ -29,27 +29,27 @@ export function overlooksContent(): Plant {
       if (!LIST.test(request.path) || !isReadOfController(request)) return handle(request);
       return jsonResponse(200, { metadata: { resourceVersion: "1" }, items: [] });
     },
-    wrapKv: (kv) => ({
-      ...calling(kv),
-      async range(request): Promise<RangeResult> {
-        const result = await kv.range(request);
-        return request.countOnly === true && PLACE.test(request.start) ? { ...result, count: 0 } : result;
-      },
-    }),
+    wrapKv: (kv) =>
+      overlaidKv(kv, {
+        async range(request): Promise<RangeResult> {
+          const result = await kv.range(request);
+          return request.countOnly === true && PLACE.test(request.start) ? { ...result, count: 0 } : result;
+        },
+      }),
   };
 }
 
 /** No object can be removed whose key begins like this. */
 export function removesNothing(prefix: string): Plant {
   return {
-    wrapKv: (kv) => ({
-      ...calling(kv),
-      async commit(change): Promise<CommitResult> {
-        if (change.kind === "delete" && change.key.startsWith(prefix))
-          throw new StorageError("unavailable", "not this one");
-        return kv.commit(change);
-      },
-    }),
+    wrapKv: (kv) =>
+      overlaidKv(kv, {
+        async commit(change): Promise<CommitResult> {
+          if (change.kind === "delete" && change.key.startsWith(prefix))
+            throw new StorageError("unavailable", "not this one");
+          return kv.commit(change);
+        },
+      }),
   };
 }
 

@@ -2,7 +2,8 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Plant } from "../../src/simulator/cluster.ts";
-import { StorageError, type Change, type CommitResult, type Kv } from "../../src/storage/kv.ts";
+import { StorageError, type Change, type CommitResult } from "../../src/storage/kv.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 type Put = Change & { readonly kind: "put" };
 
@@ -77,14 +78,14 @@ export function sleepsUnnoticed(): Plant {
 /** The first server cannot say in which version it stores config maps. */
 export function staysSilent(): Plant {
   return {
-    wrapKv: (kv, serverId) => ({
-      ...calling(kv),
-      async commit(change): Promise<CommitResult> {
-        if (serverId === "server-1" && change.key === `${STORAGE_VERSIONS}core.configmaps`)
-          throw new StorageError("unavailable", "not this one");
-        return kv.commit(change);
-      },
-    }),
+    wrapKv: (kv, serverId) =>
+      overlaidKv(kv, {
+        async commit(change): Promise<CommitResult> {
+          if (serverId === "server-1" && change.key === `${STORAGE_VERSIONS}core.configmaps`)
+            throw new StorageError("unavailable", "not this one");
+          return kv.commit(change);
+        },
+      }),
   };
 }
 
@@ -111,25 +112,10 @@ function changingObjects(
 
 function changingPuts(edit: (put: Put, serverId: string) => Put): Plant {
   return {
-    wrapKv: (kv, serverId) => ({
-      ...calling(kv),
-      commit: (change) => kv.commit(change.kind === "put" ? edit(change, serverId) : change),
-    }),
-  };
-}
-
-/** The methods of a store as members of an object of one's own. */
-export function calling(kv: Kv): Kv {
-  return {
-    range: (request) => kv.range(request),
-    commit: (change) => kv.commit(change),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
+    wrapKv: (kv, serverId) =>
+      overlaidKv(kv, {
+        commit: (change) => kv.commit(change.kind === "put" ? edit(change, serverId) : change),
+      }),
   };
 }
 

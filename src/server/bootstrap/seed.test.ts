@@ -13,6 +13,7 @@ import { buildServer, type Server } from "../build-server.ts";
 import { resolveOptions, type StorageConfig } from "../config.ts";
 import { createNodeEnv } from "../env-node.ts";
 import type { Env } from "../env.ts";
+import { overlaidKv } from "../../storage/overlaid-kv.ts";
 
 const ADDRESS = "192.0.2.10";
 const SERVICE_KEY = "/registry/services/specs/default/kubernetes";
@@ -35,17 +36,7 @@ async function start(env: Env, storage: StorageConfig): Promise<Server> {
 /** A server in the world whose commits go through `commit`. */
 function startIn(world: World, commit: (kv: Kv, ...change: Parameters<Kv["commit"]>) => ReturnType<Kv["commit"]>) {
   const kv = world.openKv();
-  const between: Kv = {
-    range: (request) => kv.range(request),
-    commit: (change) => commit(kv, change),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
+  const between = overlaidKv(kv, { commit: (change) => commit(kv, change) });
   return start({ ...world.env, openKv: () => Promise.resolve(between) }, { kind: "memory" });
 }
 
