@@ -18,6 +18,16 @@ test.each([
   expect(failureOf({ error: new TypeError("fetch failed", { cause: coded(code) }), wasSent: true })).toBe(failure);
 });
 
+test("what undici could not send behind a graceful GOAWAY has reached nobody; behind another one nobody knows", () => {
+  const goaway = (code: number, name: string): Error =>
+    Object.assign(new Error(`HTTP/2: "GOAWAY" frame received with code ${code}`), { code: name });
+  const graceful = goaway(0, "UND_ERR_INFO");
+  expect(failureOf({ error: graceful, wasSent: true })).toBe("refused");
+  expect(failureOf({ error: new TypeError("fetch failed", { cause: graceful }), wasSent: true })).toBe("refused");
+  expect(failureOf({ error: goaway(2, "UND_ERR_SOCKET"), wasSent: true })).toBe("reset");
+  expect(failureOf({ error: coded("UND_ERR_INFO"), wasSent: true })).toBe("other");
+});
+
 test("what broke before anything was sent is as if nobody had listened, but a wrong certificate stays one", () => {
   for (const code of ["ECONNRESET", "ETIMEDOUT"])
     expect(failureOf({ error: coded(code), wasSent: false })).toBe("refused");

@@ -28,9 +28,15 @@ export interface FailedConnection {
 
 /** A connection that broke while it was being made brought nothing to anybody: as if nobody had listened. */
 export function failureOf({ error, wasSent }: FailedConnection): TransportFailure {
+  if (isTurnedAway(error) || isTurnedAway(error instanceof Error ? error.cause : undefined)) return "refused";
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined) ?? "";
   const failure = Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other";
   return !wasSent && (failure === "reset" || failure === "timeout") ? "refused" : failure;
+}
+
+/** What undici says of requests behind the last one that a server has looked at before it left. */
+function isTurnedAway(error: unknown): boolean {
+  return codeOf(error) === "UND_ERR_INFO" && (error as Error).message.endsWith('"GOAWAY" frame received with code 0');
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -8,6 +8,7 @@ import {
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
 import { headerValue } from "../http/message.ts";
 import { failureOf, onceConnected } from "./node-failures.ts";
+import { afterArrivals } from "./system.ts";
 import {
   abortedError,
   isFailure,
@@ -73,7 +74,11 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
     return request;
   };
   return {
-    send: (request) => sendFresh(open, request),
+    async send(request) {
+      // Of a write on a connection that has ended nobody would know whether it happened.
+      if (request.method !== "GET" && Object.keys(agent.freeSockets).length > 0) await afterArrivals();
+      return sendFresh(open, request);
+    },
     [Symbol.dispose]: () => agent.destroy(),
   };
 }

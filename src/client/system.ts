@@ -22,3 +22,9 @@ export function createSystemRandom(): Random {
     bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
   };
 }
+
+/** When whatever had arrived by now has been seen: the end of a connection, for one. Not for browsers. */
+export async function afterArrivals(): Promise<void> {
+  // The first may come in the middle of a round of arrivals that were collected before.
+  for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}

@@ -73,12 +73,15 @@ interface Stopping {
 const LAST_ANSWERS_MS = 2_000;
 
 async function stop({ clock, server, listener, config, drainMs }: Stopping): Promise<void> {
-  const { sendRetryAfter } = config.shutdown;
+  const { sendRetryAfter, delayMs } = config.shutdown;
   const refuseConnections = (): void => {
     listener.stopAccepting();
     server.stoppedListening();
   };
+  // By then load balancers should have noticed: who connects anew comes to another server. Without a delay it would come here.
+  const cancelAnnouncement = delayMs > 0 ? clock.after(delayMs / 2, () => listener.announceEnd()) : undefined;
   await server.beginShutdown();
+  cancelAnnouncement?.();
   const startedAtMs = clock.monotonic();
   if (!sendRetryAfter) refuseConnections();
   await server.drain(drainMs);

@@ -2,7 +2,7 @@
  * How a server leaves: moments in the order of kube-apiserver's, the way out of the cluster in the order that loses nothing.
  *
  *   ShutdownInitiated            /readyz fails; everything is served as before
- *     the delay                  → AfterShutdownDelayDuration
+ *     the delay                  → AfterShutdownDelayDuration; from half of it on HTTP/1.1 connections end behind an answer
  *     peers are told to come here only if nobody else can answer; another server leads → PreShutdownHooksStopped
  *   NotAcceptingNewRequest       both are over: whatever comes now is refused, and told when to come again
  *   HTTPServerStoppedListening   here, or last if clients are to be told rather than refused

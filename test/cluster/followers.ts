@@ -19,7 +19,7 @@ export interface Followed {
 }
 
 /** From a list on, without a gap as far as the client can know. */
-interface Stretch {
+export interface Stretch {
   /** The resourceVersion of the list, and by key that of its items. */
   readonly from: number;
   readonly listed: ReadonlyMap<string, number>;
@@ -92,23 +92,7 @@ export class Follower implements Disposable {
   compare(commits: readonly Commit[]): string[] {
     const who = `${this.followed.name} through ${this.#targets.map(({ id }) => id).join()}`;
     const here = commits.filter(({ key }) => key.startsWith(this.followed.prefix));
-    return this.#stretches.flatMap(({ from, listed, events, to }) => {
-      const stored = new Map<string, number>();
-      for (const { key, revision, after } of here.filter((commit) => commit.revision <= from))
-        if (after === undefined) stored.delete(key);
-        else stored.set(key, revision);
-      const due = here.filter(({ revision }) => revision > from && revision <= to).map(eventOf);
-      return [
-        ...differences(
-          [...listed].map(([key, revision]) => `${key} ${revision}`),
-          [...stored].map(([key, revision]) => `${key} ${revision}`),
-        ).map((what) => `${who} in a list at ${from}: ${what}`),
-        ...differences(events, due).map((what) => `${who} in a watch from ${from} to ${to}: ${what}`),
-        ...(events.length === due.length && events.some((event, index) => event !== due[index])
-          ? [`${who} in a watch from ${from} to ${to}: another order`]
-          : []),
-      ];
-    });
+    return this.#stretches.flatMap((stretch) => compareStretch(who, stretch, here));
   }
 
   async #list(): Promise<Stretch | undefined> {
@@ -171,6 +155,26 @@ export class Follower implements Disposable {
     if (!isSuccess(answer) && !isRetryable(answer) && answer.status !== EXPIRED) this.unexpected.push(answer);
     return value;
   }
+}
+
+/** What somebody was told otherwise than the store has it; of the commits only those that concern it are given. */
+export function compareStretch(who: string, stretch: Readonly<Stretch>, commits: readonly Commit[]): string[] {
+  const { from, listed, events, to } = stretch;
+  const stored = new Map<string, number>();
+  for (const { key, revision, after } of commits.filter((commit) => commit.revision <= from))
+    if (after === undefined) stored.delete(key);
+    else stored.set(key, revision);
+  const due = commits.filter(({ revision }) => revision > from && revision <= to).map(eventOf);
+  return [
+    ...differences(
+      [...listed].map(([key, revision]) => `${key} ${revision}`),
+      [...stored].map(([key, revision]) => `${key} ${revision}`),
+    ).map((what) => `${who} in a list at ${from}: ${what}`),
+    ...differences(events, due).map((what) => `${who} in a watch from ${from} to ${to}: ${what}`),
+    ...(events.length === due.length && events.some((event, index) => event !== due[index])
+      ? [`${who} in a watch from ${from} to ${to}: another order`]
+      : []),
+  ];
 }
 
 interface Sent<T> {

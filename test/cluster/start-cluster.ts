@@ -30,11 +30,19 @@ export interface Member extends Evenkeel {
   readonly id: string;
 }
 
+/** It listens. */
+export interface StartingMember {
+  readonly member: Member;
+  /** Resolves when the server has printed that it is ready. */
+  readonly ready: Promise<Member>;
+}
+
 export interface Cluster extends AsyncDisposable {
   readonly etcd: EtcdProcess;
   readonly ca: string;
   readonly directory: string;
-  /** Resolves when the server has printed that it is ready. */
+  begin(options: MemberOptions): Promise<StartingMember>;
+  /** Resolves when the server is ready. */
   start(options: MemberOptions): Promise<Member>;
 }
 
@@ -45,21 +53,26 @@ export async function openCluster(hosts: readonly string[] = []): Promise<Cluste
   const { ca, flags } = writeCredentials(directory, hosts);
   const etcd = (await startEtcd())!;
   const commands = new Set<Command>();
+  const begin = async (options: MemberOptions): Promise<StartingMember> => {
+    const dataDir = join(directory, options.prefix ?? "registry", options.id);
+    mkdirSync(dataDir, { recursive: true });
+    const commandLine = serveArguments(options, { dataDir, etcd: etcd.endpoint, credentials: flags });
+    const [program, ...rest] = [...(options.wrapper ?? []), EVENKEEL, ...commandLine];
+    const command = runProgram(program!, rest);
+    commands.add(command);
+    const [, url] = await command.printed(/ at (https:\/\/\S+)/);
+    const member = running({ id: options.id, command, dataDir, url: url!, ca });
+    const ready = command.printed(/^Ready\.$/m).then(() => member);
+    // Whoever awaits it is told all the same.
+    ready.catch(() => {});
+    return { member, ready };
+  };
   return {
     etcd,
     ca,
     directory,
-    async start(options) {
-      const dataDir = join(directory, options.prefix ?? "registry", options.id);
-      mkdirSync(dataDir, { recursive: true });
-      const commandLine = serveArguments(options, { dataDir, etcd: etcd.endpoint, credentials: flags });
-      const [program, ...rest] = [...(options.wrapper ?? []), EVENKEEL, ...commandLine];
-      const command = runProgram(program!, rest);
-      commands.add(command);
-      const [, url] = await command.printed(/ at (https:\/\/\S+)/);
-      await command.printed(/^Ready\.$/m);
-      return running({ id: options.id, command, dataDir, url: url!, ca });
-    },
+    begin,
+    start: async (options) => (await begin(options)).ready,
     async [Symbol.asyncDispose]() {
       await Promise.all([...commands].map((command) => command[Symbol.asyncDispose]()));
       await etcd.stop();

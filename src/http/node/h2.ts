@@ -32,6 +32,8 @@ interface Http2Connection {
   readonly session: ServerHttp2Session;
   readonly info: ConnectionInfo;
   openStreams: number;
+  /** GOAWAY has been said: no other stream is looked at. */
+  isLeaving: boolean;
   /** Sweeps in a row that found no open stream. */
   idleSweeps: number;
 }
@@ -43,15 +45,16 @@ export function createHttp2(edge: Edge): Protocol {
   let draining = false;
 
   server.on("session", (session) => {
-    const connection: Http2Connection = { session, info: accepting!, openStreams: 0, idleSweeps: 0 };
+    const connection: Http2Connection = { session, info: accepting!, openStreams: 0, isLeaving: false, idleSweeps: 0 };
     connections.add(connection);
     session.setLocalWindowSize(edge.limits.connectionWindowBytes);
     session.on("stream", (stream, headers, flags, rawHeaders) => {
+      if (connection.isLeaving) return refuse(stream);
       const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       void new Http2Exchange({ edge, connection, stream, headers, rawHeaders, isWhole }).run();
     });
     session.on("close", () => connections.delete(connection));
-    if (draining) session.close();
+    if (draining) leave(connection);
   });
   const sweeper = setInterval(() => sweepIdle(connections), edge.limits.idleConnectionMs / IDLE_SWEEPS).unref();
 
@@ -64,16 +67,42 @@ export function createHttp2(edge: Edge): Protocol {
     },
     drain() {
       draining = true;
-      for (const { session } of connections) session.close();
+      for (const connection of connections) leave(connection);
     },
     closeIdle() {
-      for (const { session, openStreams } of connections) if (openStreams === 0) session.close();
+      for (const connection of connections) if (connection.openStreams === 0) leave(connection);
     },
     destroy() {
       clearInterval(sweeper);
       for (const { session } of connections) session.destroy();
     },
   };
+}
+
+/**
+ * Says GOAWAY, and lets the client close the connection when it has read what was open: those by Node lose answers that
+ * nobody has read when it is closed before. GOAWAY names the last stream that has been looked at: a client that has opened
+ * another one meanwhile knows by that that nothing was done.
+ */
+function leave(connection: Http2Connection): void {
+  if (connection.isLeaving || connection.session.destroyed) return;
+  connection.isLeaving = true;
+  connection.session.goaway(constants.NGHTTP2_NO_ERROR);
+  if (connection.openStreams === 0) closeSoon(connection);
+}
+
+function refuse(stream: ServerHttp2Stream): void {
+  // Without a listener Node would end the process.
+  stream.on("error", () => undefined);
+  stream.close(constants.NGHTTP2_REFUSED_STREAM);
+}
+
+/** As long as Go's server waits. */
+const LINGER_MS = 1_000;
+
+function closeSoon({ session }: Http2Connection): void {
+  const timer = setTimeout(() => session.close(), LINGER_MS).unref();
+  session.once("close", () => clearTimeout(timer));
 }
 
 function createNodeServer(limits: HttpLimits): Http2Server {
@@ -185,6 +214,7 @@ class Http2Exchange {
 
   #onClose(): void {
     this.#connection.openStreams--;
+    if (this.#connection.isLeaving && this.#connection.openStreams === 0) closeSoon(this.#connection);
     if (
       this.#stream.writableFinished &&
       this.#stream.headersSent &&
@@ -212,9 +242,7 @@ class Http2Exchange {
     // Discards the body. Node would reset the stream after the answer instead, as it may, but curl 7 takes
     // that for an error.
     if (this.#body?.untouched) stream.resume();
-    // Says GOAWAY, and closes the connection when this stream and the others have ended. It names the last stream that
-    // has been looked at: a client that has opened another one meanwhile knows by that that nothing was done.
-    if (isLastAnswer(answer)) this.#connection.session.close();
+    if (isLastAnswer(answer)) leave(this.#connection);
     if (this.#exchange.over || stream.destroyed || stream.closed) {
       discardAnswer(answer);
     } else if (body.kind === "stream") {

@@ -38,6 +38,11 @@ export interface ListenTls {
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /**
+   * From now on HTTP/1.1 answers say Connection: close; everything else goes on. A connection that is closed while nothing
+   * is open on it may meet a request on its way: the more clients have left theirs by then, the better.
+   */
+  announceEnd(): void;
   /** Stops accepting connections; HTTP/2 sessions get GOAWAY, HTTP/1.1 answers say Connection: close; open requests go on. */
   stopAccepting(): void;
   /**
@@ -58,7 +63,7 @@ const QUIET_MS = 250;
 const QUIET_MS_MAX = 2_000;
 
 /** How long, after the last request, clients may take to read the end of it before their socket is destroyed. */
-const LAST_BYTES_MS = 500;
+const LAST_BYTES_MS = 1_000;
 
 /** Rejects with Node's error (its `code` says why: EADDRINUSE, EACCES) when the port cannot be had. */
 export function listen(options: ListenOptions): Promise<Listener> {
@@ -138,6 +143,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   return {
     host: address.address,
     port: address.port,
+    announceEnd: () => http1.drain(),
     stopAccepting,
     async close(deadlineMs) {
       stopAccepting();

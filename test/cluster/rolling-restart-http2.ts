@@ -1,0 +1,143 @@
+/** A client's transport over HTTP/2, as those of Go are: one connection for everything, another after GOAWAY. */
+import {
+  connect,
+  constants,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+} from "node:http2";
+import { TransportError, type ClientRequest, type ClientResponse, type Transport } from "../../src/client/transport.ts";
+import type { WireTally } from "./restarting-clients-wire.ts";
+
+export interface Http2TransportOptions {
+  readonly url: string;
+  readonly ca: string;
+  readonly token: string;
+  readonly wire: WireTally;
+  readonly onGoaway: () => void;
+}
+
+interface Connection {
+  readonly session: ClientHttp2Session;
+  /** Streams after this one were not looked at by anybody. */
+  lastStream: number;
+}
+
+const CONNECT_CODES = new Set(["ECONNREFUSED", "ECONNRESET"]);
+const REFUSED_TIMES_MAX = 10;
+
+export class Http2Transport implements Transport {
+  readonly #options: Http2TransportOptions;
+  #connection: Connection | undefined;
+
+  constructor(options: Http2TransportOptions) {
+    this.#options = options;
+  }
+
+  async send(request: ClientRequest): Promise<ClientResponse> {
+    for (let refused = 0; ; refused++) {
+      const connection = await this.#connect();
+      try {
+        return await this.#ask(connection, request);
+      } catch (thrown) {
+        if (request.signal?.aborted === true) throw new TransportError("aborted", String(thrown));
+        if (!(thrown instanceof NotLookedAt)) throw new TransportError("reset", String(thrown), { cause: thrown });
+        if (refused >= REFUSED_TIMES_MAX) throw new TransportError("refused", "nobody takes the request");
+      }
+    }
+  }
+
+  /** One that may be used. */
+  async #connect(): Promise<Connection> {
+    const kept = this.#connection;
+    if (kept !== undefined && !kept.session.closed && !kept.session.destroyed) return kept;
+    const { url, ca, wire, onGoaway } = this.#options;
+    const session = connect(url, { ca });
+    const connection: Connection = { session, lastStream: Infinity };
+    session.on("goaway", (_code, lastStream) => {
+      connection.lastStream = lastStream;
+      onGoaway();
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    session.once("connect", () => resolve());
+    session.on("error", (error) => {
+      wire.failed(error);
+      reject(new TransportError(CONNECT_CODES.has(codeOf(error)) ? "refused" : "other", String(error)));
+    });
+    session.once("close", () => reject(new TransportError("refused", "closed before it stood")));
+    this.#connection = connection;
+    await promise;
+    return connection;
+  }
+
+  async #ask(
+    connection: Connection,
+    { method, target, headers, body, signal }: ClientRequest,
+  ): Promise<ClientResponse> {
+    const { session } = connection;
+    if (session.closed || session.destroyed) throw new NotLookedAt();
+    const authorization = `Bearer ${this.#options.token}`;
+    const head = { ":method": method, ":path": target, ...headers, authorization };
+    const stream = session.request(head, { endStream: body === undefined });
+    signal?.addEventListener("abort", () => stream.close(constants.NGHTTP2_CANCEL), { once: true });
+    if (body !== undefined) stream.end(body);
+    const response = await answerOf(stream, connection, signal);
+    this.#options.wire.answered(`h2 ${method} ${target}`, response.status, response.headers["x-kubernetes-ready"]);
+    return response;
+  }
+}
+
+/** It may be sent again, whatever it was. */
+class NotLookedAt extends Error {}
+
+function answerOf(
+  stream: ClientHttp2Stream,
+  connection: Connection,
+  signal: AbortSignal | undefined,
+): Promise<ClientResponse> {
+  return new Promise((resolve, reject) => {
+    stream.once("response", (headers) =>
+      resolve({ status: Number(headers[":status"]), headers: plain(headers), body: chunks(stream, signal) }),
+    );
+    stream.on("error", () => {});
+    stream.once("close", () => {
+      const { id = Infinity, rstCode } = stream;
+      const wasRefused = rstCode === constants.NGHTTP2_REFUSED_STREAM || id > connection.lastStream || id === Infinity;
+      reject(wasRefused ? new NotLookedAt() : new Error(`stream ${id} closed with ${rstCode} and no answer`));
+    });
+  });
+}
+
+/** From now on: a stream that nobody reads before it closes loses what has come. */
+function chunks(stream: ClientHttp2Stream, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+  const waiting: Uint8Array[] = [];
+  let wake = (): void => {};
+  let end: "complete" | "cut" | undefined;
+  stream.on("data", (chunk: Uint8Array) => {
+    waiting.push(chunk);
+    wake();
+  });
+  stream.on("end", () => (end ??= stream.rstCode === constants.NGHTTP2_NO_ERROR ? "complete" : "cut"));
+  stream.on("close", () => {
+    end ??= "cut";
+    wake();
+  });
+  return (async function* () {
+    for (;;) {
+      while (waiting.length > 0) yield waiting.shift()!;
+      if (end === "complete") return;
+      if (end === "cut")
+        throw new TransportError(signal?.aborted === true ? "aborted" : "reset", `closed with ${stream.rstCode}`);
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  })();
+}
+
+function plain(headers: IncomingHttpHeaders): Record<string, string> {
+  const known = Object.entries(headers).filter(([name, value]) => !name.startsWith(":") && value !== undefined);
+  return Object.fromEntries(known.map(([name, value]) => [name, String(value)]));
+}
+
+function codeOf(error: Error): string {
+  return "code" in error ? String(error.code) : "";
+}

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "vitest";
+import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { rollingRestart, WATCHES } from "./rolling-restart.ts";
+
+/**
+ * A connection by HTTP/1.1 that its server ends may meet a request on its way, which is a write that may not be repeated.
+ * A server gives its clients this much time to leave; clients that stand still for longer do not hear of it.
+ */
+const STALL_MS_MAX = 200;
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+
+describe.skipIf(isMissing)("three servers restarted in turn behind a load balancer", { timeout: 300_000 }, () => {
+  test("no request of 200 a second fails, no answer is wrong, and 200 watches miss nothing", async () => {
+    const { report, gaps, events, summary } = await rollingRestart();
+    console.info(summary);
+    expect(report.failures).toEqual([]);
+    if (report.stallMs <= STALL_MS_MAX) expect(report.undecided).toEqual([]);
+    else console.warn("this machine is too busy to judge writes by HTTP/1.1 whose connection ended");
+    expect(report.wire.wrong).toEqual([]);
+    expect(gaps).toEqual([]);
+    expect(report.told.map(({ stretches }) => stretches.length > 0)).toEqual(
+      Array.from({ length: WATCHES }, () => true),
+    );
+    // Otherwise nobody was ever sent elsewhere, and nothing was shown.
+    expect([events > 0, report.goaways > 0, (report.watchEnds["ended"] ?? 0) >= WATCHES]).toEqual([true, true, true]);
+  });
+});

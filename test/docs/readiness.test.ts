@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { serveCommand } from "../../src/cli/serve.ts";
+import { retryAfterStep } from "../../src/http/filters/if-ready.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const DOCUMENT = readFileSync(new URL("docs/readiness.md", ROOT), "utf8");
+
+test("every flag that is named exists, and every flag of start and end is named", () => {
+  const flags = serveCommand().options.map(({ long }) => long!);
+  const ofCurl = ["--http1.1", "--cacert"];
+  const named = [...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z0-9.-]+/g)].map(([flag]) => flag);
+  expect(named.filter((flag) => !flags.includes(flag) && !ofCurl.includes(flag))).toEqual([]);
+  const own = flags.filter((flag) => /^--(startup|shutdown|goaway)-/.test(flag));
+  expect(own.filter((flag) => !named.includes(flag))).toEqual([]);
+});
+
+test("the moments of a shutdown are those of the program, but for one that comes in two places", () => {
+  const source = readFileSync(new URL("src/server/lifecycle.ts", ROOT), "utf8");
+  const [type = ""] = source.split("export type ShutdownEvent =")[1]!.split(";");
+  const events = [...type.matchAll(/"(\w+)"/g)].map(([, name]) => name!);
+  const missing = events.filter((name) => !DOCUMENT.includes(`| \`${name}\``));
+  expect(missing.toSorted()).toEqual(["HTTPServerStoppedListening", "PreShutdownHooksStopped"]);
+});
+
+test("N is what the program says", () => {
+  expect(DOCUMENT).toContain(`from ${retryAfterStep(0)} to ${retryAfterStep(Infinity)} seconds`);
+});
+
+test("it is short enough to be read", () => {
+  expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(180);
+});

@@ -1,0 +1,291 @@
+/**
+ * KEP-3028's test plan over real sockets, while servers start slowly: real processes whose store does not answer yet,
+ * and, to see what a server says that already knows its peers, one whose store takes no writes yet.
+ */
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:http2";
+import { Agent, request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
+import { resolveOptions } from "../../src/server/config.ts";
+import { createNodeEnv } from "../../src/server/env-node.ts";
+import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
+import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { untilReachable } from "../cluster/settle.ts";
+import { openCluster, type Cluster, type Member, type StartingMember } from "../cluster/start-cluster.ts";
+import { ADMIN_TOKEN } from "../peers/client.ts";
+import { startCluster, TEST_TIMING, type TestCluster } from "../peers/cluster.ts";
+import { eventually } from "../peers/wait.ts";
+import { CONFIG_MAPS, type Target } from "./client.ts";
+
+const isMissing = !hasEtcd();
+if (isMissing) console.warn(ETCD_MISSING);
+
+const MODES: readonly IfReadyMode[] = ["off", "retry", "report"];
+/** Off is the default, and what a server does that has never heard of the header. */
+const FLAGS: Readonly<Record<IfReadyMode, readonly string[]>> = {
+  off: [],
+  retry: ["--startup-send-retry-after-if-not-initialized"],
+  report: ["--startup-send-retry-after-if-not-initialized", "--startup-if-ready-mode=report"],
+};
+const PROTOCOLS = ["http/1.1", "h2"] as const;
+const IF_READY = { "x-kubernetes-if-ready": "" };
+const REFUSAL = "The APIServer has not fully initialized yet, please try again later.";
+const SERVED_BY = "x-evenkeel-served-by";
+/** Served by 1.36 and not by 1.33. */
+const CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+const WATCH = "?watch=true&timeoutSeconds=1";
+
+interface Question {
+  readonly path: string;
+  /** Asked without a token. */
+  readonly isAnonymous?: boolean;
+  /** How a server answers that has not been ready, and one that has. */
+  readonly early: number;
+  readonly later: number;
+  readonly isExempt?: boolean;
+}
+
+const QUESTIONS: readonly Question[] = [
+  { path: "/version", early: 200, later: 200 },
+  { path: "/api/v1/namespaces/default", early: 503, later: 200 },
+  { path: CONFIG_MAPS + WATCH, early: 503, later: 200 },
+  { path: `${CONFIG_MAPS}/nosuch`, early: 503, later: 404 },
+  { path: "/apis/nosuch.example.com/v1/things", early: 503, later: 404 },
+  { path: CONFIG_MAPS, isAnonymous: true, early: 503, later: 403 },
+  { path: "/readyz", early: 500, later: 200, isExempt: true },
+  { path: "/livez", early: 200, later: 200, isExempt: true },
+];
+
+interface Told {
+  readonly status: number;
+  readonly ready: string | undefined;
+  readonly retryAfter: string | undefined;
+  /** Another server has answered. */
+  readonly isPeers: boolean;
+  readonly text: string;
+}
+
+interface Asked {
+  readonly question: Pick<Question, "path" | "isAnonymous">;
+  readonly protocol: (typeof PROTOCOLS)[number];
+  readonly isAskedIfReady: boolean;
+}
+
+async function told(target: Target, { question, protocol, isAskedIfReady }: Asked): Promise<Told> {
+  const headers = {
+    ...(question.isAnonymous === true ? {} : { authorization: `Bearer ${target.token}` }),
+    ...(isAskedIfReady ? IF_READY : {}),
+  };
+  const send = protocol === "h2" ? askHttp2 : askHttp1;
+  const answer = await send(target, question.path, headers);
+  return {
+    status: answer.status,
+    ready: first(answer.headers["x-kubernetes-ready"]),
+    retryAfter: first(answer.headers["retry-after"]),
+    isPeers: answer.headers[SERVED_BY] !== undefined,
+    text: answer.text,
+  };
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+}
+
+function first(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" ? value : value?.join();
+}
+
+type Send = (target: Target, path: string, headers: Record<string, string>) => Promise<Answered>;
+
+const askHttp1: Send = async ({ url, ca, agent }, path, headers) => {
+  const [response] = (await once(httpsRequest(url + path, { agent, ca, headers }).end(), "response")) as [
+    IncomingMessage,
+  ];
+  return { status: response.statusCode!, headers: response.headers, text: await text(response) };
+};
+
+const askHttp2: Send = async ({ url, ca }, path, given) => {
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+  const session = connect(url, { ca }).on("error", reject);
+  const stream = session.request({ ":path": path, ...given });
+  stream.on("error", reject).on("response", ({ ":status": status = 0, ...headers }) => {
+    const answered = (body: string): void => resolve({ status, headers, text: body });
+    text(stream).then(answered, reject);
+  });
+  try {
+    return await promise;
+  } finally {
+    session.close();
+  }
+};
+
+/** Every question, by every protocol, with the header and without. */
+const ALL: readonly (Asked & { readonly question: Question })[] = QUESTIONS.flatMap((question) =>
+  PROTOCOLS.flatMap((protocol) => [true, false].map((isAskedIfReady) => ({ question, protocol, isAskedIfReady }))),
+);
+
+/** What only a newer server serves, asked for in every way. */
+function proxied(target: Target): Promise<[isAskedIfReady: boolean, Told][]> {
+  const asked = [CLAIMS, CLAIMS + WATCH].flatMap((path) =>
+    PROTOCOLS.flatMap((protocol) =>
+      [true, false].map((isAskedIfReady) => ({ question: { path }, protocol, isAskedIfReady })),
+    ),
+  );
+  return Promise.all(asked.map(async (one) => [one.isAskedIfReady, await told(target, one)]));
+}
+
+describe.skipIf(isMissing)("a process that starts while its store does not answer", { timeout: 60_000 }, () => {
+  let cluster: Cluster;
+  let starting: Map<IfReadyMode, StartingMember>;
+
+  const member = (mode: IfReadyMode): Member => starting.get(mode)!.member;
+  const all = (mode: IfReadyMode): Promise<[(typeof ALL)[number], Told][]> =>
+    Promise.all(ALL.map(async (asked) => [asked, await told(member(mode), asked)]));
+
+  beforeAll(async () => {
+    cluster = await openCluster();
+    cluster.etcd.pause();
+    const begin = async (mode: IfReadyMode): Promise<[IfReadyMode, StartingMember]> => [
+      mode,
+      await cluster.begin({ id: mode, release: "1.33", flags: [...FLAGS[mode], "--controllers="] }),
+    ];
+    starting = new Map(await Promise.all(MODES.map(begin)));
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  test.each(MODES)("%s: not ready, with the header and without", async (mode) => {
+    for (const [{ question, protocol, isAskedIfReady }, answer] of await all(mode)) {
+      const what = `${protocol} ${question.path} ${isAskedIfReady ? "if ready" : ""}`;
+      const isRefused = mode === "retry" && isAskedIfReady && question.isExempt !== true;
+      expect([answer.status, answer.ready], what).toEqual([
+        isRefused ? 503 : question.early,
+        mode !== "off" && isAskedIfReady ? "false" : undefined,
+      ]);
+      if (answer.status === 503) expect(answer.retryAfter, what).toMatch(/^([1-9]|[12][0-9]|30)$/);
+      if (isRefused) expect(answer.text, what).toContain(REFUSAL);
+      else expect(answer.text, what).not.toContain(REFUSAL);
+    }
+  });
+
+  test("once the store answers it becomes ready, and so it is said", async () => {
+    cluster.etcd.resume();
+    await Promise.all([...starting.values()].map(({ ready }) => ready));
+    const others = (mode: IfReadyMode): IfReadyMode[] => MODES.filter((other) => other !== mode);
+    await Promise.all(MODES.map((mode) => untilReachable(member(mode), others(mode))));
+    const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await all(mode) })));
+    for (const { mode, all: ofMode } of answers)
+      for (const [{ question, protocol, isAskedIfReady }, { status, ready }] of ofMode)
+        expect([status, ready], `${mode} ${protocol} ${question.path}`).toEqual([
+          question.later,
+          mode !== "off" && isAskedIfReady ? "true" : undefined,
+        ]);
+  });
+
+  test("so it is when another server answers: a request and a watch", async () => {
+    await cluster.start({ id: "newer", release: "1.36", flags: ["--controllers="] });
+    await Promise.all(MODES.map((mode) => untilReachable(member(mode), ["newer"])));
+    const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await proxied(member(mode)) })));
+    for (const { mode, all: ofMode } of answers)
+      for (const [isAskedIfReady, answer] of ofMode)
+        expect(answer).toMatchObject({
+          status: 200,
+          ready: mode !== "off" && isAskedIfReady ? "true" : undefined,
+          isPeers: true,
+        });
+  });
+
+  test("a server that stops and starts again has not been ready", async () => {
+    await member("retry").stop();
+    cluster.etcd.pause();
+    const again = await cluster.begin({ id: "retry", release: "1.33", flags: [...FLAGS.retry, "--controllers="] });
+    const asked: Asked = { question: { path: "/version" }, protocol: "h2", isAskedIfReady: true };
+    expect(await told(again.member, asked)).toMatchObject({ status: 503, ready: "false" });
+    cluster.etcd.resume();
+    await again.ready;
+    expect(await told(again.member, asked)).toMatchObject({ status: 200, ready: "true" });
+  });
+});
+
+/** Servers of one process keep each other waiting: nobody is to be taken for gone because of that. */
+const TIMING = { ...TEST_TIMING, probeIntervalMs: 5_000, documentTimeoutMs: 20_000 };
+
+/** Sees its peers, but cannot be ready: it has to write its identity lease. */
+interface Held {
+  readonly listening: ListeningServer;
+  readonly target: Target;
+  release(): void;
+}
+
+async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promise<Held> {
+  const { credentials, files, kv } = cluster;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const held: Kv = {
+    range: (request) => kv.range(request),
+    commit: (change) => released.then(() => kv.commit(change)),
+    watch: (request, sink) => kv.watch(request, sink),
+    currentRevision: () => kv.currentRevision(),
+    compact: (revision) => kv.compact(revision),
+    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
+    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => kv.leaseRevoke(lease),
+    close: () => Promise.resolve(),
+  };
+  const { caFile, certFile, keyFile } = files;
+  const config = resolveOptions({
+    release: "1.33",
+    storage: { kind: "memory" },
+    controllers: [""],
+    tokenFile: `${ADMIN_TOKEN},admin,admin-uid,"system:masters"`,
+    requestHeader: { clientCa: credentials.proxyCa },
+    peers: { serverId: ifReadyMode, timing: TIMING, caFile, certFile, keyFile },
+    ifReadyMode,
+  });
+  const { certPem: cert, keyPem: key } = credentials.serving;
+  const env = { ...createNodeEnv({ logLevel: "error", write: () => {} }), openKv: () => Promise.resolve(held) };
+  const listening = await startListening(env, config, { host: "127.0.0.1", port: 0, cert, key });
+  const agent = new Agent();
+  cluster.defer(async () => {
+    release();
+    await listening.stop();
+    agent.destroy();
+  });
+  const isKnown = (): boolean =>
+    listening.server.view().peers.some(({ isReachable, document }) => isReachable && document);
+  await eventually(isKnown, (known) => known);
+  const { port } = listening;
+  return {
+    listening,
+    target: { url: `https://127.0.0.1:${port}`, port, ca: credentials.servingCa, token: ADMIN_TOKEN, agent },
+    release,
+  };
+}
+
+test.concurrent.each(MODES)(
+  "%s: a server that sees its peers before it is ready: a request and a watch",
+  async (mode) => {
+    await using cluster = await startCluster([{ release: "1.36", peers: { timing: TIMING } }]);
+    const { listening, target, release } = await startHeld(cluster, mode);
+    for (const [isAskedIfReady, answer] of await proxied(target)) {
+      const isRefused = mode === "retry" && isAskedIfReady;
+      expect(answer).toMatchObject({
+        status: isRefused ? 503 : 200,
+        ready: mode !== "off" && isAskedIfReady ? "false" : undefined,
+        isPeers: !isRefused,
+      });
+    }
+    release();
+    await listening.server.ready;
+    for (const [isAskedIfReady, answer] of await proxied(target))
+      expect(answer).toMatchObject({
+        status: 200,
+        ready: mode !== "off" && isAskedIfReady ? "true" : undefined,
+        isPeers: true,
+      });
+  },
+);
