@@ -419,7 +419,7 @@ describe("a resource that vanishes", () => {
     expect(await run.leftOfChains()).toEqual([]);
   });
 
-  test("still holds up what waits for its objects, while it may come back", async () => {
+  test("holds up all that waits for dependents while it may come back: some may never have been heard of", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
@@ -432,11 +432,30 @@ describe("a resource that vanishes", () => {
     await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Foreground" });
     await run.api.delete(`${CONFIG_MAPS}/unrelated`, { propagationPolicy: "Foreground" });
     await run.later();
-    expect(await run.left(CONFIG_MAPS)).toEqual(["owner"]);
+    expect(await run.left(CONFIG_MAPS)).toEqual(["owner", "unrelated"]);
     run.link.faults.clear();
     run.resources.change({ served, doubts: [] });
     await run.soon();
     expect(await run.left(CONFIG_MAPS, DEPLOYMENTS)).toEqual([]);
+  });
+
+  test("leaves as an orphan what was made just before, and nobody here had heard of", async () => {
+    await using run = await Collecting.begin();
+    const owner = await run.make(CONFIG_MAPS, configMap("owner"));
+    await run.soon();
+    run.link.fail("deployments", "unavailable");
+    await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
+    const served = run.resources.served();
+    const doubts = [{ group: "apps", resource: "deployments", namespaced: true, server: "b", because: "left at noon" }];
+    run.resources.change({ served: served.filter(({ resource }) => resource !== "deployments"), doubts });
+    await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Orphan" });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual(["owner"]);
+    run.link.faults.clear();
+    run.resources.change({ served, doubts: [] });
+    await run.later();
+    expect(await run.left(CONFIG_MAPS)).toEqual([]);
+    expect(await run.left(DEPLOYMENTS)).toEqual(["web"]);
   });
 
   test("for good leaves what its objects owned, and no longer holds up what owned them", async () => {

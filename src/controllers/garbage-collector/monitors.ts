@@ -78,12 +78,13 @@ export class Monitors {
   /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined when none is. */
   unseen(namespace: string): string | undefined {
     for (const { monitor, isVanished } of this.#followed.values()) {
-      const { resource, isFollowing, hasSynced } = monitor;
+      const { resource, isFollowing } = monitor;
       if (namespace !== "" && !resource.namespaced) continue;
-      // What nobody serves nobody changes: there is what was there.
-      if (isVanished ? hasSynced : isFollowing) continue;
+      // Also of what was followed once, the last that happened before it vanished may not have been heard of.
+      if (isFollowing && !isVanished) continue;
       const key = formatGroupResource(resource);
-      return `${key} cannot be followed: ${this.#failing.get(key) ?? "it has not answered yet"}`;
+      const because = isVanished ? "nobody serves it at present" : "it has not answered yet";
+      return `${key} cannot be followed: ${this.#failing.get(key) ?? because}`;
     }
     const doubt = this.#options.served.doubts().find((candidate) => this.#isUnseen(candidate, namespace));
     return doubt && `${doubtSubject(doubt)} may exist: ${doubt.server} ${doubt.because}`;
