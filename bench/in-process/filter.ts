@@ -44,6 +44,7 @@ export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "f
     view: () => view,
     forward: () => Promise.reject(new Error("this is served here")),
     unmetNeed: createUnmetNeed(openCatalogue({ release: RELEASE }), "extended"),
+    isVersionAware: true,
   })(next);
   const requests = REQUESTS.map(([method, target]) => createRequest(method, target));
   const time = (handler: Handler<WithUser>): number => {

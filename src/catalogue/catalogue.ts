@@ -4,9 +4,11 @@
  * are not in it.
  */
 import { storedResources } from "./data-files.ts";
+import { emulatedStorage, isKnownToBinary, laterVersions, refuseLaterGroupVersions } from "./emulation.ts";
+import type { Emulation } from "./emulation.ts";
 import { resolveFeatureGates } from "./feature-gates.ts";
 import { isWithin, releaseInfo, valueAt } from "./release.ts";
-import type { ReleaseInfo, ReleaseName } from "./release.ts";
+import type { ChangePoints, ReleaseInfo, ReleaseName } from "./release.ts";
 import { checkRuntimeConfig, EMPTY_RUNTIME_CONFIG, runtimeConfigState } from "./runtime-config.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
 import { openSchemas } from "./schema-source.ts";
@@ -22,7 +24,10 @@ import type {
 } from "./stored-format.ts";
 
 export interface Catalogue {
+  /** The release whose behaviour it describes. */
   readonly release: ReleaseInfo;
+  /** Undefined: it is that release, and compatible with what that release is. */
+  readonly emulation: Emulation | undefined;
   /** In the order of /apis; the core group "" comes first. */
   readonly groups: readonly CatalogueGroup[];
   readonly schemas: SchemaSource;
@@ -96,6 +101,8 @@ export interface CatalogueOptions {
   readonly featureGates?: ReadonlyMap<string, boolean>;
   /** Serve by default what this project adds to every release (EXTENSION_GROUP_VERSIONS). */
   readonly extensions?: boolean;
+  /** That the code is of another release than the one it behaves as, or agrees with older ones than that one does. */
+  readonly emulation?: Emulation | undefined;
 }
 
 /** Agreement on storage versions needs this API in every release, although Kubernetes keeps it off. */
@@ -122,37 +129,62 @@ interface View {
   readonly runtimeConfig: RuntimeConfig;
   readonly gates: ReadonlyMap<string, boolean>;
   readonly extensions: ReadonlySet<string>;
+  readonly emulation: Emulation | undefined;
 }
 
 export function openCatalogue(options: CatalogueOptions): Catalogue {
-  const { release, runtimeConfig = EMPTY_RUNTIME_CONFIG, featureGates = new Map() } = options;
-  checkRuntimeConfig(runtimeConfig, knownGroupVersions(release));
+  const { release, runtimeConfig = EMPTY_RUNTIME_CONFIG, featureGates = new Map(), emulation } = options;
+  checkRuntimeConfig(runtimeConfig, knownGroupVersions(emulation?.binary ?? release));
   const gates = resolveFeatureGates(release, featureGates);
   const extensions = new Set(options.extensions ? EXTENSION_GROUP_VERSIONS : []);
-  const view: View = { release, runtimeConfig, gates, extensions };
-  const groups = groupsInOrder(release).flatMap((group) => toGroup(group, view) ?? []);
+  const view: View = { release, runtimeConfig, gates, extensions, emulation };
+  const groups = groupsInOrder(view).flatMap((group) => toGroup(group, view) ?? []);
+  if (emulation !== undefined) {
+    const served = new Set(
+      groups.flatMap(({ name, versions }) => versions.map((version) => (name === "" ? version : `${name}/${version}`))),
+    );
+    const at = { ...view, emulation, isGateOpen: isGateOpenIn(view) };
+    refuseLaterGroupVersions(storedResources().resources, at, (groupVersion) => served.has(groupVersion));
+  }
   const resources = new Map(
     groups.flatMap((group) => group.resources.map((resource) => [`${group.name}/${resource.resource}`, resource])),
   );
   return {
     release: releaseInfo(release),
+    emulation,
     groups,
     // Decoded when first asked for: who only looks at what is served does not pay for schemas.
     get schemas() {
-      return openSchemas(release);
+      const schemas = openSchemas(release);
+      return emulation === undefined ? schemas : schemasOfBoth(schemas, openSchemas(emulation.binary));
     },
     resource: (group, resource) => resources.get(`${group}/${resource}`),
   };
 }
 
-function groupsInOrder(release: ReleaseName): readonly StoredGroup[] {
+/** What the emulated release does not know is stored and may be asked for all the same. */
+function schemasOfBoth(emulated: SchemaSource, binary: SchemaSource): SchemaSource {
+  return {
+    kind: (group, version, kind) => emulated.kind(group, version, kind) ?? binary.kind(group, version, kind),
+    struct: (name) => emulated.struct(name) ?? binary.struct(name),
+    structNames: () => emulated.structNames(),
+  };
+}
+
+function groupsInOrder(view: View): readonly StoredGroup[] {
   const { groupOrder, groups } = storedResources();
   const byName = new Map(groups.map((group) => [group.name, group]));
-  return (valueAt(groupOrder, release) ?? []).flatMap((name) => byName.get(name) ?? []);
+  return atBoth(groupOrder, view).flatMap((name) => byName.get(name) ?? []);
+}
+
+/** The binary's order, then what only the emulated release has. */
+function atBoth(points: ChangePoints<readonly string[]>, { release, emulation }: View): readonly string[] {
+  const own = valueAt(points, release) ?? [];
+  return emulation === undefined ? own : [...new Set([...(valueAt(points, emulation.binary) ?? []), ...own])];
 }
 
 function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
-  const order = valueAt(group.versions, view.release) ?? [];
+  const order = atBoth(group.versions, view);
   const stored = storedResources().resources.filter((resource) => resource.group === group.name);
   const resources = stored.flatMap((resource) => toResource(resource, order, view) ?? []);
   const served = new Set(resources.flatMap((resource) => resource.versions.map(({ version }) => version)));
@@ -161,7 +193,8 @@ function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
   if (preferredVersion === undefined) return undefined;
   const apiServicePriorities = new Map<string, ApiServicePriority>();
   for (const version of versions) {
-    const priority = valueAt(group.priorities[version] ?? [], view.release);
+    const points = group.priorities[version] ?? [];
+    const priority = valueAt(points, view.release) ?? valueAt(points, view.emulation?.binary ?? view.release);
     if (priority === undefined) continue;
     apiServicePriorities.set(version, { groupPriorityMinimum: priority[0], versionPriority: priority[1] });
   }
@@ -169,9 +202,12 @@ function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
 }
 
 function toResource(stored: StoredResource, order: readonly string[], view: View): CatalogueResource | undefined {
-  const versions = order.filter((version) => isServed(stored, version, view));
+  const own = order.filter((version) => isServed(stored, version, view));
+  const later = versionsBeyond(stored, own, view);
+  const versions =
+    later.length === 0 ? own : order.filter((version) => own.includes(version) || later.includes(version));
   if (versions.length === 0) return undefined;
-  const storageVersion = stored.storage && valueAt(stored.storage, view.release);
+  const { storageVersion, decodableVersions } = storageOf(stored, view);
   return {
     group: stored.group,
     resource: stored.resource,
@@ -181,9 +217,31 @@ function toResource(stored: StoredResource, order: readonly string[], view: View
     categories: stored.categories ?? [],
     storagePrefix: storageVersion === undefined ? undefined : (stored.prefix ?? stored.resource),
     storageVersion,
-    decodableVersions: (stored.decodable && valueAt(stored.decodable, view.release)) ?? [],
-    versions: versions.map((version) => toVersion(stored, version, view)),
+    decodableVersions,
+    versions: versions.map((version) => toVersion(stored, version, later.includes(version) ? ofBinary(view) : view)),
   };
+}
+
+function storageOf(
+  stored: StoredResource,
+  { release, emulation }: View,
+): Pick<CatalogueResource, "storageVersion" | "decodableVersions"> {
+  if (emulation !== undefined)
+    return emulatedStorage(stored, release, emulation) ?? { storageVersion: undefined, decodableVersions: [] };
+  const { storage = [], decodable = [] } = stored;
+  return { storageVersion: valueAt(storage, release), decodableVersions: valueAt(decodable, release) ?? [] };
+}
+
+function versionsBeyond(stored: StoredResource, own: readonly string[], view: View): readonly string[] {
+  const { emulation } = view;
+  return emulation === undefined
+    ? []
+    : laterVersions(stored, own, { ...view, emulation, isGateOpen: isGateOpenIn(view) });
+}
+
+/** What came after the emulated release is as the binary has it. */
+function ofBinary(view: View): View {
+  return { ...view, release: view.emulation?.binary ?? view.release };
 }
 
 function isServed(stored: StoredResource, version: string, view: View): boolean {
@@ -191,6 +249,7 @@ function isServed(stored: StoredResource, version: string, view: View): boolean 
   const defaultState = storedVersion && valueAt(storedVersion.served, view.release);
   if (storedVersion === undefined || defaultState === undefined) return false;
   if (!isGateOpen(storedVersion.gate, view)) return false;
+  if (view.emulation !== undefined && !isKnownToBinary(stored, version, view.emulation)) return false;
   const { group, resource } = stored;
   const isOnByDefault = defaultState === "on" || view.extensions.has(`${group}/${version}`);
   return runtimeConfigState(view.runtimeConfig, { group, version, resource }) ?? isOnByDefault;
@@ -198,6 +257,10 @@ function isServed(stored: StoredResource, version: string, view: View): boolean 
 
 function isGateOpen(gate: string | undefined, view: View): boolean {
   return gate === undefined || view.gates.get(gate) === true;
+}
+
+function isGateOpenIn(view: View): (gate: string | undefined) => boolean {
+  return (gate) => isGateOpen(gate, view);
 }
 
 function toVersion(resource: StoredResource, version: string, view: View): CatalogueVersion {

@@ -1,5 +1,6 @@
 /** Where objects lie in the store and in which versions, over all releases: also what a given one does not serve. */
 import { decodedOnce, storedResources } from "./data-files.ts";
+import { emulatedStorage, type Emulation } from "./emulation.ts";
 import { valueAt } from "./release.ts";
 import type { ReleaseName } from "./release.ts";
 import type { StoredResource } from "./stored-format.ts";
@@ -29,9 +30,15 @@ export interface StorageOfRelease {
   readonly decodableVersions: readonly string[];
 }
 
-/** Undefined when the release does not know the resource. */
-export function storageOfRelease(place: StoragePlace, release: ReleaseName): StorageOfRelease | undefined {
-  const { storage = [], decodable = [] } = placesByPrefix().get(place.prefix)?.stored ?? {};
+/** Undefined when the release, or the binary that emulates it, does not know the resource. */
+export function storageOfRelease(
+  place: StoragePlace,
+  release: ReleaseName,
+  emulation?: Emulation,
+): StorageOfRelease | undefined {
+  const stored = placesByPrefix().get(place.prefix)?.stored;
+  if (stored !== undefined && emulation !== undefined) return emulatedStorage(stored, release, emulation);
+  const { storage = [], decodable = [] } = stored ?? {};
   const storageVersion = valueAt(storage, release);
   if (storageVersion === undefined) return undefined;
   return { storageVersion, decodableVersions: valueAt(decodable, release) ?? [] };

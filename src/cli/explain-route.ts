@@ -7,6 +7,7 @@ import { CommandFailure } from "./failure.ts";
 
 interface ExplainFlags extends ServerFlags {
   readonly contentType?: string;
+  readonly compatibilityVersion?: string;
 }
 
 const TARGET = "/evenkeel/v1/route";
@@ -19,7 +20,11 @@ export function explainRouteCommand(): Command {
       )
       .argument("<verb>", "get, list, watch, create, update, patch, delete, deletecollection, or a method of HTTP")
       .argument("<path>", "such as /apis/batch/v1/namespaces/default/jobs, with a query if it matters")
-      .option("--content-type <type>", "of a patch (default application/merge-patch+json)"),
+      .option("--content-type <type>", "of a patch (default application/merge-patch+json)")
+      .option(
+        "--compatibility-version <release>",
+        "that the client was made for, such as 1.36: as it says in a header",
+      ),
   ).action((verb: string, path: string, flags: ExplainFlags) => explainRoute(verb, path, flags));
 }
 
@@ -30,6 +35,7 @@ async function explainRoute(verb: string, path: string, flags: ExplainFlags): Pr
     verb,
     path,
     ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
+    ...(flags.compatibilityVersion === undefined ? {} : { compatibilityVersion: flags.compatibilityVersion }),
   });
   const answer = await askServer(flags, `${TARGET}?${query.toString()}`);
   process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : explanationText(answer));
@@ -61,6 +67,7 @@ function understood(request: JsonObject): string {
   const [group, version, namespace, name] = ["group", "version", "namespace", "name"].map((key) => text(request, key));
   const subresource = text(request, "subresource");
   const contentType = text(request, "contentType");
+  const compatibilityVersion = text(request, "compatibilityVersion");
   const words = [
     text(request, "verb") || "no verb",
     text(request, "resource") + (subresource === "" ? "" : `/${subresource}`),
@@ -68,6 +75,7 @@ function understood(request: JsonObject): string {
     ...(name === "" ? [] : [`named ${name}`]),
     ...(namespace === "" ? [] : [`in namespace ${namespace}`]),
     ...(contentType === "" ? [] : [`as ${contentType}`]),
+    ...(compatibilityVersion === "" ? [] : [`by a client of ${compatibilityVersion}`]),
   ];
   return words.join(" ");
 }

@@ -16,6 +16,8 @@ export interface PeerFlags {
   readonly peerAdvertisePort?: string;
   readonly peerMaxRequestsInflight: number;
   readonly peerRouting: string;
+  readonly peerRoutingSource: string;
+  readonly fieldLoss: string;
   readonly discoveryMode: string;
   readonly discoveryMergeScope: string;
   readonly egressSelectorConfigFile?: string;
@@ -46,8 +48,18 @@ export function withPeerFlags(command: Command): Command {
         .default("extended"),
     )
     .addOption(
-      new Option("--discovery-mode <mode>", "what discovery shows: the whole cluster, or this server")
-        .choices(["merged", "local"])
+      new Option("--peer-routing-source <source>", "what says which server serves what")
+        .choices(["discovery", "storageversion"])
+        .default("discovery"),
+    )
+    .addOption(
+      new Option("--field-loss <what>", "what to do with a request that names a field only a newer server knows")
+        .choices(["warn", "route", "refuse"])
+        .default("route"),
+    )
+    .addOption(
+      new Option("--discovery-mode <mode>", "what discovery shows: the whole cluster, its newest server, or this one")
+        .choices(["merged", "newest", "local"])
         .default("merged"),
     )
     .addOption(
@@ -79,6 +91,8 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
     ...given("advertisePort", flags.peerAdvertisePort),
     requestsInflightMax: flags.peerMaxRequestsInflight,
     routing: flags.peerRouting,
+    routingSource: flags.peerRoutingSource,
+    fieldLoss: flags.fieldLoss,
     discoveryMode: flags.discoveryMode,
     discoveryMergeScope: flags.discoveryMergeScope,
     ...given("egress", egressOf(flags.egressSelectorConfigFile)),

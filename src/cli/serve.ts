@@ -19,6 +19,7 @@ import { CommandFailure } from "./failure.ts";
 import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
 import { readFile, asUsable } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
+import { emulationOptionsOf, withVersionFlags, type VersionFlags } from "./version-flags.ts";
 import { address, count, duration, list, port, probability } from "./flags.ts";
 
 interface ServeFlags {
@@ -63,10 +64,12 @@ interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
-type AllFlags = ServeFlags & PeerFlags;
+type AllFlags = ServeFlags & PeerFlags & VersionFlags;
 
 export function serveCommand(): Command {
-  return withPeerFlags(withCallerFlags(withLifeFlags(serveFlags()))).action((flags: AllFlags) => serve(flags));
+  return withPeerFlags(withCallerFlags(withLifeFlags(withVersionFlags(serveFlags())))).action((flags: AllFlags) =>
+    serve(flags),
+  );
 }
 
 function serveFlags(): Command {
@@ -238,6 +241,7 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
     return resolveOptions({
       release: flags.release,
       strictRelease: flags.strictRelease ?? false,
+      ...emulationOptionsOf(flags),
       ...(flags.runtimeConfig === undefined ? {} : { runtimeConfig: flags.runtimeConfig }),
       ...(flags.featureGates === undefined ? {} : { featureGates: flags.featureGates }),
       ...(flags.controllers === undefined ? {} : { controllers: flags.controllers }),
@@ -371,8 +375,9 @@ function stopOnSignals(running: ListeningServer): void {
 }
 
 function announce(what: { url: string; kubeconfig: string; config: ServerConfig; directory: string }): void {
-  const { storage } = what.config;
-  print(`Evenkeel is Kubernetes ${what.config.release} at ${what.url}`);
+  const { storage, release, version } = what.config;
+  const as = version.binary === release ? release : `${version.binary}, emulating ${release},`;
+  print(`Evenkeel is Kubernetes ${as} at ${what.url}`);
   print(`  kubectl:  export KUBECONFIG=${what.kubeconfig}`);
   print(
     `  objects:  ${storage.kind === "etcd" ? `in etcd at ${storage.endpoints.join(", ")}` : `in ${what.directory}`}`,

@@ -33,6 +33,11 @@ test("the table has a line for each server, each column as wide as its widest ce
   );
 });
 
+test("of a server that emulates another release both versions are shown", () => {
+  const emulating = { ...A, binaryVersion: "1.36.4" };
+  expect(statusTable({ ...HEALTHY, servers: [emulating] })).toContain(" 1.34     1.36.4 as 1.34  ");
+});
+
 test("below it stands what else an operator must know", () => {
   const departed = [
     { server: "c", release: "1.36", departedAt: "2030-01-01T00:00:00Z", resourceCount: 2, resources: B.onlyServes },

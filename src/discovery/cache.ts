@@ -1,17 +1,20 @@
 /**
- * What discovery answers with: one set of documents about this server, one about the whole cluster. Each form is
- * encoded when first asked for. The merged set remembers which generation it was made of, read before anything else, so
- * that a change during the making leaves it outdated and not wrong; and whose local groups, so that no local change
- * depends on being announced.
+ * What discovery answers with: one set of documents about this server, one about the whole cluster or its newest server.
+ * Each form is encoded when first asked for. The second set remembers which generation it was made of, read before
+ * anything else, so that a change during the making leaves it outdated and not wrong; and whose local groups, so that no
+ * local change depends on being announced.
  */
 import { createHash } from "node:crypto";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { JsonObject } from "../meta/json.ts";
 import type { DiscoveryGroup } from "./groups.ts";
 import { mergeSources, type DiscoverySource } from "./merge.ts";
+import { newestFirst } from "./newest.ts";
 
 export interface CacheOptions {
-  readonly self: { readonly id: string; readonly release: string };
+  readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
+  /** Of which servers the cluster's documents are made: all, the newest, or this one. */
+  readonly mode: "merged" | "newest" | "local";
   /** The same array until something changes. */
   readonly local: () => readonly DiscoveryGroup[];
   /** Every other server that has been described; "off": there is nothing to merge with, and there will not be. */
@@ -36,14 +39,15 @@ export interface Documents {
 
 export interface DiscoveryCache {
   local(): Documents;
-  merged(): Documents;
+  ofCluster(): Documents;
 }
 
 export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
-  const { self, metrics } = options;
+  const { self, mode, metrics } = options;
+  const { id: serverId, release, binaryVersion } = self;
   const count = createCounters(metrics);
   let ofLocal: Documents | undefined;
-  let ofCluster: Merged | undefined;
+  let last: Made | undefined;
 
   const local = (groups: readonly DiscoveryGroup[]): Documents => {
     if (ofLocal?.groups === groups) return ofLocal;
@@ -52,29 +56,36 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
     return ofLocal;
   };
 
-  const build = (groups: readonly DiscoveryGroup[], generation: number): Merged => {
+  const build = (groups: readonly DiscoveryGroup[], generation: number): Made => {
     const peers = options.peers();
     const isOff = peers === "off";
-    if (isOff || peers.length === 0) return { groups, generation, isOff, documents: local(groups) };
-    const own: DiscoverySource = { serverId: self.id, release: self.release, isReachable: true, groups };
-    return { groups, generation, isOff, documents: createDocuments(mergeSources([own, ...peers])) };
+    if (isOff || peers.length === 0 || mode === "local") return { groups, generation, isOff, documents: local(groups) };
+    const all: DiscoverySource[] = [{ serverId, release, binaryVersion, isReachable: true, groups }, ...peers];
+    const shown = mode === "merged" ? mergeSources(all) : (newestFirst(all)[0]?.groups ?? groups);
+    return { groups, generation, isOff, documents: documentsOf(shown, groups) };
+  };
+
+  /** That another server has come or gone makes no other documents of the newest. */
+  const documentsOf = (shown: readonly DiscoveryGroup[], groups: readonly DiscoveryGroup[]): Documents => {
+    if (shown === groups) return local(groups);
+    return last?.documents.groups === shown ? last.documents : createDocuments(shown);
   };
 
   return {
     local: () => local(options.local()),
-    merged() {
+    ofCluster() {
       const generation = options.generation();
       const groups = options.local();
-      const isHit = ofCluster?.generation === generation && ofCluster.groups === groups;
-      const found = isHit && ofCluster !== undefined ? ofCluster : build(groups, generation);
+      const isHit = last?.generation === generation && last.groups === groups;
+      const found = isHit && last !== undefined ? last : build(groups, generation);
       if (!found.isOff) (isHit ? count.hits : count.misses).inc();
-      ofCluster = found;
+      last = found;
       return found.documents;
     },
   };
 }
 
-interface Merged {
+interface Made {
   /** What this server itself serves. */
   readonly groups: readonly DiscoveryGroup[];
   readonly generation: number;

@@ -1,6 +1,6 @@
 /**
- * Discovery over HTTP. Clients see what the whole cluster serves; other servers, and who asks for it, see what this one
- * serves.
+ * Discovery over HTTP. Clients see what the whole cluster serves, or its newest server; other servers, and who asks for
+ * it, see what this one serves.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
@@ -14,9 +14,10 @@ import { aggregatedGroups, apiGroup, apiGroupList, apiVersions, resourceList } f
 import { createAggregatedChooser, isNoneMatch, type AggregatedChoice } from "./negotiate.ts";
 
 export interface DiscoveryOptions extends CacheOptions {
-  /** local: never merged. */
-  readonly mode: "merged" | "local";
-  /** aggregated: only the aggregated form of /apis is merged, which is all that Kubernetes' own design merges. */
+  /**
+   * aggregated: only the aggregated form of /apis shows more than this server, which is all that Kubernetes' own design
+   * does.
+   */
   readonly mergeScope: "all" | "aggregated";
   /** There is a live server of which nothing is known yet, so that nobody can say what does not exist. */
   readonly hasUndescribed: () => boolean;
@@ -53,10 +54,10 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
       help: "Requests for what this server alone serves.",
     })
     .with();
-  const isMerged = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): boolean =>
-    mode === "merged" && isInScope && !isVerifiedPeer;
+  const isOfCluster = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): boolean =>
+    mode !== "local" && isInScope && !isVerifiedPeer;
   const documentsFor = (request: DiscoveryRequest, isInScope: boolean): Documents =>
-    isMerged(request, isInScope) ? cache.merged() : cache.local();
+    isOfCluster(request, isInScope) ? cache.ofCluster() : cache.local();
 
   return (request) => {
     const { apiPrefix, segments } = request.info;
@@ -72,7 +73,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     const isInScope = mergeScope === "all";
     const document = plainDocument(documentsFor(request, isInScope), segments, serverAddress);
     if (typeof document === "string") {
-      if (isMerged(request, isInScope) && options.hasUndescribed())
+      if (isOfCluster(request, isInScope) && options.hasUndescribed())
         throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
       // As kubernetes: a group nobody serves is not known as an API at all.
       if (document === "unknown-group") return pageNotFound();

@@ -1,6 +1,6 @@
 /**
  * What several servers serve together. Everything anybody has is in the result; where two describe the same thing
- * differently, the newest release decides, then the lowest server ID. `joinViews` is a semilattice join: its result does
+ * differently, the newest server decides, as rank.ts orders them. `joinViews` is a semilattice join: its result does
  * not depend on order, grouping or repetition, so that every server shows the same whatever it heard first. Lists are
  * kept in order and joined like sorted lists.
  *
@@ -11,15 +11,12 @@
 import { compareGroups } from "../catalogue/group-order.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
 import { compareNames, compareVersions, isAscending } from "./order.ts";
+import type { Candidate } from "./newest.ts";
 import { compareRanks, rankOf, type Rank } from "./rank.ts";
 import { areSameResources, areSameWords } from "./same.ts";
 
 /** One server and its document. */
-export interface DiscoverySource {
-  readonly serverId: string;
-  /** "1.36"; undefined counts as older than any. */
-  readonly release: string | undefined;
-  readonly isReachable: boolean;
+export interface DiscoverySource extends Candidate {
   readonly groups: readonly DiscoveryGroup[];
   /** Equal for equal documents, such as a digest. Without it only the same `groups` array counts as the same document. */
   readonly documentKey?: string | undefined;

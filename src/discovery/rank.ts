@@ -1,24 +1,45 @@
-/** Whose word counts where servers differ: the newest release's, then that of the lowest server ID. */
+/**
+ * Whose word counts where servers differ: that of the highest compatibility version, then of the highest binary version,
+ * then of the lowest server ID.
+ */
 import { compareNames } from "./order.ts";
 
 export interface Ranked {
   readonly serverId: string;
-  /** "1.36"; undefined counts as older than any. */
+  /** The release it behaves as, "1.36"; undefined counts as older than any. */
   readonly release: string | undefined;
+  /** Of its program, "1.36.4"; undefined counts as older than any. */
+  readonly binaryVersion?: string | undefined;
 }
 
 export interface Rank {
   readonly release: number;
+  readonly binary: number;
   readonly serverId: string;
 }
 
-export function rankOf({ release, serverId }: Ranked): Rank {
+export function rankOf({ release, binaryVersion, serverId }: Ranked): Rank {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,3})/.exec(release ?? "") ?? [];
-  return { release: major === undefined ? -1 : Number(major) * 1_000 + Number(minor), serverId };
+  return {
+    release: major === undefined ? -1 : Number(major) * 1_000 + Number(minor),
+    binary: binaryOrder(binaryVersion ?? ""),
+    serverId,
+  };
 }
 
 /** Negative when the left one counts. */
 export function compareRanks(left: Rank, right: Rank): number {
   if (left === right) return 0;
-  return right.release - left.release || compareNames(left.serverId, right.serverId);
+  return right.release - left.release || right.binary - left.binary || compareNames(left.serverId, right.serverId);
+}
+
+const BINARY_VERSION = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:-(alpha|beta|rc)\.(\d{1,3}))?/;
+const STAGES: readonly string[] = ["alpha", "beta", "rc"];
+
+/** One number, because documents are compared by it again and again. */
+function binaryOrder(version: string): number {
+  const [, major, minor, patch = 0, stage, build = 0] = BINARY_VERSION.exec(version) ?? [];
+  if (major === undefined) return -1;
+  const maturity = stage === undefined ? STAGES.length : STAGES.indexOf(stage);
+  return (((Number(major) * 1_000 + Number(minor)) * 10_000 + Number(patch)) * 10 + maturity) * 1_000 + Number(build);
 }

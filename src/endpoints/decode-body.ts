@@ -1,4 +1,5 @@
 /** Request bodies: bytes → JSON → an object of the kind the path names. */
+import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
@@ -13,8 +14,11 @@ import {
   type ProtobufTables,
 } from "../object/protobuf/decode.ts";
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
+import { hasUnknownFields, settleUnknownFields, type Omission, type SettledFields } from "../object/unknown-fields.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
 import type { ServedResource } from "../registry/resource.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { judgeOf, type JudgeFields } from "./field-loss.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
 import type { FieldValidation } from "./options.ts";
 import { withUniqueOwners } from "./owner-references.ts";
@@ -41,7 +45,21 @@ export function contentType(request: ApiRequest): string {
   return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
 }
 
+/** A new object. */
 export async function decodeObject(call: BodySource, validation: FieldValidation): Promise<DecodedBody> {
+  return (await readObject(call, validation)).asNew();
+}
+
+/** A body that has been read. What becomes of fields that the release does not know depends on what is there. */
+export interface SentObject {
+  /** What the release knows of it. */
+  readonly known: JsonObject;
+  asNew(): DecodedBody;
+  /** In the place of the existing object. */
+  inPlaceOf(existing: JsonObject): DecodedBody;
+}
+
+export async function readObject(call: BodySource, validation: FieldValidation): Promise<SentObject> {
   const { request, served } = call;
   const unrecognized = (why: string): Error =>
     badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
@@ -50,14 +68,21 @@ export async function decodeObject(call: BodySource, validation: FieldValidation
   // As Go reads it: null changes nothing in an empty object.
   const value = body.value ?? {};
   if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
-  return decodeAs(served, value, {
+  const context: DecodeContext = {
     bytes: contentType(request) === "application/json" ? bytes : undefined,
     members: body.members,
     syntaxProblems: body.problems,
     validation,
+    judge: judgeOf(call, bytes),
     problem: (kind, version, why) =>
       badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
-  });
+  };
+  const typed = typeOf(served, value, context);
+  return {
+    known: typed.object,
+    asNew: () => settled(served, typed, context),
+    inPlaceOf: (existing) => settled(served, typed, { ...context, existing, omission: "not-known" }),
+  };
 }
 
 export interface ParsedBody {
@@ -68,15 +93,15 @@ export interface ParsedBody {
   readonly members?: number;
 }
 
-export interface BodySource {
-  readonly request: ApiRequest;
+export interface BodySource extends Pick<EndpointCall, "fieldLoss"> {
+  readonly request: WithInfo;
   readonly served: ServedResource;
   readonly protobuf: () => ProtobufTables;
 }
 
 /** The body as a JSON value, whatever it was sent as. */
 export function parseBody(
-  call: Omit<BodySource, "served">,
+  call: Pick<BodySource, "protobuf"> & { readonly request: ApiRequest },
   bytes: Buffer,
   problem: (why: string) => Error,
 ): ParsedBody {
@@ -124,17 +149,42 @@ export interface DecodeContext {
   readonly members?: number | undefined;
   readonly syntaxProblems?: readonly string[];
   readonly validation: FieldValidation;
+  /** Undefined where fields that the release does not know are the client's mistake and nothing else. */
+  readonly judge?: JudgeFields | undefined;
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
 
 /** Holds a parsed value against the kind that the path serves. */
-export function decodeAs(served: ServedResource, value: JsonObject, context: DecodeContext): DecodedBody {
+export function decodeAs(
+  served: ServedResource,
+  value: JsonObject,
+  context: DecodeContext & ExistingObject,
+): DecodedBody {
+  return settled(served, typeOf(served, value, context), context);
+}
+
+/** What a body is to replace; undefined for nothing. */
+type ExistingObject =
+  | { readonly existing?: undefined }
+  | { readonly existing: JsonObject; readonly omission: Omission };
+
+/** A value of which the release knows the type. */
+interface TypedBody {
+  readonly value: JsonObject;
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Without what the release does not know. */
+  readonly object: JsonObject;
+  readonly unknownFields: readonly string[];
+}
+
+function typeOf(served: ServedResource, value: JsonObject, { problem }: DecodeContext): TypedBody {
   const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
   const apiVersion =
     typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
   const { version, group } = parseGroupVersion(apiVersion);
   if (apiVersion !== served.apiVersion) {
-    throw context.problem(
+    throw problem(
       kind,
       version,
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
@@ -142,26 +192,57 @@ export function decodeAs(served: ServedResource, value: JsonObject, context: Dec
   }
   if (kind !== served.kind) {
     const internal = group === "" ? "core" : group.split(".")[0];
-    throw context.problem(
-      kind,
-      version,
-      `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`,
-    );
+    throw problem(kind, version, `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`);
   }
   try {
-    const { object, unknownFields } = decodeTyped(value, served.schema);
-    const problems =
-      context.validation === "Ignore"
-        ? []
-        : [...(context.syntaxProblems ?? []), ...fieldProblems(served, { value, unknownFields, ...context })];
-    if (context.validation === "Strict" && problems.length > 0)
-      throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
-    const owned = withUniqueOwners(object);
-    return { object: { ...owned.object, kind, apiVersion }, warnings: [...problems, ...owned.warnings] };
+    return { value, kind, apiVersion, ...decodeTyped(value, served.schema) };
   } catch (thrown) {
-    if (thrown instanceof TypeMismatchError) throw context.problem(kind, version, thrown.message);
+    if (thrown instanceof TypeMismatchError) throw problem(kind, version, thrown.message);
     throw thrown;
   }
+}
+
+/** Fields that the release does not know stay as they are stored, unless the body says something else of them. */
+function settled(served: ServedResource, typed: TypedBody, context: DecodeContext & ExistingObject): DecodedBody {
+  const { object, repeated, named } = settledFields(served, typed, context);
+  const { kind, apiVersion } = typed;
+  const losses = named.length === 0 ? [] : (context.judge?.({ served, fields: named }) ?? []);
+  const problems = context.validation === "Ignore" ? [] : bodyProblems(served, typed, { ...context, repeated });
+  if (context.validation === "Strict" && problems.length > 0) {
+    const { version } = parseGroupVersion(apiVersion);
+    throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
+  }
+  const owned = withUniqueOwners(object);
+  return { object: { ...owned.object, kind, apiVersion }, warnings: [...problems, ...losses, ...owned.warnings] };
+}
+
+const NOTHING_REPEATED: ReadonlySet<string> = new Set();
+
+function settledFields(
+  { schema }: ServedResource,
+  { value, object, unknownFields }: TypedBody,
+  context: ExistingObject,
+): SettledFields {
+  const { existing } = context;
+  const isAllKnown = unknownFields.length === 0 && (existing === undefined || !hasUnknownFields(existing, schema));
+  if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [] };
+  const omission = existing === undefined ? "not-known" : context.omission;
+  return settleUnknownFields({ sent: value, known: object, existing: existing ?? {}, schema, omission });
+}
+
+function bodyProblems(
+  served: ServedResource,
+  { value, unknownFields }: TypedBody,
+  context: DecodeContext & { readonly repeated: ReadonlySet<string> },
+): string[] {
+  const problems = [...(context.syntaxProblems ?? []), ...fieldProblems(served, { ...context, value, unknownFields })];
+  if (context.repeated.size === 0) return problems;
+  const harmless = new Set([...context.repeated].map(unknownField));
+  return problems.filter((problem) => !harmless.has(problem));
+}
+
+function unknownField(path: string): string {
+  return `unknown field ${JSON.stringify(path)}`;
 }
 
 /** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
@@ -170,7 +251,7 @@ function fieldProblems(
   what: Pick<DecodeContext, "bytes" | "members"> & { value: JsonObject; unknownFields: readonly string[] },
 ): string[] {
   const { value, unknownFields, bytes } = what;
-  if (bytes === undefined) return unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
+  if (bytes === undefined) return unknownFields.map(unknownField);
   const { members = measureJson(bytes).members } = what;
   if (unknownFields.length === 0 && members === countMembers(value)) return [];
   return findFieldProblems(bytes.toString("utf8"), served.schema);

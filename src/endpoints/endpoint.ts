@@ -4,6 +4,7 @@ import type { ProtobufTables } from "../object/protobuf/decode.ts";
 import type { Requester } from "../registry/create.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
+import type { FieldLossVerdict, NamedFields } from "./field-loss.ts";
 import type { Renderer } from "./render/renderer.ts";
 
 export interface ResourceEndpoint {
@@ -35,4 +36,6 @@ export interface EndpointCall {
   readonly request: WithRequester;
   /** Decoded when the first protobuf body arrives. */
   readonly protobuf: () => ProtobufTables;
+  /** What to do about fields that the request names and only others know; undefined where there are no others. */
+  readonly fieldLoss?: ((named: NamedFields) => FieldLossVerdict) | undefined;
 }

@@ -9,10 +9,12 @@ import {
 } from "../object/patch/json-patch.ts";
 import { findDuplicateMembers } from "../object/json-text.ts";
 import { applyMergePatch } from "../object/patch/merge-patch.ts";
+import type { Omission } from "../object/unknown-fields.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { contentType, decodeAs, parseJsonBody, readBody } from "./decode-body.ts";
+import { contentType, decodeAs, parseJsonBody, readBody, type DecodeContext } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { writeOptions, type FieldValidation } from "./options.ts";
+import { judgeOf } from "./field-loss.ts";
+import { writeOptions } from "./options.ts";
 import type { WriteWish } from "./write-wish.ts";
 
 /** Those of Kubernetes that can be applied here so far. */
@@ -23,7 +25,8 @@ export const PATCH_TYPES: ReadonlySet<string> = new Set([
 
 type Patch = (existing: JsonObject) => unknown;
 
-export async function readPatch({ request }: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  const { request } = call;
   const type = contentType(request);
   if (!PATCH_TYPES.has(type)) {
     throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
@@ -32,10 +35,17 @@ export async function readPatch({ request }: EndpointCall, kind: ServedResource)
   const bytes = await readBody(request);
   const value = parseJsonBody(bytes, (why) => badRequest(`error decoding patch: ${why}`));
   const repeated = repeatedMembers(type, bytes);
-  const apply = type === "application/json-patch+json" ? jsonPatch(value) : mergePatch(value);
+  const isJsonPatch = type === "application/json-patch+json";
+  const apply = isJsonPatch ? jsonPatch(value) : mergePatch(value);
+  const omission = isJsonPatch ? "removed" : "removed-outside-lists";
+  const checks = {
+    validation: fieldValidation,
+    syntaxProblems: repeated,
+    judge: judgeOf(call, bytes),
+  };
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject => {
-    const decoded = decodePatched(kind, apply(existing), { validation: fieldValidation, syntaxProblems: repeated });
+    const decoded = decodePatched(kind, apply(existing), { ...checks, existing, omission });
     warnings = decoded.warnings;
     return decoded.object;
   };
@@ -80,10 +90,12 @@ function repeatedMembers(type: string, bytes: Buffer): string[] {
   return findDuplicateMembers(bytes.toString("utf8")).map((path) => `${prefix} ${JSON.stringify(path)}`);
 }
 
+type PatchChecks = DecodeContext & { readonly existing: JsonObject; readonly omission: Omission };
+
 function decodePatched(
   served: ServedResource,
   value: unknown,
-  checks: { readonly validation: FieldValidation; readonly syntaxProblems: readonly string[] },
+  checks: Omit<PatchChecks, "bytes" | "problem">,
 ): ReturnType<typeof decodeAs> {
   if (!isJsonObject(value)) throw invalidPatch("the patched object is not an object");
   return decodeAs(served, value, {

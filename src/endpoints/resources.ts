@@ -12,6 +12,7 @@ import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
 import type { EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
+import { HandedOn, type FieldLoss } from "./field-loss.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
@@ -27,7 +28,30 @@ export type ResolveEndpoint = (group: string, version: string, resource: string)
 
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
-export function resourceHandler(dependencies: WatchDependencies, resolve: ResolveEndpoint): Handler<WithRequester> {
+export interface ResourceDependencies<Req> extends WatchDependencies {
+  /** Undefined where no other server could know more than this one. */
+  readonly fieldLoss?: FieldLoss<Req> | undefined;
+}
+
+export function resourceHandler<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
+  resolve: ResolveEndpoint,
+): Handler<Req> {
+  const handle = localHandler(dependencies, resolve);
+  return async (request) => {
+    try {
+      return await handle(request);
+    } catch (thrown) {
+      if (thrown instanceof HandedOn) return thrown.answer();
+      throw thrown;
+    }
+  };
+}
+
+function localHandler<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
+  resolve: ResolveEndpoint,
+): Handler<Req> {
   return async (request) => {
     const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
     if (endpoint === undefined) throw unknownResource();
@@ -41,14 +65,10 @@ export function resourceHandler(dependencies: WatchDependencies, resolve: Resolv
   };
 }
 
-async function answer(
-  dependencies: WatchDependencies,
+async function answer<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
   endpoint: ResourceEndpoint,
-  {
-    request,
-    representation,
-    resolve,
-  }: { request: WithRequester; representation: Representation; resolve: ResolveEndpoint },
+  { request, representation, resolve }: { request: Req; representation: Representation; resolve: ResolveEndpoint },
 ): Promise<ApiResponse> {
   const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
   const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
@@ -56,13 +76,14 @@ async function answer(
     if (endpoint.group === "" && endpoint.resource === "componentstatuses")
       return componentStatusesEndpoint(endpoint, request, representation);
     if (served === undefined) return notStored(endpoint, request);
-    const { context, protobuf } = dependencies;
+    const { context, protobuf, fieldLoss } = dependencies;
     const call: EndpointCall = {
       context,
       served,
       renderer: rendererFor(representation, served, { request, clock: context.clock }),
       request,
       protobuf,
+      fieldLoss: fieldLoss && ((named) => fieldLoss(request, named)),
     };
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
     return await translated(async () => {

@@ -1,20 +1,23 @@
 /** /version, as clients parse it. */
 export interface VersionSource {
-  readonly major: string;
-  readonly minor: string;
+  /** Of the binary, whatever it emulates. */
   readonly gitVersion: string;
+  /** Each "1.36". */
+  readonly binary: string;
+  readonly release: string;
+  readonly minCompatibility: string;
 }
 
 /** The first release whose /version tells what it emulates. */
 const EMULATION_MINOR = 33;
 
-export function versionDocument(release: VersionSource): Record<string, string> {
-  const { major, minor } = release;
+export function versionDocument(source: VersionSource): Record<string, string> {
+  const [major, minor] = parts(source.binary);
   return {
     major,
     minor,
-    ...(Number(minor) < EMULATION_MINOR ? {} : emulated(major, minor)),
-    gitVersion: `${release.gitVersion}+evenkeel`,
+    ...(Number(minor) < EMULATION_MINOR ? {} : emulated(source)),
+    gitVersion: `${source.gitVersion}+evenkeel`,
     gitCommit: "",
     gitTreeState: "",
     buildDate: "1970-01-01T00:00:00Z",
@@ -24,11 +27,13 @@ export function versionDocument(release: VersionSource): Record<string, string> 
   };
 }
 
-function emulated(major: string, minor: string): Record<string, string> {
-  return {
-    emulationMajor: major,
-    emulationMinor: minor,
-    minCompatibilityMajor: major,
-    minCompatibilityMinor: String(Number(minor) - 1),
-  };
+function emulated({ release, minCompatibility }: VersionSource): Record<string, string> {
+  const [emulationMajor, emulationMinor] = parts(release);
+  const [minCompatibilityMajor, minCompatibilityMinor] = parts(minCompatibility);
+  return { emulationMajor, emulationMinor, minCompatibilityMajor, minCompatibilityMinor };
+}
+
+function parts(version: string): [major: string, minor: string] {
+  const [major = "", minor = ""] = version.split(".");
+  return [major, minor];
 }

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../meta/json.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { refuseMisplaced } from "../registry/preconditions.ts";
-import { decodeObject } from "./decode-body.ts";
+import { readObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions } from "./options.ts";
 import { readPatch } from "./patch.ts";
@@ -22,8 +22,14 @@ export function readWish(call: EndpointCall, kind: ServedResource): Promise<Writ
 
 async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
-  const { object, warnings } = await decodeObject({ ...call, served: kind }, fieldValidation);
+  const sent = await readObject({ ...call, served: kind }, fieldValidation);
   // A body that contradicts its path is wrong whether or not the object exists.
-  refuseMisplaced(object, call.request.info);
-  return { manager, dryRun, next: () => object, warnings: () => warnings };
+  refuseMisplaced(sent.known, call.request.info);
+  let warnings: readonly string[] = [];
+  const next = (existing: JsonObject): JsonObject => {
+    const decoded = sent.inPlaceOf(existing);
+    warnings = decoded.warnings;
+    return decoded.object;
+  };
+  return { manager, dryRun, next, warnings: () => warnings };
 }

@@ -4,7 +4,7 @@ import { Query } from "../http/query.ts";
 import { parseRequestInfo, type RequestInfo } from "../http/request-info.ts";
 import { badRequest } from "../meta/status-error.ts";
 import { routeOf } from "./peer-proxy.ts";
-import { RULES, type Route, type RouteRule } from "./route.ts";
+import { isMinorVersion, RULES, type Route, type RouteRule } from "./route.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
 export interface RouteExplanation {
@@ -23,6 +23,8 @@ export interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segme
   readonly contentType?: string;
   /** What this server would refuse and another might not. */
   readonly needs?: CapabilityNeed;
+  /** The release the client was made for. */
+  readonly compatibilityVersion?: string;
 }
 
 export interface ExplainedRoute {
@@ -33,7 +35,7 @@ export interface ExplainedRoute {
   readonly sentence?: string;
   /** The same for this request. */
   readonly reason: string;
-  /** IDs, best tier first; within a tier all are equal. */
+  /** IDs, best tier first; within a tier all are equal. The server that was asked is the last if it serves it as well. */
   readonly candidates?: readonly (readonly string[])[];
   readonly retryAfterSeconds?: number;
   /** The server it is about. */
@@ -45,6 +47,7 @@ export interface ExplainedRoute {
 export interface ExplainOptions {
   readonly view: () => ClusterView;
   readonly isProxyEnabled: boolean;
+  readonly isVersionAware: boolean;
   readonly unmetNeed: (request: Pick<WithInfo, "info" | "query" | "headers">) => CapabilityNeed | undefined;
 }
 
@@ -54,6 +57,8 @@ export interface Asked {
   /** With a query, if it matters. */
   readonly path: string;
   readonly contentType?: string | undefined;
+  /** As a client would say it in a header. */
+  readonly compatibilityVersion?: string | undefined;
 }
 
 const METHODS: ReadonlyMap<string, string> = new Map([
@@ -79,6 +84,7 @@ export function explainRoute(options: ExplainOptions, asked: Asked): RouteExplan
   const contentType = method === "PATCH" ? (asked.contentType ?? DEFAULT_PATCH_TYPE) : undefined;
   const headers = contentType === undefined ? {} : { "content-type": contentType };
   const needs = options.isProxyEnabled ? options.unmetNeed({ info, query, headers }) : undefined;
+  const compatibilityVersion = options.isVersionAware ? asked.compatibilityVersion : undefined;
   const view = options.view();
   const { isResourceRequest, verb, group, version, namespace, resource, subresource, name } = info;
   const facts = { isResourceRequest, verb, group, version, namespace, resource, subresource, name };
@@ -92,14 +98,15 @@ export function explainRoute(options: ExplainOptions, asked: Asked): RouteExplan
       ...facts,
       ...(contentType === undefined ? {} : { contentType }),
       ...(needs === undefined ? {} : { needs }),
+      ...(compatibilityVersion === undefined ? {} : { compatibilityVersion }),
     },
     route: options.isProxyEnabled
-      ? explained(routeOf({ info, isProxied: false }, view, needs))
+      ? explained(routeOf({ info, isProxied: false }, view, { needs, compatibilityVersion }), view.self.id)
       : { kind: "local", reason: PROXY_OFF },
   };
 }
 
-function parseAsked({ verb, path: target }: Asked): {
+function parseAsked({ verb, path: target, compatibilityVersion }: Asked): {
   readonly method: string;
   readonly path: string;
   readonly query: Query;
@@ -108,6 +115,10 @@ function parseAsked({ verb, path: target }: Asked): {
   const method = METHODS.get(verb.toLowerCase());
   if (method === undefined)
     throw badRequest(`the verb must be one of ${[...METHODS.keys()].join(", ")}, not ${JSON.stringify(verb)}`);
+  if (compatibilityVersion !== undefined && !isMinorVersion(compatibilityVersion))
+    throw badRequest(
+      `the compatibility version must be a release such as 1.36, not ${JSON.stringify(compatibilityVersion)}`,
+    );
   if (!target.startsWith("/") || target.length > PATH_LENGTH_MAX)
     throw badRequest(`the path must begin with a slash and be at most ${PATH_LENGTH_MAX} characters long`);
   const mark = target.indexOf("?");
@@ -119,17 +130,19 @@ function parseAsked({ verb, path: target }: Asked): {
   return { method, path: target, query, info };
 }
 
-function explained(route: Route): ExplainedRoute {
+function explained(route: Route, selfId: string): ExplainedRoute {
   const { kind, rule, reason } = route;
-  return { kind, rule, sentence: RULES[rule], reason, ...details(route) };
+  return { kind, rule, sentence: RULES[rule], reason, ...details(route, selfId) };
 }
 
-function details(route: Route): Omit<ExplainedRoute, "kind" | "rule" | "sentence" | "reason"> {
+function details(route: Route, selfId: string): Omit<ExplainedRoute, "kind" | "rule" | "sentence" | "reason"> {
   switch (route.kind) {
     case "local":
       return {};
-    case "peer":
-      return { candidates: route.candidates.map((tier) => tier.map(({ id }) => id)) };
+    case "peer": {
+      const peers = route.candidates.map((tier) => tier.map(({ id }) => id));
+      return { candidates: route.fallback === "local" ? [...peers, [selfId]] : peers };
+    }
     case "unavailable": {
       const { retryAfterSeconds, peerId } = route;
       return { retryAfterSeconds, ...(peerId === undefined ? {} : { peer: peerId }) };

@@ -8,7 +8,7 @@ import type { Log } from "../base/log.ts";
 import { randomInteger, randomUuid, type Random } from "../base/random.ts";
 import { discardAnswer } from "../http/closed-sink.ts";
 import { isLongRunning } from "../http/filters/request-info.ts";
-import { headerValue, type ApiResponse } from "../http/message.ts";
+import { headerValue, type ApiResponse, type RequestBody } from "../http/message.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress, type UpstreamResponse } from "../http/upstream.ts";
 import { type StatusError, tooManyRequests } from "../meta/status-error.ts";
 import { answerHeader, answerHeaders, hopHeaders, isUpgrade, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
@@ -20,7 +20,15 @@ import type { Route } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
 export type PeerRoute = Extract<Route, { kind: "peer" }>;
-export type Forward = (request: WithUser, route: PeerRoute, view: ClusterView) => Promise<ApiResponse>;
+/** Answers the request by the server itself, with this body. */
+export type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
+/** With `here` the server that was asked stands behind all candidates: it answers when none could do anything. */
+export type Forward = (
+  request: WithUser,
+  route: PeerRoute,
+  view: ClusterView,
+  here?: AnswerHere,
+) => Promise<ApiResponse>;
 
 export interface ForwardOptions {
   readonly upstream: Upstream;
@@ -46,18 +54,21 @@ type Attempt =
 
 export function createForward(options: ForwardOptions): Forward {
   let inFlight = 0;
-  return async (request, route, view) => {
+  return async (request, route, view, here) => {
     const isCounted = !isLongRunning(request.info);
     if (isCounted && inFlight >= options.requestsInflightMax) {
       options.metrics.failed("overloaded", request.info);
+      if (here !== undefined) return here(request.body);
       throw tooManyRequests("too many requests to other API servers are in flight, please try again later", 1);
     }
     if (isCounted) inFlight++;
+    let outcome: ApiResponse | RequestBody;
     try {
-      return await forwardOnce(options, { request, route, view });
+      outcome = await forwardOnce(options, { request, route, view, hasFallback: here !== undefined });
     } finally {
       if (isCounted) inFlight--;
     }
+    return "status" in outcome ? outcome : here!(outcome);
   };
 }
 
@@ -65,10 +76,12 @@ interface Hop {
   readonly request: WithUser;
   readonly route: PeerRoute;
   readonly view: ClusterView;
+  readonly hasFallback: boolean;
 }
 
-async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse> {
-  const { request, route } = hop;
+/** The answer; or the body as it was, when no peer did anything and there is somebody else to give it to. */
+async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse | RequestBody> {
+  const { request, route, hasFallback } = hop;
   const { metrics, random } = options;
   const auditId = headerValue(request.headers, "audit-id") ?? randomUuid(random);
   const headers = hopHeaders(request, auditId);
@@ -78,7 +91,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
   for (const peer of peers) {
     const attempt = await tryPeer(options, hop, { peer, headers, body });
     if (attempt.kind === "answer") {
-      if (attempt.isBusy && peer !== peers.at(-1)) {
+      if (attempt.isBusy && (peer !== peers.at(-1) || (hasFallback && body.isRepeatable))) {
         discardAnswer(attempt.response);
         continue;
       }
@@ -88,13 +101,14 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
     metrics.failed(attempt.type, request.info);
     options.log.debug("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
     refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds: RETRY_AFTER_SECONDS, reason: attempt.why };
-    if (!attempt.mayRetry || request.signal.aborted) break;
+    if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
   }
-  metrics.rerouted(503, request.info);
-  throw hopFailed(refusal!, hop);
+  if (hasFallback && body.isRepeatable) return body.unsent();
+  throw hopFailed(refusal!, hop, metrics);
 }
 
-function hopFailed(refusal: Refusal, { request, view }: Hop): StatusError {
+function hopFailed(refusal: Refusal, { request, view }: Hop, metrics: ProxyMetrics): StatusError {
+  metrics.rerouted(503, request.info);
   const reason = `${HOP_FAILED} ${refusal.peerId}: ${refusal.reason}`;
   return serviceUnavailableBecause({ ...refusal, reason }, request.info, view.self.id);
 }

@@ -16,10 +16,14 @@ interface Asked extends RequestOptions {
   readonly view?: ClusterView;
   readonly more?: Partial<WithUser>;
   readonly need?: CapabilityNeed;
+  readonly isVersionAware?: boolean;
 }
 
 /** The answer, or the routes that were taken in `routes`. */
-function ask({ view = viewOf(), more = {}, need, ...options }: Asked, routes: PeerRoute[] = []): Promise<ApiResponse> {
+function ask(
+  { view = viewOf(), more = {}, need, isVersionAware = true, ...options }: Asked,
+  routes: PeerRoute[] = [],
+): Promise<ApiResponse> {
   const filter = peerProxy({
     view: () => view,
     forward: (_, route) => {
@@ -27,6 +31,7 @@ function ask({ view = viewOf(), more = {}, need, ...options }: Asked, routes: Pe
       return Promise.resolve(textResponse(200, "peer"));
     },
     unmetNeed: () => need,
+    isVersionAware,
   });
   const next = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "here"));
   return filter(next)(userRequest({ url: URL, ...options }, more));

@@ -4,16 +4,16 @@
  */
 import type { WithUser } from "../auth/user.ts";
 import type { Handler, PassingFilter } from "../http/chain.ts";
-import { headerValue, type ApiResponse } from "../http/message.ts";
+import type { ApiResponse, RequestBody } from "../http/message.ts";
 import { errorResponse } from "../http/respond.ts";
 import type { Forward } from "./forward.ts";
 import { NOT_SERVED_HEADER } from "./hop.ts";
 import { serviceUnavailableBecause } from "./refusals.ts";
-import { decideRoute, type Route, type RouteRule } from "./route.ts";
+import { decideRoute, isMinorVersion, type Route, type RouteFacts, type RouteRule } from "./route.ts";
 import { StatusError } from "../meta/status-error.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
-/** By which a client says for which release it was made: peers of that release are asked first. */
+/** By which a client says for which release it was made: servers of that release come first. */
 const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
 
 export interface PeerProxyOptions {
@@ -21,27 +21,59 @@ export interface PeerProxyOptions {
   readonly forward: Forward;
   /** What the local server would refuse although a peer may be able to: an unknown field selector or patch type. */
   readonly unmetNeed: (request: WithUser) => CapabilityNeed | undefined;
+  /** Whether the client's release is looked at. */
+  readonly isVersionAware: boolean;
   /** Waits until the view shows every server that has joined by now; false or a failure when that cannot be known. */
   readonly catchUp?: () => Promise<boolean>;
 }
 
 /** By these the answer is 404: that nobody serves it can be said only by who knows everybody. */
-const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set(["alone", "subresource-unknown", "served-by-nobody"]);
+const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set([
+  "alone",
+  "judged-locally",
+  "subresource-unknown",
+  "served-by-nobody",
+]);
 
 export function peerProxy(options: PeerProxyOptions): PassingFilter<WithUser> {
-  const { view, unmetNeed, catchUp = (): Promise<boolean> => Promise.resolve(true) } = options;
   return (next) => (request) => {
     if (!request.info.isResourceRequest) return next(request);
-    const current = view();
-    const route = routeOf(request, current, unmetNeed(request));
-    if (!SERVED_BY_NOBODY.has(route.rule)) return follow(options, next, { request, route, current });
-    return catchUp().then((isUpToDate) => {
-      const newest = view();
-      if (!isUpToDate) return refuse(notUpToDate(request, newest.self.id), request, newest.self.id);
-      const again = routeOf(request, newest, unmetNeed(request));
-      return follow(options, next, { request, route: again, current: newest });
-    });
+    const said = options.isVersionAware && !request.isProxied ? request.headers[COMPATIBILITY_HEADER] : undefined;
+    if (said === undefined) return proxy(options, next, request);
+    if (typeof said === "string" && isMinorVersion(said)) return proxy(options, next, request, said);
+    return proxy(options, next, request).then(warned, warnedError);
   };
+}
+
+function proxy<Req extends WithUser>(
+  options: PeerProxyOptions,
+  next: Handler<Req>,
+  request: Req,
+  compatibilityVersion?: string,
+): Promise<ApiResponse> {
+  const { view, unmetNeed, catchUp = (): Promise<boolean> => Promise.resolve(true) } = options;
+  const current = view();
+  const route = routeOf(request, current, { needs: unmetNeed(request), compatibilityVersion });
+  if (!SERVED_BY_NOBODY.has(route.rule)) return follow(options, next, { request, route, current });
+  return catchUp().then((isUpToDate) => {
+    const newest = view();
+    if (!isUpToDate) return refuse(notUpToDate(request, newest.self.id), request, newest.self.id);
+    const again = routeOf(request, newest, { needs: unmetNeed(request), compatibilityVersion });
+    return follow(options, next, { request, route: again, current: newest });
+  });
+}
+
+const MALFORMED_WARNING = `299 - "the header X-Kubernetes-Compatibility-Version is ignored: it must name one release, such as 1.36"`;
+
+function warned(response: ApiResponse): ApiResponse {
+  const warning = [response.headers["warning"] ?? [], MALFORMED_WARNING].flat();
+  return { ...response, headers: { ...response.headers, warning } };
+}
+
+/** A refusal is warned about as well; what went wrong inside is for who reports it. */
+function warnedError(thrown: unknown): ApiResponse {
+  if (!(thrown instanceof StatusError) || thrown.reason === "InternalError") throw thrown;
+  return warned(errorResponse(thrown));
 }
 
 interface Decided<Req> {
@@ -59,12 +91,16 @@ function follow<Req extends WithUser>(
     case "local":
       return next(request);
     case "peer":
-      return forward(request, route, current);
+      return forward(request, route, current, route.fallback && ((body) => next(withBody(request, body))));
     case "unavailable":
       return refuse(serviceUnavailableBecause(route, request.info, current.self.id), request, current.self.id);
     case "unknown":
       return Promise.reject(notServedAnywhere(route.message));
   }
+}
+
+function withBody<Req extends WithUser>(request: Req, body: RequestBody): Req {
+  return body === request.body ? request : { ...request, body };
 }
 
 function notUpToDate({ info }: WithUser, selfId: string): StatusError {
@@ -80,13 +116,11 @@ function refuse(refusal: StatusError, request: WithUser, selfId: string): Promis
 }
 
 export function routeOf(
-  request: Pick<WithUser, "info" | "isProxied"> & Partial<Pick<WithUser, "headers">>,
+  { info, isProxied }: Pick<WithUser, "info" | "isProxied">,
   view: ClusterView,
-  needs: CapabilityNeed | undefined,
+  { needs, compatibilityVersion }: Pick<RouteFacts, "needs" | "compatibilityVersion">,
 ): Route {
-  const { isResourceRequest, group, version, resource, subresource, verb } = request.info;
-  const { isProxied, headers = {} } = request;
-  const compatibilityVersion = headerValue(headers, COMPATIBILITY_HEADER);
+  const { isResourceRequest, group, version, resource, subresource, verb } = info;
   return decideRoute(
     { isResourceRequest, group, version, resource, subresource, verb, isProxied, needs, compatibilityVersion },
     view,

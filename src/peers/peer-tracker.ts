@@ -49,16 +49,19 @@ export class PeerTracker {
 
   /** What described peers serve. */
   sources(): DiscoverySource[] {
-    return this.#sorted().flatMap(({ known, document, isReachable }) =>
+    return this.#sorted().flatMap(({ known, document, isReachable, view }) =>
       document === undefined
         ? []
         : [
             {
               serverId: known.id,
               release: known.release,
+              binaryVersion: known.binaryVersion,
               groups: document.groups,
               documentKey: document.etag,
               isReachable,
+              isDraining: known.isDraining,
+              isOutdated: !view.isDescribed,
             },
           ],
     );

@@ -17,7 +17,7 @@ export interface RouteFacts extends ResourceQuestion {
   readonly isProxied: boolean;
   /** What the local server would refuse and another might not; undefined when it would not refuse. */
   readonly needs?: CapabilityNeed | undefined;
-  /** "1.36": peers of this release are asked first, then those of greater ones. */
+  /** The release the client was made for, such as "1.36": servers of it come first, then those of greater ones. */
   readonly compatibilityVersion?: string | undefined;
 }
 
@@ -25,9 +25,14 @@ export interface RouteFacts extends ResourceQuestion {
 export const RULES = {
   "not-a-resource-request": "What is not about a resource is answered by the server that was asked.",
   "served-here": "The server that was asked serves the resource with this verb.",
+  "peer-fits-client":
+    "This server serves it, but a peer does too whose release fits the one that the client was made for better.",
+  "nobody-fits-client-better":
+    "This server serves it, and no peer that can be asked fits the release that the client was made for better.",
   "proxied-but-not-served-here": "A peer sent the request here, but it is not served here; the peer may try another.",
   "not-synced": "This server does not know yet what it serves or who its peers are.",
   "peer-supports-it": "This server serves the resource but would refuse the request, and a peer would not.",
+  "peer-knows-fields": "The request names fields that this server does not know and a peer does.",
   "nobody-supports-it":
     "This server serves the resource but refuses the request, and no peer that can be asked differs.",
   "judged-locally": "Custom and aggregated resources live in the shared store: each server judges them by itself.",
@@ -59,6 +64,8 @@ export interface PeerRoute extends Decided {
   readonly kind: "peer";
   /** Best tier first, none empty; within a tier all are equal, and the caller draws lots. */
   readonly candidates: readonly (readonly PeerView[])[];
+  /** This server serves it as well: it answers when no candidate could be asked. */
+  readonly fallback?: "local";
 }
 
 export interface UnavailableRoute extends Decided {
@@ -76,6 +83,7 @@ export interface UnknownRoute extends Decided {
 
 const NOT_A_RESOURCE = local("not-a-resource-request");
 const SERVED_HERE = local("served-here");
+const NOBODY_FITS_BETTER = local("nobody-fits-client-better");
 const NOBODY_SUPPORTS_IT = local("nobody-supports-it");
 const JUDGED_LOCALLY = local("judged-locally");
 const VERB_NOT_SERVED = local("verb-not-served");
@@ -93,13 +101,33 @@ export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
   if (!facts.isResourceRequest) return NOT_A_RESOURCE;
   // Nearly every request ends here, so nothing is allocated up to this point.
   const isServedHere = serves(view.local, facts);
-  if (isServedHere && (facts.needs === undefined || facts.isProxied)) return SERVED_HERE;
+  if (isServedHere && (facts.needs === undefined || facts.isProxied))
+    return facts.compatibilityVersion === undefined || facts.isProxied ? SERVED_HERE : decideByVersion(facts, view);
   if (facts.isProxied) return decideProxied(facts, view);
   if (!view.isSynced) return unavailable("not-synced", `${view.self.id} does not know its peers yet`);
   if (isServedHere) return decideNeed(facts, view);
   if (view.isJudgedLocally(facts.group, facts.version, facts.resource)) return JUDGED_LOCALLY;
   if (view.missingFlag !== undefined && view.peers.length > 0) return decideWithoutPeers(facts, view, view.missingFlag);
   return decideAmongPeers(facts, view);
+}
+
+/**
+ * What is served here goes elsewhere only for a better fit: to a peer of the client's own release; to one of a greater
+ * release only if this server's is neither. Nothing is refused for want of one.
+ */
+function decideByVersion(facts: RouteFacts, view: ClusterView): Route {
+  const wanted = facts.compatibilityVersion!;
+  const { id, release } = view.self;
+  if (release === wanted) return SERVED_HERE;
+  const isUsable = view.isSynced && view.missingFlag === undefined;
+  if (!isUsable || view.isJudgedLocally(facts.group, facts.version, facts.resource)) return NOBODY_FITS_BETTER;
+  const farthest = versionDistance(release, wanted) === OLDER ? OLDER : 1;
+  const isBetter = (peer: PeerView): boolean =>
+    peer.isDescribed && !peer.isDraining && versionDistance(peer.release, wanted) < farthest;
+  const candidates = tiers(facts, view.peers.filter(isServing(facts)).filter(isBetter));
+  if (candidates.length === 0) return NOBODY_FITS_BETTER;
+  const reason = `the client was made for ${wanted}, which ${names(candidates.flat())} fits better than ${id} (${release})`;
+  return { kind: "peer", rule: "peer-fits-client", reason, candidates, fallback: "local" };
 }
 
 /**
@@ -114,12 +142,31 @@ function decideProxied(facts: RouteFacts, view: ClusterView): Route {
 
 function decideNeed(facts: RouteFacts, view: ClusterView): Route {
   const isUsable = view.missingFlag === undefined && !view.isJudgedLocally(facts.group, facts.version, facts.resource);
+  if (facts.needs?.kind === "fields") return decideFields(facts, view);
   if (!isUsable) return NOBODY_SUPPORTS_IT;
   const able = view.peers.filter(isServing(facts)).filter((peer) => isSupporting(facts, view, peer));
   const candidates = tiers(facts, able);
   if (candidates.length === 0) return NOBODY_SUPPORTS_IT;
   const reason = `${view.self.id} would refuse what ${names(candidates.flat())} would not`;
   return { kind: "peer", rule: "peer-supports-it", reason, candidates };
+}
+
+/** What is dropped is lost, so a peer that knows the fields is waited for, also before it has said what it serves. */
+function decideFields(facts: RouteFacts, view: ClusterView): Route {
+  const isOut = view.isJudgedLocally(facts.group, facts.version, facts.resource);
+  const knowing = view.peers.filter(
+    (peer) => isSupporting(facts, view, peer) && (peer.document === undefined || isServing(facts)(peer)),
+  );
+  const [first] = knowing;
+  if (isOut || first === undefined) return NOBODY_SUPPORTS_IT;
+  const what = `${view.self.id} does not know all fields that the request names, and ${names(knowing)} does`;
+  if (view.missingFlag !== undefined) {
+    const reason = `${what} but cannot be asked: ${view.missingFlag} is not set`;
+    return unavailable("peer-flag-missing", reason, { retryAfterSeconds: MUCH_LATER_SECONDS, peerId: first.id });
+  }
+  const candidates = tiers(facts, knowing.filter(isServing(facts)));
+  if (candidates.length > 0) return { kind: "peer", rule: "peer-knows-fields", reason: what, candidates };
+  return unavailable("peer-unreachable", `${what} but cannot be reached`, { peerId: first.id });
 }
 
 /** What is not served here cannot be known to be served by nobody; what is served here without the verb is 405. */
@@ -193,25 +240,38 @@ function isSupporting(facts: RouteFacts, view: ClusterView, peer: PeerView): boo
   return facts.needs === undefined || view.supports(peer, facts, facts.needs);
 }
 
-/** Those that can be reached: by how well their release fits the client, and those that are leaving after all others. */
+/**
+ * Those that can be reached: by how well their release fits the client, and those that are leaving after all others.
+ * Among greater releases the nearest comes first.
+ */
 function tiers(facts: RouteFacts, peers: readonly PeerView[]): PeerView[][] {
-  const byRank: PeerView[][] = [[], [], [], [], [], []];
-  for (const peer of peers) {
-    if (!peer.isReachable || peer.address === undefined) continue;
-    const rank = (peer.isDraining ? 3 : 0) + compatibilityRank(peer.release, facts.compatibilityVersion);
-    byRank[rank]!.push(peer);
-  }
-  return byRank.filter((tier) => tier.length > 0);
+  const { compatibilityVersion: wanted } = facts;
+  const usable = peers.filter((peer) => peer.isReachable && peer.address !== undefined);
+  const byDistance = Map.groupBy(usable, ({ release, isDraining }) => {
+    const distance = wanted === undefined ? 0 : versionDistance(release, wanted);
+    return isDraining ? LEAVING + distance : distance;
+  });
+  return [...byDistance].sort(([left], [right]) => left - right).map(([, tier]) => tier);
 }
 
-function compatibilityRank(release: string | undefined, wanted: string | undefined): 0 | 1 | 2 {
-  if (wanted === undefined || release === wanted) return 0;
-  return release !== undefined && minorOf(release) > minorOf(wanted) ? 1 : 2;
+/** Farther than any release: older ones, and those that do not tell. */
+const OLDER = 10_000;
+const LEAVING = 2 * OLDER;
+
+/** 0 for the release itself, else by how many minors a release is greater. */
+function versionDistance(release: string | undefined, wanted: string): number {
+  const distance = release === undefined ? NaN : minorOf(release) - minorOf(wanted);
+  return distance >= 0 ? distance : OLDER;
+}
+
+/** Whether it may stand for a release of Kubernetes: "1.36". */
+export function isMinorVersion(text: string): boolean {
+  return /^1\.(0|[1-9][0-9]{0,3})$/.test(text);
 }
 
 /** Not a number for what is no release: then no comparison holds. */
 function minorOf(release: string): number {
-  return /^1\.[0-9]{1,4}$/.test(release) ? Number(release.slice(2)) : NaN;
+  return isMinorVersion(release) ? Number(release.slice(2)) : NaN;
 }
 
 function parentOf({ group, version, resource }: ResourceQuestion): ResourceQuestion {

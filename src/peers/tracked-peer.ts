@@ -22,6 +22,7 @@ export interface KnownPeer {
   /** Changes whenever the server starts anew. */
   readonly incarnation: string | undefined;
   readonly release: string | undefined;
+  readonly binaryVersion?: string | undefined;
   readonly address: UpstreamAddress | undefined;
   readonly isDraining: boolean;
   /** Changes whenever what it serves changes; undefined for a kube-apiserver, which does not tell. */

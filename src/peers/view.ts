@@ -7,7 +7,7 @@ import type { ServedSet } from "./served-set.ts";
 
 export interface PeerView {
   readonly id: string;
-  /** "1.36" as its endpoint record says; undefined for a kube-apiserver, which does not tell. */
+  /** "1.36", which it behaves as, as its endpoint record says; undefined for a kube-apiserver, which does not tell. */
   readonly release: string | undefined;
   /** Undefined until its endpoint record is there. */
   readonly address: UpstreamAddress | undefined;
@@ -56,7 +56,17 @@ export interface ClusterView {
 /** What a request asks of a resource beyond its being served, and the local server would refuse. */
 export type CapabilityNeed =
   | { readonly kind: "field-selector"; readonly labels: readonly string[] }
-  | { readonly kind: "patch-type"; readonly patchType: string };
+  | { readonly kind: "patch-type"; readonly patchType: string }
+  | NamedFieldsNeed;
+
+/** Fields of a body that the local server would not refuse but drop. */
+export interface NamedFieldsNeed {
+  readonly kind: "fields";
+  /** What the body is, which is not the resource's kind for some subresources. */
+  readonly of: { readonly group: string; readonly version: string; readonly kind: string };
+  /** Names of members and positions in lists. */
+  readonly paths: readonly (readonly (string | number)[])[];
+}
 
 export interface ResourceQuestion {
   readonly group: string;

@@ -55,9 +55,15 @@ function resetFields(served: ServedResource, door: Door): readonly (readonly str
   return door === "status" ? [["spec"]] : [["status"]];
 }
 
-function inVersion(object: JsonObject, served: ServedResource, apiVersion: string): VersionedObject | undefined {
+function inVersion(
+  object: JsonObject,
+  served: ServedResource,
+  apiVersion: string,
+): VersionedObject | "unknown" | undefined {
   const target = parseGroupVersion(apiVersion);
   const schema = served.schemaOf(target);
+  // DIFFERS: who has written in a version of a later release keeps what it owns.
+  if (schema === undefined && served.isOfLaterRelease?.(target) === true) return "unknown";
   if (schema === undefined || !isConvertible(served.kind, served.groupVersion, target)) return undefined;
   try {
     return { object: convertObject(object, served.groupVersion, target), schema };

@@ -63,6 +63,8 @@ export interface ServedResource {
   readonly schema: StructSchema;
   /** The schema of this or another kind in any version of the release, served or not. */
   readonly schemaOf: (groupVersion: GroupVersion, kind?: string) => StructSchema | undefined;
+  /** Whether a release after this one has the kind in that version. */
+  readonly isOfLaterRelease?: (groupVersion: GroupVersion) => boolean;
   /** How people see it. */
   readonly table: TableRenderer;
   readonly fieldSelectors: readonly string[];

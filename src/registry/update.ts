@@ -37,8 +37,6 @@ export async function update(
   served: ServedResource,
   request: UpdateRequest,
 ): Promise<Updated> {
-  // A PUT that contradicts its own path is wrong whether or not the object exists.
-  if (request.verb === "update") refuseMisplaced(await request.next({}), request);
   let isCreated = false;
   const { stored } = served;
   const written = await withAllocation(context, served, request.dryRun, (allocation) =>
@@ -61,11 +59,13 @@ export async function update(
         return allocation.apply(change, existing);
       },
       absent: async () => {
+        // What is wrong with a PUT by itself is said whether or not the object exists.
+        const wished = request.verb === "update" ? await request.next({}) : {};
         if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main")
           throw notFound(served.groupResource, request.name);
         isCreated = true;
         await allocation.revert();
-        const object = withoutRevision(served, await request.next({}), request);
+        const object = withoutRevision(served, wished, request);
         return create(context, served, {
           namespace: request.namespace,
           object,

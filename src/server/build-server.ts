@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../catalogue/release.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
@@ -41,6 +42,7 @@ import { freshBeforeNotFound } from "./fresh-not-found.ts";
 import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { isReady, storageChecks } from "./health-checks.ts";
+import { createFieldLoss } from "./field-loss.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
 import { asServer, createLoopback, type Loopback } from "./loopback.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
@@ -52,6 +54,7 @@ import { openApiPeers } from "./openapi-peers.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
+import { checkRoutingSource } from "./routing-source.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
 import {
   agreedEncodings,
@@ -118,8 +121,10 @@ interface Parts {
 }
 
 export async function buildServer(env: Env, config: ServerConfig): Promise<Server> {
+  checkRoutingSource(config);
   const { release, runtimeConfig, featureGates, strictRelease, storageRoot, eventTtlSeconds } = config;
-  const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease });
+  const { emulation } = config.version;
+  const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation });
   const agreed = config.usesStorageVersions ? agreedEncodings(env, config, catalogue) : undefined;
   const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds, encodingOf: agreed?.encodingOf });
   const upstream = openPeers(env, config);
@@ -161,7 +166,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
     ...{ checks, ...joined, local, client, written, openRequests, leadership, address: () => address },
   };
-  registerServerMetrics(metrics, { env, cache, table, openWatches, release: catalogue.release });
+  registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
   return {
@@ -184,13 +189,14 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
 
 /** What makes a server one of several. */
 function join(
-  using: Omit<ClusterParts, "beforeUnfence"> & Pick<Loopback, "metadata">,
+  using: Omit<ClusterParts, "beforeUnfence" | "isRegistered"> & Pick<Loopback, "metadata">,
   agreed: AgreedEncodings | undefined,
 ): Pick<Parts, "cluster" | "storageVersions" | "controllers"> {
   const { clock } = using.env;
   const cluster = createCluster({
     ...using,
     beforeUnfence: (signal) => storageVersions?.beforeUnfence(signal) ?? standOutsideAgreement({ ...using, clock }),
+    isRegistered: () => storageVersions?.gate.isOpen === true,
   });
   const storageVersions = agreed && createStorageVersions({ ...using, cluster }, agreed);
   const controllers = createControllers({ ...using, cluster, members: storageVersions?.members });
@@ -276,8 +282,9 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   const { clock, log } = env;
   const { peers, release } = config;
   const canMerge = peers.isEnabled && peers.credentials !== undefined;
+  const { binaryVersion } = cluster.identity.self;
   const discovery = discoveryHandler({
-    self: { id: peers.serverId, release },
+    self: { id: peers.serverId, release, binaryVersion },
     local: () => local.groups,
     peers: canMerge ? cluster.sources : () => "off",
     generation: cluster.generation,
@@ -289,7 +296,10 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   });
   return createRouter({
     resources: resourceHandler(
-      { context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
+      {
+        ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
+        fieldLoss: createFieldLoss({ ...cluster, peers }),
+      },
       table.resolve,
     ),
     discovery: canMerge ? freshBeforeNotFound(discovery, cluster.catchUp) : discovery,
@@ -298,7 +308,9 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       clock,
       log,
       serverId: peers.serverId,
-      peers: peers.isEnabled && peers.discoveryMode === "merged" ? openApiPeers(cluster) : undefined,
+      binaryVersion,
+      mode: peers.discoveryMode === "newest" ? "newest" : "merged",
+      peers: peers.isEnabled && peers.discoveryMode !== "local" ? openApiPeers(cluster) : undefined,
     }),
     cluster: clusterEndpoints({ env, config, catalogue, cluster, local }),
     inspect: inspectEndpoints({ env, config, kv: parts.kv }),
@@ -312,7 +324,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       }),
     }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
-    version: versionDocument(catalogue.release),
+    version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
     metrics,
     healthMetrics,
     isKnownGroup: (group) => table.groups.has(group),

@@ -5,7 +5,8 @@ import { headerValue } from "../http/message.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { isReleaseName } from "../catalogue/release.ts";
 import { parseFieldSelector } from "../meta/field-selector.ts";
-import type { CapabilityNeed, ClusterView, ResourceQuestion } from "../peers/view.ts";
+import { hasPlaceFor } from "../object/unknown-fields.ts";
+import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } from "../peers/view.ts";
 
 const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 
@@ -65,7 +66,13 @@ export function createSupports(): ClusterView["supports"] {
     if (release === undefined || !isReleaseName(release)) return false;
     const catalogue = catalogues.get(release) ?? openCatalogue({ release });
     catalogues.set(release, catalogue);
+    if (need.kind === "fields") return hasFields(catalogue, need);
     const known = selectableLabels(catalogue, asked);
     return known !== undefined && need.labels.every((label) => known.has(label));
   };
+}
+
+function hasFields({ schemas }: Catalogue, { of, paths }: NamedFieldsNeed): boolean {
+  const schema = schemas.kind(of.group, of.version, of.kind);
+  return schema !== undefined && paths.every((path) => hasPlaceFor(schema, path));
 }

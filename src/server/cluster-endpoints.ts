@@ -31,6 +31,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
   const explaining: ExplainOptions = {
     view: cluster.view,
     isProxyEnabled: config.peers.isEnabled,
+    isVersionAware: config.isVersionAware,
     unmetNeed: createUnmetNeed(catalogue, config.peers.routing),
   };
   return ({ info, query }) => {
@@ -42,7 +43,8 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
     const verb = query.get("verb");
     const path = query.get("path");
     if (verb === undefined || path === undefined) throw badRequest("both verb and path must be given");
-    return jsonResponse(200, explainRoute(explaining, { verb, path, contentType: query.get("contentType") }));
+    const [contentType, compatibilityVersion] = [query.get("contentType"), query.get("compatibilityVersion")];
+    return jsonResponse(200, explainRoute(explaining, { verb, path, contentType, compatibilityVersion }));
   };
 }
 

@@ -23,6 +23,7 @@ function told({ peers = [], departed = [], view = {}, isEnabled = true }: Given)
       departed: () => departed,
       generation: () => 1,
       view: () => viewOf(view),
+      undescribed: () => (view.peers ?? []).flatMap(({ id, isDescribed }) => (isDescribed ? [] : [id])),
       catchUp: () => Promise.resolve(false),
       onChange: () => () => {},
     },

@@ -11,7 +11,10 @@ import type { PeerConfig } from "./peer-config.ts";
 
 export interface ClusterResourcesParts {
   readonly config: { readonly release: string; readonly peers: Pick<PeerConfig, "serverId" | "isEnabled"> };
-  readonly cluster: Pick<Cluster, "sources" | "generation" | "view" | "departed" | "catchUp" | "onChange">;
+  readonly cluster: Pick<
+    Cluster,
+    "sources" | "generation" | "view" | "undescribed" | "departed" | "catchUp" | "onChange"
+  >;
   readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
 }
 
@@ -80,10 +83,9 @@ function unsynced({ view }: Pick<Cluster, "view">, server: string): Doubt[] {
 
 const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined } as const;
 
-function silent({ view }: Pick<Cluster, "view">): Doubt[] {
-  return view()
-    .peers.filter(({ isDescribed }) => !isDescribed)
-    .map(({ id }) => ({ ...ANYTHING, server: id, because: "has not said yet what it serves" }));
+/** However routing knows of peers: what there is to be asked for stands in their documents. */
+function silent({ undescribed }: Pick<Cluster, "undescribed">): Doubt[] {
+  return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not said yet what it serves" }));
 }
 
 /** What only servers serve that cannot be reached. */

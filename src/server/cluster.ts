@@ -10,7 +10,7 @@ import type { DiscoverySource } from "../discovery/merge.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
 import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
 import { endpointPrefix, type EndpointRecord } from "../peers/endpoint-record.ts";
-import { EndpointTable, EndpointWriter } from "../peers/endpoint-registry.ts";
+import { EndpointTable } from "../peers/endpoint-registry.ts";
 import { createForward, type Forward } from "../peers/forward.ts";
 import { IDENTITY_LABEL, IDENTITY_LABEL_VALUE } from "../peers/identity-lease.ts";
 import { PeerTracker } from "../peers/peer-tracker.ts";
@@ -18,11 +18,11 @@ import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../p
 import type { ServedRecord } from "../peers/served-record.ts";
 import { createServedSet } from "../peers/served-set.ts";
 import type { KnownPeer } from "../peers/tracked-peer.ts";
-import type { ClusterView } from "../peers/view.ts";
+import type { ClusterView, PeerView } from "../peers/view.ts";
 import { prefixEnd, StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
-import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
+import { waitUntil, type BackgroundTask } from "./background.ts";
 import { createSupports } from "./capabilities.ts";
 import type { ServerConfig } from "./config.ts";
 import { createDeparted, type DepartedPart } from "./departed.ts";
@@ -30,7 +30,9 @@ import type { Env } from "./env.ts";
 import { followPrefix } from "./follow-prefix.ts";
 import { createIdentity, type Identity } from "./identity.ts";
 import type { StartupHook } from "./lifecycle.ts";
-import { endpointStore, identityLeaseKey } from "./private-records.ts";
+import { createOwnRecord } from "./own-record.ts";
+import { identityLeaseKey } from "./private-records.ts";
+import { createRoutingSource, type RoutingSource } from "./routing-source.ts";
 
 export interface ClusterParts {
   readonly env: Env;
@@ -48,13 +50,17 @@ export interface ClusterParts {
   readonly ready: Promise<void>;
   /** What others must know before this server writes, at its start and whenever it was silent for too long. */
   readonly beforeUnfence: (signal: AbortSignal) => Promise<void>;
+  /** Whether everything this server stores is registered in StorageVersion objects. */
+  readonly isRegistered: () => boolean;
 }
 
 export interface Cluster {
   readonly identity: Identity;
   readonly view: () => ClusterView;
-  /** There may be a live server that has not said yet what it serves, so that nobody can say what does not exist. */
+  /** There may be a live server whose document is not here, so that nobody can say what does not exist. */
   readonly hasUndescribed: () => boolean;
+  /** IDs of the live servers that have not shown yet what they serve now. */
+  readonly undescribed: () => readonly string[];
   /** Waits until the view shows every server whose lease has been written by now; false when that cannot be known. */
   readonly catchUp: () => Promise<boolean>;
   readonly forward: Forward;
@@ -88,7 +94,6 @@ export function createCluster(parts: ClusterParts): Cluster {
   const table = new EndpointTable({ storageRoot, log });
   const identity = createIdentity({
     ...parts,
-    release: parts.catalogue.release,
     isStoreWatchAlive: () => cache.state === "following",
     hasEndpointRecord: (id) => table.has(id),
     recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
@@ -102,7 +107,14 @@ export function createCluster(parts: ClusterParts): Cluster {
   const tracker = upstream && createTracker(parts, { upstream, metrics: proxyMetrics, onChange });
   const departed = createDeparted({ ...parts, identity, sources: () => tracker?.sources() ?? [], changes });
   const followTable = followEndpoints(parts, table);
-  const view = createView(parts, { identity, tracker, departed, changes, table, isLoaded: followTable.isLoaded });
+  const source = createRoutingSource({
+    ...{ ...parts, clock: env.clock, registrationOf: (id) => registrationOf(identity, table, id) },
+    departedIds: () => departed.departed().map(({ serverId }) => serverId),
+    onChange: () => changes.count(),
+  });
+  const peers = (): readonly PeerView[] => tracker?.views() ?? unreachable(knownPeers(identity, table));
+  const undescribed = (): string[] => peers().flatMap(({ id, isDescribed }) => (isDescribed ? [] : [id]));
+  const view = createView(parts, { identity, peers, source, departed, changes, isLoaded: followTable.isLoaded });
   const update = (): void => tracker?.update(knownPeers(identity, table));
   table.onChange(() => {
     identity.leases.reconsider();
@@ -118,7 +130,8 @@ export function createCluster(parts: ClusterParts): Cluster {
   return {
     identity,
     view,
-    hasUndescribed: () => !view().isSynced || view().peers.some(({ isDescribed }) => !isDescribed),
+    hasUndescribed: () => !view().isSynced || undescribed().length > 0,
+    undescribed,
     catchUp: () => hasCaughtUp(parts, identity),
     forward: createForwarding(parts, { upstream, tracker, metrics: proxyMetrics }),
     ask: upstream && createAskPeer({ upstream, clock: env.clock }),
@@ -128,7 +141,7 @@ export function createCluster(parts: ClusterParts): Cluster {
     departed: () => departed.departed(),
     onChange: (listener) => changes.onCount(listener),
     hooks: clusterHooks(parts, { departed, tracker, view }),
-    tasks: [...identity.tasks, followTable.task, ...departed.tasks, own.task],
+    tasks: [...identity.tasks, followTable.task, ...source.tasks, ...departed.tasks, own.task],
     announce(address) {
       identity.announce(address);
       own.announce(address);
@@ -215,11 +228,20 @@ function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
       id,
       incarnation: leased === "" ? record?.incarnation : leased,
       release: isCurrent ? record?.release : undefined,
+      binaryVersion: isCurrent ? record?.binaryVersion : undefined,
       address: isCurrent ? record?.address : undefined,
       isDraining: record?.state === "draining",
       documentHash: isCurrent ? record?.document : undefined,
     };
   });
+}
+
+/** Its record is there from readiness on, and a server that registers is not ready before it has. */
+function registrationOf({ leases }: Identity, table: EndpointTable, id: string): "complete" | "never" | "pending" {
+  const record = table.get(id);
+  const lease = leases.known().find((known) => known.id === id);
+  if (record === undefined || !isSameRun(record, lease?.incarnation ?? "")) return "pending";
+  return record.hasPublishedStorageVersions ? "complete" : "never";
 }
 
 /** As far as both tell. */
@@ -251,10 +273,11 @@ function followEndpoints(
 
 interface ViewParts {
   readonly identity: Identity;
-  readonly tracker: PeerTracker | undefined;
+  /** As their documents describe them. */
+  readonly peers: () => readonly PeerView[];
+  readonly source: RoutingSource;
   readonly departed: DepartedPart;
   readonly changes: Changes;
-  readonly table: EndpointTable;
   readonly isLoaded: () => boolean;
 }
 
@@ -262,24 +285,23 @@ interface ViewParts {
 function createView(parts: ClusterParts, from: ViewParts): () => ClusterView {
   const { config, local } = parts;
   const { serverId: id, missingFlag } = config.peers;
-  const { identity, tracker, departed, changes, table } = from;
+  const { identity, peers, source, departed, changes } = from;
   const supports = createSupports();
   const served = createServedSet(local.groups);
   let view: ClusterView | undefined;
   let builtFrom = -1;
-  const isSynced = (): boolean => identity.leases.hasSynced && from.isLoaded();
+  const isSynced = (): boolean => identity.leases.hasSynced && from.isLoaded() && source.isSynced();
   return () => {
-    if (view !== undefined && builtFrom === changes.generation && view.isSynced) return view;
+    const isSyncedNow = isSynced();
+    if (isSyncedNow && view?.isSynced === true && builtFrom === changes.generation) return view;
     builtFrom = changes.generation;
     view = {
       self: { id, release: config.release },
-      isSynced: isSynced(),
+      isSynced: isSyncedNow,
       missingFlag,
       local: served,
-      peers: tracker?.views() ?? unreachable(knownPeers(identity, table)),
       departed: departed.index(),
-      // Custom and aggregated resources come with their own step; until then nobody serves any here.
-      isJudgedLocally: () => false,
+      ...source.describe(peers()),
       supports,
     };
     return view;
@@ -287,7 +309,7 @@ function createView(parts: ClusterParts, from: ViewParts): () => ClusterView {
 }
 
 /** Peers of a server that can call none. */
-function unreachable(known: readonly KnownPeer[]): ClusterView["peers"] {
+function unreachable(known: readonly KnownPeer[]): PeerView[] {
   return known.map(({ id, release, address, isDraining }) => ({
     id,
     release,
@@ -323,62 +345,12 @@ function createForwarding(
   });
 }
 
-/** The record by which peers find this server: there from readiness on, and only if it listens at all. */
-function createOwnRecord(
-  parts: ClusterParts,
-  identity: Identity,
-  table: EndpointTable,
-): {
-  readonly task: BackgroundTask;
-  announce(address: UpstreamAddress): void;
-  drain(): Promise<void>;
-  remove(): Promise<void>;
-} {
-  const { env, config, kv, cache, local, ready } = parts;
-  const { clock, random, log } = env;
-  const { self } = identity;
-  const announced = Promise.withResolvers<void>();
-  // The record is there from readiness on, and a server is not ready before it has published.
-  const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
-  let writer: EndpointWriter | undefined;
-  let isKept = false;
-  return {
-    announce(address) {
-      writer ??= new EndpointWriter({
-        store: endpointStore(kv, cache),
-        storageRoot: config.storageRoot,
-        clock,
-        random,
-        log,
-        timing: config.peers.timing,
-        content: { ...self, address, state: "serving", document: local.etag, ...publishing },
-        table,
-        isOwner: identity.isOwner,
-      });
-      announced.resolve();
-    },
-    task: {
-      name: "peer-endpoint-reconciler",
-      async run(signal) {
-        const mayBeCalled = Promise.all([announced.promise, ready]);
-        if (!(await whenOrAborted(mayBeCalled, signal))) return;
-        isKept = true;
-        await writer?.run(signal);
-      },
-    },
-    async drain() {
-      // Without a record there is nobody to tell, and nothing to wait for.
-      if (isKept) await writer?.update({ state: "draining" });
-    },
-    async remove() {
-      await writer?.remove();
-    },
-  };
-}
-
 function clusterHooks(
   { env }: ClusterParts,
-  from: Pick<ViewParts, "tracker" | "departed"> & { readonly view: () => ClusterView },
+  from: Pick<ViewParts, "departed"> & {
+    readonly tracker: PeerTracker | undefined;
+    readonly view: () => ClusterView;
+  },
 ): StartupHook[] {
   const { clock } = env;
   const { tracker, departed, view } = from;

@@ -20,6 +20,7 @@ import { parseCertificates } from "../auth/client-certificates.ts";
 import { enabledControllers } from "../controllers/runtime/enabled-controllers.ts";
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../storageversion/objects.ts";
 import { CONTROLLERS } from "./controller-names.ts";
+import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { asOption, OptionError } from "./option-error.ts";
 import { PEER_PROXY_GATE, resolvePeerOptions, type PeerConfig, type PeerOptions } from "./peer-config.ts";
 
@@ -52,7 +53,7 @@ export interface Advertise {
   readonly address: string | undefined;
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends EmulationOptions {
   /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
   readonly release?: string;
   /** Exactly the release's own defaults: none of the APIs that are on here in every release. */
@@ -103,7 +104,12 @@ declare const resolved: unique symbol;
 /** Complete and checked: only `resolveOptions` makes one. */
 export interface ServerConfig {
   readonly [resolved]: true;
+  /** The release the server behaves as. */
   readonly release: ReleaseName;
+  /** The release whose code it is, which differs while it emulates another; and what that means for its APIs. */
+  readonly version: EffectiveVersion;
+  /** A client may say which release it was made for, and is sent to a server of it. */
+  readonly isVersionAware: boolean;
   readonly strictRelease: boolean;
   readonly runtimeConfig: RuntimeConfig;
   readonly featureGates: ReadonlyMap<string, boolean>;
@@ -132,20 +138,21 @@ export interface ServerConfig {
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
-  const release = options.release ?? DEFAULT_RELEASE;
-  if (!isReleaseName(release))
-    throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
+  const version = effectiveVersion(binaryRelease(options.release ?? DEFAULT_RELEASE), options);
+  const { release, emulation } = version;
   const runtimeConfig =
     options.runtimeConfig === undefined
       ? EMPTY_RUNTIME_CONFIG
       : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? []));
-  const { gates, peerProxy, ...storageVersionGates } = featureGates(options.featureGates ?? [], release);
+  const { gates, peerProxy, versionAware, ...storageVersionGates } = featureGates(options.featureGates ?? [], version);
   const strictRelease = options.strictRelease ?? false;
   const catalogue = asOption(() =>
-    openCatalogue({ release, runtimeConfig, featureGates: gates, extensions: !strictRelease }),
+    openCatalogue({ release, runtimeConfig, featureGates: gates, extensions: !strictRelease, emulation }),
   );
   return {
     release,
+    version,
+    isVersionAware: versionAware ?? !strictRelease,
     strictRelease,
     runtimeConfig,
     featureGates: gates,
@@ -177,6 +184,12 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     controllers: asOption(() => enabledControllers(options.controllers ?? (strictRelease ? [] : ["*"]), CONTROLLERS)),
     rootCa: options.rootCa,
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
+}
+
+function binaryRelease(release: string): ReleaseName {
+  if (!isReleaseName(release))
+    throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
+  return release;
 }
 
 function callers({ clientCa, requestHeader }: ServerOptions): Pick<ServerConfig, "clientCa" | "requestHeader"> {
@@ -218,11 +231,13 @@ interface Gates {
   readonly peerProxy: boolean | undefined;
   readonly storageVersions: boolean | undefined;
   readonly identity: boolean | undefined;
+  readonly versionAware: boolean | undefined;
 }
 
 /** Gates that decide nothing here are accepted, as in kube-apiserver's own long list, and have no effect. */
-function featureGates(entries: readonly string[], release: ReleaseName): Gates {
-  const known = new Set(catalogueGateNames(release));
+function featureGates(entries: readonly string[], { release, binary, minCompatibility }: EffectiveVersion): Gates {
+  const known = catalogueGateNames(release);
+  const later = catalogueGateNames(binary);
   const gates = new Map<string, boolean>();
   const own = new Map<string, boolean>();
   for (const entry of entries.flatMap((text) => text.split(","))) {
@@ -231,6 +246,10 @@ function featureGates(entries: readonly string[], release: ReleaseName): Gates {
     const isOn = parseBoolean(value);
     if (name === "" || rest.length > 0 || isOn === undefined)
       throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
+    if (later.has(name) && !known.has(name))
+      throw new OptionError(
+        `cannot set feature gate ${name} to ${isOn}, feature is PreAlpha at emulated version ${release}, min compatibility version ${minCompatibility}`,
+      );
     if (known.has(name) || name === "AllAlpha" || name === "AllBeta") gates.set(name, isOn);
     own.set(name, isOn);
   }
@@ -239,11 +258,14 @@ function featureGates(entries: readonly string[], release: ReleaseName): Gates {
     peerProxy: own.get(PEER_PROXY_GATE),
     storageVersions: own.get(STORAGE_VERSION_GATE),
     identity: own.get(IDENTITY_GATE),
+    versionAware: own.get(VERSION_GATE),
   };
 }
 
 const STORAGE_VERSION_GATE = "StorageVersionAPI";
 const IDENTITY_GATE = "APIServerIdentity";
+/** Ours: Kubernetes has no such gate. */
+const VERSION_GATE = "VersionAwareProxying";
 
 /** A server that would publish what it does not serve could never become ready: it does not start either. */
 function usesStorageVersions(

@@ -95,6 +95,7 @@ export function createFilters(parts: FilterParts): Filters {
           view: cluster.view,
           forward: cluster.forward,
           unmetNeed: createUnmetNeed(catalogue, peers.routing),
+          isVersionAware: config.isVersionAware,
           catchUp: cluster.catchUp,
         })
       : (next) => next,

@@ -7,7 +7,7 @@ import { formatAddress } from "../peers/endpoint-record.ts";
 import { Fence, fenceHealthCheck } from "../peers/fence.ts";
 import { IdentityLease, type ServerIdentity } from "../peers/identity-lease.ts";
 import { LeaseCollector } from "../peers/lease-collector.ts";
-import type { ReleaseInfo } from "../catalogue/release.ts";
+import { releaseInfo } from "../catalogue/release.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
@@ -16,7 +16,6 @@ import type { StartupHook } from "./lifecycle.ts";
 export interface IdentityOptions {
   readonly env: Env;
   readonly config: ServerConfig;
-  readonly release: ReleaseInfo;
   readonly client: Client;
   readonly isStoreWatchAlive: () => boolean;
   /** By the endpoint records: whether there is one of this server, and whose stands under our own ID. */
@@ -106,7 +105,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   };
 }
 
-function selfOf({ env, config, release }: IdentityOptions, peerAddress: () => string | undefined): ServerIdentity {
+function selfOf({ env, config }: IdentityOptions, peerAddress: () => string | undefined): ServerIdentity {
   const { serverId: id, hostname } = config.peers;
   return {
     id,
@@ -116,8 +115,8 @@ function selfOf({ env, config, release }: IdentityOptions, peerAddress: () => st
     get peerAddress() {
       return peerAddress();
     },
-    release: release.name,
-    binaryVersion: release.gitVersion.replace(/^v/, ""),
-    compatibilityVersion: release.name,
+    release: config.release,
+    binaryVersion: releaseInfo(config.version.binary).gitVersion.replace(/^v/, ""),
+    compatibilityVersion: config.release,
   };
 }

@@ -10,13 +10,11 @@ export function openApiPeers({ ask, sources, view, hasUndescribed }: Cluster): O
   return {
     list() {
       const { peers } = view();
-      return sources().map(({ serverId, release, isReachable, documentKey = "" }) => ({
-        serverId,
-        release,
-        isReachable,
+      return sources().map(({ documentKey = "", ...server }) => ({
+        ...server,
         documentKey,
         hasGroupVersion: (group, version) =>
-          peers.find(({ id }) => id === serverId)?.document?.served.hasGroupVersion(group, version) === true,
+          peers.find(({ id }) => id === server.serverId)?.document?.served.hasGroupVersion(group, version) === true,
       }));
     },
     hasUndescribed,

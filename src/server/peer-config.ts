@@ -34,7 +34,11 @@ export interface PeerOptions {
   readonly requestsInflightMax?: number;
   /** "extended" (default) also routes what the local server would refuse and a peer would not; "documents" does not. */
   readonly routing?: string;
-  /** "merged" (default) shows what the whole cluster serves; "local" what this server serves. */
+  /** "discovery" (default) or "storageversion": from where it is known what peers serve. */
+  readonly routingSource?: string;
+  /** What becomes of a request that names a field which only a newer peer knows: "route" (default), "warn", "refuse". */
+  readonly fieldLoss?: string;
+  /** "merged" (default) shows what the whole cluster serves, "newest" what its newest server does, "local" what this one does. */
   readonly discoveryMode?: string;
   /** "all" (default) merges every form of discovery, "aggregated" only the aggregated one. */
   readonly discoveryMergeScope?: string;
@@ -42,6 +46,8 @@ export interface PeerOptions {
   readonly egress?: unknown;
   readonly timing?: Partial<PeerTiming>;
 }
+
+export type FieldLoss = "warn" | "route" | "refuse";
 
 export interface PeerConfig {
   readonly hostname: string;
@@ -57,7 +63,9 @@ export interface PeerConfig {
   readonly address: string | undefined;
   readonly requestsInflightMax: number;
   readonly routing: "documents" | "extended";
-  readonly discoveryMode: "merged" | "local";
+  readonly routingSource: "discovery" | "storageversion";
+  readonly fieldLoss: FieldLoss;
+  readonly discoveryMode: "merged" | "newest" | "local";
   readonly discoveryMergeScope: "all" | "aggregated";
   readonly egress: EgressConnection;
   readonly timing: PeerTiming;
@@ -88,7 +96,9 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
     address: options.address,
     requestsInflightMax: positiveInteger(options.requestsInflightMax ?? 400),
     routing: oneOf("peer-routing", options.routing ?? "extended", ["documents", "extended"]),
-    discoveryMode: oneOf("discovery-mode", options.discoveryMode ?? "merged", ["merged", "local"]),
+    routingSource: oneOf("peer-routing-source", options.routingSource ?? "discovery", ["discovery", "storageversion"]),
+    fieldLoss: oneOf("field-loss", options.fieldLoss ?? "route", ["warn", "route", "refuse"]),
+    discoveryMode: oneOf("discovery-mode", options.discoveryMode ?? "merged", ["merged", "newest", "local"]),
     discoveryMergeScope: oneOf("discovery-merge-scope", options.discoveryMergeScope ?? "all", ["all", "aggregated"]),
     egress: egressConnection(options.egress),
     timing: checkedTiming({ ...DEFAULT_PEER_TIMING, ...options.timing }),

@@ -2,6 +2,8 @@
 import type { Catalogue, CatalogueResource, CatalogueVersion } from "../catalogue/catalogue.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import type { ResolveEndpoint } from "../endpoints/resources.ts";
+import { RELEASES, type ReleaseName } from "../catalogue/release.ts";
+import { openSchemas } from "../catalogue/schema-source.ts";
 import { tableColumns } from "../catalogue/table-columns.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
 import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
@@ -121,6 +123,8 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
     fieldSelectorAliases,
     objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
     schemaOf: ({ group, version: other }, of = kind) => catalogue.schemas.kind(group, other, of),
+    isOfLaterRelease: ({ group, version: other }) =>
+      laterReleases(catalogue).some((release) => openSchemas(release).kind(group, other, kind) !== undefined),
     get table() {
       const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
       return tableRenderer({ group: groupVersion.group, kind, columns, release: catalogue.release.name });
@@ -132,4 +136,8 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
       return schema;
     },
   };
+}
+
+function laterReleases({ release }: Catalogue): readonly ReleaseName[] {
+  return RELEASES.slice(RELEASES.indexOf(release.name) + 1);
 }

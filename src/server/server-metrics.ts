@@ -3,6 +3,8 @@ import type { Counter, MetricsRegistry } from "../base/metrics.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { releaseInfo } from "../catalogue/release.ts";
+import type { EffectiveVersion } from "./effective-version.ts";
 import type { Env } from "./env.ts";
 import type { ResourceTable } from "./resources.ts";
 
@@ -31,11 +33,11 @@ export interface ServerMetricsSources {
   readonly cache: WatchCache;
   readonly table: ResourceTable;
   readonly openWatches: OpenWatches;
-  readonly release: { readonly major: string; readonly minor: string; readonly gitVersion: string };
+  readonly version: EffectiveVersion;
 }
 
 export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerMetricsSources): void {
-  const { env, cache, table, openWatches, release } = sources;
+  const { env, cache, table, openWatches } = sources;
   metrics.gaugesOf(
     { name: "apiserver_resource_objects", help: "Objects stored, by resource.", labels: ["group", "resource"] },
     () =>
@@ -44,12 +46,7 @@ export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerM
         value: cache.count(keyPrefix),
       })),
   );
-  const build = metrics.gauge({
-    name: "kubernetes_build_info",
-    help: "The release this server is.",
-    labels: ["major", "minor", "git_version"],
-  });
-  build.with(release.major, release.minor, release.gitVersion).set(1);
+  registerVersions(metrics, sources.version);
   metrics.gaugeOf(
     { name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." },
     () => cache.revision,
@@ -63,4 +60,20 @@ export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerM
     { name: "process_cpu_seconds_total", help: "CPU time used, in seconds." },
     () => env.processUsage().cpuSeconds,
   );
+}
+
+function registerVersions(metrics: MetricsRegistry, { binary, release, minCompatibility }: EffectiveVersion): void {
+  const { major, minor, gitVersion } = releaseInfo(binary);
+  const build = metrics.gauge({
+    name: "kubernetes_build_info",
+    help: "The release this server is.",
+    labels: ["major", "minor", "git_version"],
+  });
+  build.with(major, minor, gitVersion).set(1);
+  const versions = metrics.gauge({
+    name: "version_info",
+    help: "The release this server is, the one it behaves as, and the oldest it stays compatible with.",
+    labels: ["component", "binary", "emulation", "min_compat"],
+  });
+  versions.with("kube", gitVersion.replace(/^v/, ""), release, minCompatibility).set(1);
 }

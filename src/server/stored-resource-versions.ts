@@ -27,7 +27,7 @@ export function storedResourceVersions(catalogue: Catalogue): StoredResourceVers
   const byPrefix = Map.groupBy(stored, ({ storagePrefix }) => storagePrefix);
   return storagePlaces()
     .flatMap((place) => {
-      const storage = storageOfRelease(place, catalogue.release.name);
+      const storage = storageOfRelease(place, catalogue.release.name, catalogue.emulation);
       const sharing = byPrefix.get(place.prefix);
       return storage === undefined || sharing === undefined ? [] : [toVersions(place, storage, sharing)];
     })

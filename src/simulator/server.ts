@@ -10,6 +10,7 @@ import { createServedSet, type ServedSet } from "../peers/served-set.ts";
 import type { PeerTiming } from "../peers/timing.ts";
 import { buildServer, type Server } from "../server/build-server.ts";
 import { resolveOptions } from "../server/config.ts";
+import type { PeerOptions } from "../server/peer-config.ts";
 import type { Kv } from "../storage/kv.ts";
 import { STORE_ROOT, type StoreHistory } from "./history.ts";
 import { Host } from "./host.ts";
@@ -26,6 +27,10 @@ export interface RunOptions {
   readonly clockDrift?: number;
   /** Off: it answers by itself alone, as servers did before. Default on. */
   readonly mixedVersionProxy?: boolean;
+  /** Of what has to do with other servers, what differs from the defaults. */
+  readonly peers?: Pick<PeerOptions, "discoveryMode" | "routingSource">;
+  /** As the flag; default all. */
+  readonly controllers?: readonly string[];
 }
 
 /** The truth about one run: what it served, and when it was alive. Times are the world's. */
@@ -242,7 +247,8 @@ export class SimulatedServer {
     };
   }
 
-  #configOf({ release, runtimeConfig = [], mixedVersionProxy = true }: RunOptions): Parameters<typeof buildServer>[1] {
+  #configOf(options: RunOptions): Parameters<typeof buildServer>[1] {
+    const { release, runtimeConfig = [], mixedVersionProxy = true, peers, controllers } = options;
     const { certificate, timing } = this.#context;
     // The simulated network needs no files; that they are named says that peers can be called.
     const files = mixedVersionProxy ? { caFile: "ca", certFile: "cert", keyFile: "key" } : {};
@@ -253,7 +259,8 @@ export class SimulatedServer {
       storage: { kind: "memory" },
       tokenFile: `${TOKEN},simulated-user,1,system:masters`,
       requestHeader: { clientCa: certificate.authority },
-      peers: { hostname: this.id, serverId: this.id, ...files, timing },
+      peers: { hostname: this.id, serverId: this.id, ...files, timing, ...peers },
+      ...(controllers && { controllers }),
       advertise: { address: this.address.host },
     });
   }

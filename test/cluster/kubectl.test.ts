@@ -109,6 +109,23 @@ describe.skipIf(isMissing)("through a server that lacks the resource", { timeout
         expect(served).toEqual(expect.arrayContaining(["200", "201"]));
       });
 
+      test("a server of 1.33 has the schemas of what only 1.36 serves: by both forms of OpenAPI, and to validate by", async () => {
+        const kubectl = new KubectlSession({ path: path!, server: old, namespace: `${id}-schemas` });
+        await kubectl.run("create", "namespace", kubectl.namespace);
+        const explain = ["explain", "resourceclaim.spec", "--api-version=resource.k8s.io/v1"];
+        expect(await kubectl.run(...explain)).toMatch(/^VERSION: +v1$/m);
+        expect(await kubectl.run(...explain, "--output=plaintext-openapiv2")).toMatch(/^ {3}devices\t<Object>$/m);
+        const { manifest } = resourceClaim(id);
+        const wrong = kubectl.file("wrong.json", { ...manifest, spec: { ...manifest.spec, devicez: {} } });
+        expect(await kubectl.fails("create", "--validate=strict", "-f", wrong)).toContain(
+          'unknown field "spec.devicez"',
+        );
+        const right = kubectl.file("right.json", manifest);
+        expect(await kubectl.run("create", "--validate=strict", "-f", right)).toBe(
+          `resourceclaim.resource.k8s.io/${id} created\n`,
+        );
+      });
+
       test("a server without batch/v1 lists, creates, watches, explains and deletes jobs", async () => {
         const kubectl = new KubectlSession({ path: path!, server: lacking, namespace: id });
         await kubectl.run("create", "namespace", id);

@@ -29,6 +29,10 @@ export interface MemberOptions {
   readonly skipReady?: boolean;
 }
 
+/** From where servers know who serves what: tests of routing run on each. */
+export const ROUTING_SOURCES = ["discovery", "storageversion"] as const;
+export type RoutingSource = (typeof ROUTING_SOURCES)[number];
+
 /** Quick to see what happens, slow to give anybody up: a busy machine is no outage. */
 export const TEST_TIMING: Partial<PeerTiming> = {
   probeIntervalMs: 50,
@@ -116,6 +120,7 @@ export class Member extends ApiClient {
 }
 
 export class TestCluster implements AsyncDisposable {
+  readonly source: RoutingSource;
   readonly credentials: Credentials;
   readonly files: CredentialFiles;
   readonly members: Member[] = [];
@@ -125,7 +130,8 @@ export class TestCluster implements AsyncDisposable {
   readonly kv: Kv;
   readonly #ends: (() => Promise<void>)[] = [];
 
-  constructor() {
+  constructor(source: RoutingSource = "discovery") {
+    this.source = source;
     this.credentials = createCredentials();
     this.files = writeCredentials(this.credentials);
     this.#store = createMemoryStore({ clock: createNodeEnv({ logLevel: "error" }).clock });
@@ -180,17 +186,25 @@ export class TestCluster implements AsyncDisposable {
     const { release = "1.36", runtimeConfig, gate, peers, hasNoCredentials = false } = options;
     const { caFile, certFile, keyFile } = this.files;
     const isOff = gate === false;
+    const isRegistered = this.source === "storageversion";
     return resolveOptions({
       release,
       strictRelease: true,
-      featureGates: [`UnknownVersionInteroperabilityProxy=${!isOff}`],
-      ...(runtimeConfig === undefined ? {} : { runtimeConfig: [runtimeConfig] }),
+      featureGates: [
+        `UnknownVersionInteroperabilityProxy=${!isOff}`,
+        ...(isRegistered ? ["StorageVersionAPI=true"] : []),
+      ],
+      runtimeConfig: [
+        ...(runtimeConfig === undefined ? [] : [runtimeConfig]),
+        ...(isRegistered ? ["internal.apiserver.k8s.io/v1alpha1=true"] : []),
+      ],
       storage: { kind: "memory" },
       tokenFile: TOKENS,
       requestHeader: { clientCa: this.credentials.proxyCa },
       peers: {
         serverId: id,
         timing: TEST_TIMING,
+        routingSource: this.source,
         ...(hasNoCredentials || isOff ? {} : { caFile, certFile, keyFile }),
         ...(isOff ? {} : { advertiseIp: "127.0.0.1", advertisePort: String(link.port) }),
         ...peers,
@@ -209,8 +223,8 @@ export class TestCluster implements AsyncDisposable {
 }
 
 /** Everybody is ready and knows everybody. */
-export async function startCluster(members: readonly MemberOptions[]): Promise<TestCluster> {
-  const cluster = new TestCluster();
+export async function startCluster(members: readonly MemberOptions[], source?: RoutingSource): Promise<TestCluster> {
+  const cluster = new TestCluster(source);
   for (const options of members) await cluster.start(options);
   const enabled = cluster.members.filter((_member, at) => members[at]!.gate !== false);
   const callers = cluster.members.filter(

@@ -1,40 +1,42 @@
 /** 404 means nobody, also where a server does not know yet, or cannot know, what the others serve (§9-6). */
-import { expect, test } from "vitest";
-import { TestCluster } from "./cluster.ts";
+import { describe, expect, test } from "vitest";
+import { ROUTING_SOURCES, TestCluster } from "./cluster.ts";
 
 const CLAIMS = "/apis/resource.k8s.io/v1";
 /** Of a resource, of its group version, of its group, of its schema. */
 const PATHS = [`${CLAIMS}/resourceclaims`, CLAIMS, "/apis/resource.k8s.io", `/openapi/v3${CLAIMS}`];
 
-test("a server that has just started does not say 404 before it knows its peers", async () => {
-  await using cluster = new TestCluster();
-  await cluster.start();
-  const starting = await cluster.start({ release: "1.33", isStoreDead: true, skipReady: true });
-  const answers = await Promise.all(PATHS.map((path) => starting.get(path)));
-  expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-  starting.thaw();
-});
+describe.each(ROUTING_SOURCES)("by %s", (source) => {
+  test("a server that has just started does not say 404 before it knows its peers", async () => {
+    await using cluster = new TestCluster(source);
+    await cluster.start();
+    const starting = await cluster.start({ release: "1.33", isStoreDead: true, skipReady: true });
+    const answers = await Promise.all(PATHS.map((path) => starting.get(path)));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    starting.thaw();
+  });
 
-test("a server that can call no peer does not say 404 while there are others", async () => {
-  await using cluster = new TestCluster();
-  await cluster.start();
-  const mute = await cluster.start({ release: "1.33", hasNoCredentials: true });
-  const answers = await Promise.all(PATHS.map((path) => mute.get(path)));
-  expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-});
+  test("a server that can call no peer does not say 404 while there are others", async () => {
+    await using cluster = new TestCluster(source);
+    await cluster.start();
+    const mute = await cluster.start({ release: "1.33", hasNoCredentials: true });
+    const answers = await Promise.all(PATHS.map((path) => mute.get(path)));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+  });
 
-test("a server whose lease was written a moment ago counts, however late its lease gets to the view", async () => {
-  await using cluster = new TestCluster();
-  const member = await cluster.start();
-  const unknown = { method: "GET", target: "/apis/nobody.example.com/v1/things" };
-  const { items } = await cluster.kv.range({ start: `/registry/leases/kube-system/${member.id}` });
-  const own = items[0]!.value.toString();
-  expect((await member.listening.server.call(unknown)).status).toBe(404);
-  const value = Buffer.from(own.replaceAll(`"${member.id}"`, '"joined"').replaceAll(`"${member.id}_`, '"joined_'));
-  await cluster.kv.commit({ kind: "put", key: "/registry/leases/kube-system/joined", value, expectedRevision: 0 });
-  const answer = await member.listening.server.call(unknown);
-  expect([answer.status, (await answer.json<{ message: string }>()).message]).toEqual([
-    503,
-    expect.stringContaining("joined has not said yet what it serves now"),
-  ]);
+  test("a server whose lease was written a moment ago counts, however late its lease gets to the view", async () => {
+    await using cluster = new TestCluster(source);
+    const member = await cluster.start();
+    const unknown = { method: "GET", target: "/apis/nobody.example.com/v1/things" };
+    const { items } = await cluster.kv.range({ start: `/registry/leases/kube-system/${member.id}` });
+    const own = items[0]!.value.toString();
+    expect((await member.listening.server.call(unknown)).status).toBe(404);
+    const value = Buffer.from(own.replaceAll(`"${member.id}"`, '"joined"').replaceAll(`"${member.id}_`, '"joined_'));
+    await cluster.kv.commit({ kind: "put", key: "/registry/leases/kube-system/joined", value, expectedRevision: 0 });
+    const answer = await member.listening.server.call(unknown);
+    expect([answer.status, (await answer.json<{ message: string }>()).message]).toEqual([
+      503,
+      expect.stringContaining("joined has not said yet what it serves now"),
+    ]);
+  });
 });

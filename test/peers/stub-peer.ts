@@ -227,7 +227,37 @@ export async function startStub(
     () => member.usablePeers,
     (ids) => ids.length === before.length + 1,
   );
+  if (cluster.source === "storageversion") await registerStorageVersions(member, stub.id, stub.groups);
   return { member, stub };
+}
+
+const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
+
+/** As a server registers what it serves; what is stale it does not. */
+export async function registerStorageVersions(through: Member, id: string, groups: readonly Json[]): Promise<void> {
+  for (const { metadata, versions } of groups)
+    for (const { version, freshness, resources } of versions)
+      for (const { resource } of freshness === "Stale" ? [] : resources)
+        await addEntry(through, `${metadata.name ?? "core"}.${resource}`, {
+          ...{ apiServerID: id, encodingVersion: `${metadata.name}/${version}` },
+          ...{ decodableVersions: [`${metadata.name}/${version}`], servedVersions: [`${metadata.name}/${version}`] },
+        });
+}
+
+/** Others write to the object as well. */
+async function addEntry(through: Member, name: string, entry: Json): Promise<void> {
+  const kind = { apiVersion: "internal.apiserver.k8s.io/v1alpha1", kind: "StorageVersion" };
+  await through.create(STORAGE_VERSIONS, { ...kind, metadata: { name }, spec: {} });
+  const { status: code, text } = await eventually(
+    async () => {
+      const { body } = await through.get(`${STORAGE_VERSIONS}/${name}`);
+      const storageVersions = [...(body.status?.storageVersions ?? []), entry];
+      const status = { commonEncodingVersion: entry.encodingVersion, ...body.status, storageVersions };
+      return through.call(`${STORAGE_VERSIONS}/${name}/status`, { method: "PUT", body: { ...body, status } });
+    },
+    (answer) => answer.status !== 409,
+  );
+  if (code !== 200) throw new Error(`no entry: ${text}`);
 }
 
 function arrival(request: IncomingMessage): Arrival {

@@ -1,4 +1,4 @@
-/** What /openapi answers from: the documents of this server alone, or those of the whole cluster. */
+/** What /openapi answers from: the documents of this server alone, of the whole cluster, or of its newest server. */
 import { createHash } from "node:crypto";
 
 export const INDEX_TARGET = "/openapi/v3";

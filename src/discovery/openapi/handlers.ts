@@ -1,4 +1,7 @@
-/** /openapi/v2 and /openapi/v3 over HTTP. Clients see what the whole cluster has; other servers what this one has. */
+/**
+ * /openapi/v2 and /openapi/v3 over HTTP. Clients see what the whole cluster has, or its newest server; other servers what
+ * this one has.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
@@ -10,6 +13,7 @@ import { notAcceptable, serviceUnavailable } from "../../meta/status-error.ts";
 import { documentUrl, type Encoded, type OpenApiDocuments } from "./documents.ts";
 import { createLocalDocuments } from "./local.ts";
 import { createMergedDocuments } from "./merged.ts";
+import { createNewestDocuments } from "./newest.ts";
 import type { OpenApiPeers } from "./peers.ts";
 
 const V2_PROTOBUF_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
@@ -23,6 +27,9 @@ export interface OpenApiOptions {
   readonly log: Log;
   /** Of this server: its place among the peers. */
   readonly serverId: string;
+  readonly binaryVersion?: string;
+  /** Whose documents clients see. Default merged. */
+  readonly mode?: "merged" | "newest";
   /** Undefined: this server shows its own documents to everybody. */
   readonly peers: OpenApiPeers | undefined;
 }
@@ -30,12 +37,13 @@ export interface OpenApiOptions {
 export type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
-  const { catalogue, clock, log, serverId, peers } = options;
+  const { catalogue, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
   const local = createLocalDocuments(catalogue);
-  const self = { serverId, release: catalogue.release.name };
-  const merged = peers === undefined ? local : createMergedDocuments({ self, local, peers, clock, log });
+  const self = { serverId, release: catalogue.release.name, binaryVersion };
+  const create = mode === "merged" ? createMergedDocuments : createNewestDocuments;
+  const ofCluster = peers === undefined ? local : create({ self, local, peers, clock, log });
   return async (request) => {
-    const documents = request.isVerifiedPeer ? local : merged;
+    const documents = request.isVerifiedPeer ? local : ofCluster;
     const [, version, ...rest] = request.info.segments;
     if (version === "v2" && rest.length === 0) return v2Response(request, documents);
     if (version !== "v3") return pageNotFound();

@@ -1,9 +1,7 @@
 /** What OpenAPI needs of other servers: declared here, implemented by whoever knows them. */
-export interface OpenApiPeer {
-  readonly serverId: string;
-  /** "1.36"; undefined counts as older than any. */
-  readonly release: string | undefined;
-  readonly isReachable: boolean;
+import type { Candidate } from "../newest.ts";
+
+export interface OpenApiPeer extends Candidate {
   /** Another one when its documents may have changed. */
   readonly documentKey: string;
   hasGroupVersion(group: string, version: string): boolean;

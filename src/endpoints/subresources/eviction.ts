@@ -10,6 +10,7 @@ import { refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
 import { toDeleteOptions } from "../delete.ts";
 import type { EndpointCall } from "../endpoint.ts";
+import { judgeOf } from "../field-loss.ts";
 import { writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
 
@@ -48,6 +49,7 @@ async function decodeEviction(call: EndpointCall, validation: FieldValidation): 
     throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
   const kind = evictionKind(call.served, value["apiVersion"] === "policy/v1beta1" ? "v1beta1" : "v1");
   return decodeAs(kind, value, {
+    judge: judgeOf(call, bytes),
     bytes: contentType(call.request) === "application/json" ? bytes : undefined,
     syntaxProblems: problems,
     validation,

@@ -48,9 +48,10 @@ export interface ManagedFieldsUpdate {
   readonly absentFields?: AbsentFields;
   /**
    * The object in the version of an entry; undefined where there is no such version any more, which ends
-   * the entry. It must not throw. Without it entries of other versions are left as they are.
+   * the entry; `unknown` where there is no telling, which leaves it as it is. It must not throw. Without it entries of
+   * other versions are left as they are.
    */
-  readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | undefined;
+  readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | "unknown" | undefined;
 }
 
 /** The new metadata.managedFields, or undefined for none. */
@@ -196,7 +197,7 @@ class VersionComparisons {
   readonly inRequestVersion: VersionComparison;
   readonly #update: ManagedFieldsUpdate;
   readonly #reset: FieldSet;
-  readonly #byVersion = new Map<string, VersionComparison | undefined>();
+  readonly #byVersion = new Map<string, VersionComparison | "unknown" | undefined>();
 
   constructor(update: ManagedFieldsUpdate) {
     this.#update = update;
@@ -224,11 +225,12 @@ class VersionComparisons {
   #convertAndCompare(
     apiVersion: string,
     inVersion: NonNullable<ManagedFieldsUpdate["inVersion"]>,
-  ): VersionComparison | undefined {
+  ): VersionComparison | "unknown" | undefined {
     const { live, next } = this.#update;
     const after = inVersion(next, apiVersion);
     const before = live === undefined ? { object: {} } : inVersion(live, apiVersion);
     if (before === undefined || after === undefined) return undefined;
+    if (before === "unknown" || after === "unknown") return "unknown";
     return this.#compare({ before: before.object, after: after.object, schema: after.schema });
   }
 

@@ -5,7 +5,7 @@ import { SILENT_LOG } from "../../../base/log.ts";
 import type { ApiResponse, RequestHeaders } from "../../../http/message.ts";
 import { infoRequest } from "../../../http/testing/requests.ts";
 import { createManualClock, type ManualClock } from "../../../storage/conformance/manual-clock.ts";
-import { openApiHandler } from "../handlers.ts";
+import { openApiHandler, type OpenApiOptions } from "../handlers.ts";
 import type { OpenApiPeerAnswer, OpenApiPeers } from "../peers.ts";
 
 export interface Answer {
@@ -38,7 +38,10 @@ export interface Cluster {
 
 type Handle = ReturnType<typeof openApiHandler>;
 
-export function createCluster(members: Readonly<Record<string, ReleaseName>>): Cluster {
+export function createCluster(
+  members: Readonly<Record<string, ReleaseName>>,
+  options: Pick<OpenApiOptions, "mode"> = {},
+): Cluster {
   const clock = createManualClock();
   const servers = new Map<string, { readonly catalogue: Catalogue; readonly handle: Handle }>();
   const [cut, undescribed, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
@@ -72,7 +75,7 @@ export function createCluster(members: Readonly<Record<string, ReleaseName>>): C
   });
   const start = (id: string, release: ReleaseName): void => {
     const catalogue = openCatalogue({ release, extensions: true });
-    const handle = openApiHandler({ catalogue, clock, log: SILENT_LOG, serverId: id, peers: peersOf(id) });
+    const handle = openApiHandler({ catalogue, clock, log: SILENT_LOG, serverId: id, peers: peersOf(id), ...options });
     servers.set(id, { catalogue, handle });
   };
   for (const [id, release] of Object.entries(members)) start(id, release);

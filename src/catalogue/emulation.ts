@@ -1,0 +1,153 @@
+/**
+ * A server whose code is of one release and which behaves as an earlier one, as kube-apiserver's --emulated-version:
+ * what of the later release shows nevertheless, and in which version objects are written.
+ */
+import type { RuntimeConfig } from "./runtime-config.ts";
+import { RELEASES, valueAt, type ReleaseName } from "./release.ts";
+import type { StoredResource } from "./stored-format.ts";
+
+export interface Emulation {
+  /** Whose code it is: not earlier than the release it behaves as. */
+  readonly binary: ReleaseName;
+  /** What is written can be read by servers of this release. */
+  readonly minCompatibility: ReleaseName;
+  /** Later versions of what is served are served too. */
+  readonly isForwardCompatible: boolean;
+  /** Later versions that --runtime-config names are served. */
+  readonly isRuntimeConfigForwardCompatible: boolean;
+}
+
+export interface EmulatedStorage {
+  readonly storageVersion: string;
+  readonly decodableVersions: readonly string[];
+}
+
+/**
+ * Everything the binary can read is read, so that nothing is lost by emulating. Written is what the emulated release
+ * writes, if the oldest release to be compatible with can read it, else the most preferred version that both know.
+ * With servers that are all of the emulated release that is already what the next release writes.
+ */
+export function emulatedStorage(
+  stored: StoredResource,
+  release: ReleaseName,
+  { binary, minCompatibility }: Emulation,
+): EmulatedStorage | undefined {
+  const { storage = [], decodable = [] } = stored;
+  const own = valueAt(storage, release) ?? valueAt(storage, binary);
+  if (own === undefined) return undefined;
+  const readable = valueAt(decodable, binary) ?? [];
+  const preferred = (valueAt(decodable, release) ?? []).filter((version) => readable.includes(version));
+  const decodableVersions = [...new Set([...preferred, ...readable])];
+  const next = minCompatibility === release ? releaseAfter(release) : undefined;
+  const candidates = [...(next === undefined ? [] : [valueAt(storage, next)]), own, ...preferred];
+  // Whoever does not know the resource at all does not mind.
+  const readByOldest = valueAt(decodable, minCompatibility) ?? decodableVersions;
+  const storageVersion = candidates.find(
+    (version) => version !== undefined && readByOldest.includes(version) && decodableVersions.includes(version),
+  );
+  const otherwise = decodableVersions.includes(own) ? own : (decodableVersions[0] ?? own);
+  return { storageVersion: storageVersion ?? otherwise, decodableVersions };
+}
+
+function releaseAfter(release: ReleaseName): ReleaseName | undefined {
+  return RELEASES[RELEASES.indexOf(release) + 1];
+}
+
+export interface EmulatedAt {
+  readonly release: ReleaseName;
+  readonly emulation: Emulation;
+  readonly runtimeConfig: RuntimeConfig;
+  readonly isGateOpen: (gate: string | undefined) => boolean;
+}
+
+/**
+ * The versions of a resource that are served although they came after the emulated release, given those that are served
+ * anyway. As kubernetes deleted_kinds.go: a version follows a less preferred one of the same resource, except from alpha.
+ */
+export function laterVersions(stored: StoredResource, served: readonly string[], at: EmulatedAt): string[] {
+  const { isForwardCompatible, isRuntimeConfigForwardCompatible } = at.emulation;
+  const enabled = new Set(served.filter((version) => !isAlpha(version)));
+  const found: string[] = [];
+  const later = Object.keys(stored.versions).filter((version) => isLater(stored, version, at));
+  for (const version of later.sort(compareVersions)) {
+    if (!at.isGateOpen(stored.versions[version]!.gate)) continue;
+    const groupVersion = joined(stored.group, version);
+    const byResource = at.runtimeConfig.resources.get(`${groupVersion}/${stored.resource}`);
+    const said = byResource ?? at.runtimeConfig.groupVersions.get(groupVersion);
+    const isBeyond = (lower: string): boolean => compareVersions(lower, version) < 0;
+    const isFollowing = isForwardCompatible && said !== false && [...enabled].some(isBeyond);
+    if (!isFollowing && byResource === true && !isRuntimeConfigForwardCompatible)
+      throw new Error(
+        `cannot enable resource ${groupVersion}, Resource=${stored.resource} in runtime-config because it is introduced at ${introducedAt(stored, version)} after the current version ${at.release}. Consider setting --runtime-config-emulation-forward-compatible=true`,
+      );
+    if (!isFollowing && !(said === true && isRuntimeConfigForwardCompatible)) continue;
+    found.push(version);
+    if (!isAlpha(version)) enabled.add(version);
+  }
+  return found;
+}
+
+/** What the runtime config names as on and nothing is served of, because all of it came after the emulated release. */
+export function refuseLaterGroupVersions(
+  resources: readonly StoredResource[],
+  at: EmulatedAt,
+  isServed: (groupVersion: string) => boolean,
+): void {
+  if (at.emulation.isRuntimeConfigForwardCompatible) return;
+  for (const [groupVersion, isOn] of at.runtimeConfig.groupVersions) {
+    if (!isOn || isServed(groupVersion)) continue;
+    const isAllLater = resources.some(
+      (stored) =>
+        groupVersion.startsWith(joined(stored.group, "")) &&
+        Object.keys(stored.versions).some(
+          (version) => joined(stored.group, version) === groupVersion && isLater(stored, version, at),
+        ),
+    );
+    if (isAllLater)
+      throw new Error(
+        `cannot enable version ${groupVersion} in runtime-config because all the resources have been introduced after the current version ${at.release}. Consider setting --runtime-config-emulation-forward-compatible=true`,
+      );
+  }
+}
+
+/** Whether the binary still has a version that the emulated release serves. */
+export function isKnownToBinary(
+  stored: StoredResource,
+  version: string,
+  { binary }: Pick<Emulation, "binary">,
+): boolean {
+  const groupVersion = joined(stored.group, version);
+  const isServable = valueAt(stored.versions[version]?.served ?? [], binary) !== undefined;
+  return isServable || (valueAt(stored.decodable ?? [], binary) ?? []).includes(groupVersion);
+}
+
+function isLater(stored: StoredResource, version: string, { release, emulation }: EmulatedAt): boolean {
+  const { served } = stored.versions[version]!;
+  return valueAt(served, release) === undefined && valueAt(served, emulation.binary) !== undefined;
+}
+
+function introducedAt(stored: StoredResource, version: string): string {
+  return stored.versions[version]!.served.find(([, state]) => state !== null)?.[0] ?? "";
+}
+
+function joined(group: string, version: string): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+const VERSION = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
+
+function isAlpha(version: string): boolean {
+  return VERSION.exec(version)?.[2] === "alpha";
+}
+
+/** Least preferred first: v1alpha1, v1beta1, v2beta1, v1, v2. */
+function compareVersions(left: string, right: string): number {
+  const [stage, major, minor] = rank(left);
+  const [otherStage, otherMajor, otherMinor] = rank(right);
+  return stage - otherStage || major - otherMajor || minor - otherMinor;
+}
+
+function rank(version: string): [stage: number, major: number, minor: number] {
+  const [, major = "0", stage, minor = "0"] = VERSION.exec(version) ?? [];
+  return [stage === undefined ? 2 : stage === "beta" ? 1 : 0, Number(major), Number(minor)];
+}

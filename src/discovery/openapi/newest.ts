@@ -1,0 +1,133 @@
+/**
+ * The documents of the newest server that can be asked, byte for byte, through every server. What that one does not
+ * have is not there, whoever else has it.
+ */
+import { newestFirst, type Candidate } from "../newest.ts";
+import { createAskPeer } from "./ask-peer.ts";
+import { encodeIndex, withHash, type Encoded, type Found, type OpenApiDocuments } from "./documents.ts";
+import type { LocalDocuments } from "./local.ts";
+import type { MergedOptions } from "./merged.ts";
+import { createIndex, decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
+import {
+  createPeerV2Documents,
+  createPeerV3Documents,
+  type PeerV2Documents,
+  type PeerV3Documents,
+} from "./peer-documents.ts";
+import { createPeerIndexes, type PeerSource } from "./peer-indexes.ts";
+import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+
+interface Servers {
+  /** Those before this server, newest first. */
+  readonly newer: readonly PeerSource[];
+  /** All whose index is known. */
+  readonly all: readonly PeerSource[];
+}
+
+export function createNewestDocuments(options: MergedOptions): OpenApiDocuments {
+  const { peers, clock, local, self } = options;
+  const ask = createAskPeer(options);
+  const indexes = createPeerIndexes({ peers, clock, ask });
+  const own: Candidate = { ...self, isReachable: true };
+  const servers = async (): Promise<Servers> => {
+    const all = await indexes.sources();
+    const ordered = newestFirst([own, ...all.map(({ peer }) => peer)]);
+    const newer = ordered.slice(0, ordered.indexOf(own));
+    return { all, newer: newer.flatMap((peer) => all.find((source) => source.peer === peer) ?? []) };
+  };
+  const v2 = createNewestV2({ local, servers, documents: createPeerV2Documents({ indexes, clock, ask }) });
+  let last: { readonly index: OpenApiIndex; readonly encoded: Encoded } | undefined;
+  return {
+    async index() {
+      const [newest] = (await servers()).newer;
+      if (newest === undefined) return local.index();
+      if (last?.index !== newest.index) last = { index: newest.index, encoded: encodeIndex(newest.index.hashes) };
+      return last.encoded;
+    },
+    find: createFinder({
+      ...{ local, servers, hasUndescribed: () => peers.hasUndescribed() },
+      documents: createPeerV3Documents({ indexes, clock, ask }),
+    }),
+    v2: async () => (await v2()).json,
+    v2Protobuf: async () => (await v2()).protobuf(),
+  };
+}
+
+function createFinder(parts: {
+  readonly local: LocalDocuments;
+  readonly servers: () => Promise<Servers>;
+  readonly hasUndescribed: () => boolean;
+  readonly documents: PeerV3Documents;
+}): OpenApiDocuments["find"] {
+  const { local, documents } = parts;
+  const atHand = (path: string, hash: string): Encoded | undefined =>
+    local.hashes.get(path) === hash ? local.document(path) : documents.known(path, hash);
+
+  return async (path, asked): Promise<Found> => {
+    const known = asked === undefined ? undefined : atHand(path, asked);
+    if (known !== undefined) return { kind: "document", document: known };
+    const { newer, all } = await parts.servers();
+    const current = newer.length === 0 ? local.hashes.get(path) : newer[0]!.index.hashes.get(path);
+    if (current === undefined) return absent(path, parts.hasUndescribed());
+    if (asked !== undefined && asked !== current) {
+      // Another server may take another for the newest for a moment: the two must not send a client to and fro.
+      const holders = all.filter(({ index }) => index.hashes.get(path) === asked).map(({ peer }) => peer);
+      if (holders.length === 0) return { kind: "moved", hash: current };
+      const document = await documents.fetch(path, holders);
+      if (document !== undefined) return { kind: "document", document };
+    }
+    for (const { peer, index } of newer) {
+      const hash = index.hashes.get(path);
+      if (hash === undefined) break;
+      const document = atHand(path, hash) ?? (await documents.fetch(path, [peer]));
+      if (document !== undefined) return { kind: "document", document };
+    }
+    const document = local.document(path);
+    return document === undefined ? unreachable(path) : { kind: "document", document };
+  };
+}
+
+function absent(path: string, hasUndescribed: boolean): Found {
+  if (!hasUndescribed || parseGroupVersionPath(path) === undefined) return { kind: "unknown" };
+  return { kind: "unavailable", message: "it is not known yet what every server of this cluster serves" };
+}
+
+function unreachable(path: string): Found {
+  return { kind: "unavailable", message: `no server that has ${path} can be reached` };
+}
+
+interface Whole {
+  readonly index: OpenApiIndex;
+  readonly json: Encoded;
+  protobuf(): Promise<Encoded>;
+}
+
+/** Of the first that gives it, at last of this server. */
+function createNewestV2(parts: {
+  readonly local: LocalDocuments;
+  readonly servers: () => Promise<Servers>;
+  readonly documents: PeerV2Documents;
+}): () => Promise<Whole> {
+  const { local } = parts;
+  const localIndex = createIndex(local.hashes);
+  let last: Whole | undefined;
+  return async () => {
+    for (const source of (await parts.servers()).newer) {
+      const { index } = source;
+      if (index.digest === localIndex.digest) break;
+      if (last?.index.digest === index.digest) return last;
+      const found = (await parts.documents.load([source])).get(index.digest);
+      if (found !== undefined) return (last = wholeOf(index, found.bytes));
+    }
+    return { index: localIndex, json: await local.v2(), protobuf: () => local.v2Protobuf() };
+  };
+}
+
+function wholeOf(index: OpenApiIndex, bytes: Buffer): Whole {
+  let protobuf: Encoded | undefined;
+  return {
+    index,
+    json: withHash(bytes),
+    protobuf: async () => (protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(bytes)))),
+  };
+}

@@ -1,0 +1,128 @@
+/** Which item of a list was which item of it before. */
+import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
+import type { FieldSchema, StructSchema } from "./schema.ts";
+
+export interface Items {
+  /** As they were sent. */
+  readonly sent: readonly unknown[];
+  /** What is known of each. */
+  readonly known: readonly unknown[];
+  readonly before: readonly unknown[];
+}
+
+/**
+ * For each item what it was before; undefined for a new one, and wherever that is not certain. Certain are the only item
+ * with its keys, an item that is what it was, and one of which nothing has changed that is known: among several that are
+ * alike the first was the first, as long as they are as many as they were.
+ */
+export function matchItems(items: Items, list: FieldSchema): unknown[] {
+  const matches = new Matches(items);
+  const keys = identifyingFields(list);
+  const keyOf = (item: unknown): string | undefined => itemKey(item, list, keys);
+  if (keys.length > 0) matches.add(items.known, { nameOf: keyOf, sharedBy: "nobody" });
+  matches.add(items.sent, { nameOf: wholeText, sharedBy: "any" });
+  const struct = list.items?.struct;
+  const knownText = (item: unknown): string | undefined =>
+    isJsonObject(item) && struct !== undefined ? canonicalText(knownPart(item, struct)) : undefined;
+  matches.add(items.known, { nameOf: knownText, sharedBy: "as-many" });
+  return matches.found.map((index) => (index === undefined ? undefined : items.before[index]));
+}
+
+interface Naming {
+  /** Undefined for what has no name. */
+  readonly nameOf: (item: unknown) => string | undefined;
+  /** Whether several items may have one name: none, only as many as had it before, or any number. */
+  readonly sharedBy: "nobody" | "as-many" | "any";
+}
+
+class Matches {
+  readonly found: (number | undefined)[];
+  readonly #before: readonly unknown[];
+  readonly #isTaken = new Set<number>();
+
+  constructor({ known, before }: Items) {
+    this.found = known.map(() => undefined);
+    this.#before = before;
+  }
+
+  /** Of what has not been found by a better name. */
+  add(items: readonly unknown[], { nameOf, sharedBy }: Naming): void {
+    const now = this.#byName(items, nameOf, (index) => this.found[index] === undefined);
+    if (now.size === 0) return;
+    const then = this.#byName(this.#before, nameOf, (index) => !this.#isTaken.has(index));
+    for (const [name, indexes] of now) {
+      const were = then.get(name) ?? [];
+      if (sharedBy !== "any" && were.length !== indexes.length) continue;
+      if (sharedBy === "nobody" && indexes.length > 1) continue;
+      were.slice(0, indexes.length).forEach((was, position) => {
+        this.found[indexes[position]!] = was;
+        this.#isTaken.add(was);
+      });
+    }
+  }
+
+  #byName(
+    items: readonly unknown[],
+    nameOf: Naming["nameOf"],
+    isOpen: (index: number) => boolean,
+  ): Map<string, number[]> {
+    const named = new Map<string, number[]>();
+    items.forEach((item, index) => {
+      const name = isOpen(index) ? nameOf(item) : undefined;
+      if (name === undefined) return;
+      const same = named.get(name);
+      if (same === undefined) named.set(name, [index]);
+      else same.push(index);
+    });
+    return named;
+  }
+}
+
+function wholeText(item: unknown): string | undefined {
+  return isJsonObject(item) ? canonicalText(item) : undefined;
+}
+
+function identifyingFields({ listType, listMapKeys, patchMergeKey }: FieldSchema): readonly string[] {
+  if (listType === "map" && listMapKeys !== undefined) return listMapKeys;
+  return patchMergeKey === undefined ? [] : [patchMergeKey];
+}
+
+/** Undefined for an item that has none of the keys. */
+function itemKey(item: unknown, list: FieldSchema, keys: readonly string[]): string | undefined {
+  if (!isJsonObject(item)) return undefined;
+  const values = keys.map((key) => item[key] ?? list.items?.struct?.fields.get(key)?.default);
+  return values.every((value) => value === undefined) ? undefined : canonicalText(values);
+}
+
+/** What the schema knows of an object. */
+export function knownPart(object: JsonObject, schema: StructSchema): JsonObject {
+  const known: JsonObject = {};
+  for (const key of Object.keys(object)) {
+    const field = schema.fields.get(key);
+    if (field !== undefined) setMember(known, key, knownValue(object[key], field));
+    else if (schema.preserveUnknown) setMember(known, key, object[key]);
+  }
+  return known;
+}
+
+function knownValue(value: unknown, field: FieldSchema): unknown {
+  const { type, struct, items } = field;
+  if (type === "struct") return isJsonObject(value) && struct !== undefined ? knownPart(value, struct) : value;
+  if (items === undefined) return value;
+  if (Array.isArray(value)) return value.map((item) => knownValue(item, items));
+  if (type !== "map" || !isJsonObject(value)) return value;
+  const known: JsonObject = {};
+  for (const key of Object.keys(value)) setMember(known, key, knownValue(value[key], items));
+  return known;
+}
+
+/** Equal for equal values, in whatever order their members stand. */
+function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).toSorted(byKey)) : member,
+  );
+}
+
+function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,264 @@
+/**
+ * Fields that this release does not know, in objects that servers of other releases have written. They stay where they
+ * are when somebody updates the object here and does not speak of them; what a request itself says of them is reported.
+ *
+ * A field is the same field as long as what holds it is the same: the member of that name of a struct or map, the list
+ * item with the same keys, or, in lists whose items have no keys, an item that has not changed as far as this release
+ * can tell. What is removed or replaced takes the fields in it along.
+ */
+import { isJsonObject, jsonEquals, setMember, type JsonObject } from "../meta/json.ts";
+import { REPORTED_PATHS_MAX } from "./json-text.ts";
+import { matchItems } from "./list-items.ts";
+import type { FieldSchema, StructSchema } from "./schema.ts";
+
+/** Names of members and positions in lists. */
+export type ValuePath = readonly (string | number)[];
+
+export interface NamedField {
+  /** As field validation names it: `spec.ports[0].name`. */
+  readonly name: string;
+  /** Where there are values in it, itself included: a release may know the field and not all of them. */
+  readonly paths: readonly ValuePath[];
+}
+
+/**
+ * What it means that a wish is without a field that is there. A body that replaces leaves out what its sender does not
+ * know. A JSON Patch leaves out what it has removed. A merge patch replaces lists and removes everything else by name.
+ */
+export type Omission = "not-known" | "removed" | "removed-outside-lists";
+
+export interface Wish {
+  /** As it was sent, or as a patch has made it of the existing object. */
+  readonly sent: JsonObject;
+  /** What this release knows of it. */
+  readonly known: JsonObject;
+  readonly existing: JsonObject;
+  readonly schema: StructSchema;
+  readonly omission: Omission;
+}
+
+export interface SettledFields {
+  /** What is known, with the unknown fields that stay. Shares with the wish and the existing object what is theirs. */
+  readonly object: JsonObject;
+  /** Where the wish only repeats what is there, as field validation names it. */
+  readonly repeated: ReadonlySet<string>;
+  /** What the wish says anew, or removes. */
+  readonly named: readonly NamedField[];
+}
+
+/** Whether the object has fields that the schema does not. Asked on every update, so it allocates nothing. */
+export function hasUnknownFields(object: JsonObject, schema: StructSchema): boolean {
+  if (schema.preserveUnknown) return false;
+  for (const key in object) {
+    const field = schema.fields.get(key);
+    if (field === undefined) return true;
+    if (isUnknownBelow(object[key], field)) return true;
+  }
+  return false;
+}
+
+function isUnknownBelow(value: unknown, field: FieldSchema): boolean {
+  if (field.type === "struct") {
+    return field.struct !== undefined && isJsonObject(value) && hasUnknownFields(value, field.struct);
+  }
+  const { items } = field;
+  if (items === undefined || !mayHold(items)) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (isUnknownBelow(item, items)) return true;
+  } else if (field.type === "map" && isJsonObject(value)) {
+    for (const key in value) if (isUnknownBelow(value[key], items)) return true;
+  }
+  return false;
+}
+
+/** Scalars and raw JSON have no fields. */
+function mayHold({ type }: FieldSchema): boolean {
+  return type === "struct" || type === "array" || type === "map";
+}
+
+export function settleUnknownFields(wish: Wish): SettledFields {
+  const findings = new Findings(wish.omission);
+  const { sent, known, existing, schema } = wish;
+  const object = settleStruct({ sent, known, existing }, schema, { ...ROOT, findings });
+  return { object, repeated: findings.repeated, named: findings.named };
+}
+
+/** What becomes of one value. */
+interface Versions<T> {
+  readonly sent: T;
+  readonly known: T;
+  /** Undefined where nothing was. */
+  readonly existing: T | undefined;
+}
+
+interface Place {
+  readonly findings: Findings;
+  readonly parent: Place | undefined;
+  readonly step: string | number;
+  readonly isInList: boolean;
+}
+
+const ROOT = { parent: undefined, step: "", isInList: false } as const;
+
+/** More values are not looked at: no release can be told from another by so many. */
+const PATHS_MAX = 1000;
+
+class Findings {
+  readonly repeated = new Set<string>();
+  readonly named: NamedField[] = [];
+  readonly #omission: Omission;
+  #paths = 0;
+
+  constructor(omission: Omission) {
+    this.#omission = omission;
+  }
+
+  keepsOmitted({ isInList }: Place): boolean {
+    return this.#omission === "not-known" || (this.#omission === "removed-outside-lists" && isInList);
+  }
+
+  addRepeated(place: Place): void {
+    this.repeated.add(nameOf(pathOf(place)));
+  }
+
+  addNamed(place: Place, value: unknown): void {
+    if (this.named.length >= REPORTED_PATHS_MAX) return;
+    const path = pathOf(place);
+    const paths: ValuePath[] = [path];
+    this.#addBelow(value, path, paths);
+    this.named.push({ name: nameOf(path), paths });
+  }
+
+  #addBelow(value: unknown, path: ValuePath, paths: ValuePath[]): void {
+    if (value === null || typeof value !== "object") return;
+    for (const [key, member] of Object.entries(value)) {
+      if (this.#paths++ >= PATHS_MAX) return;
+      const below = [...path, Array.isArray(value) ? Number(key) : key];
+      paths.push(below);
+      this.#addBelow(member, below, paths);
+    }
+  }
+}
+
+function pathOf(place: Place): ValuePath {
+  const path: (string | number)[] = [];
+  for (let at = place; at.parent !== undefined; at = at.parent) path.push(at.step);
+  return path.toReversed();
+}
+
+function nameOf(path: ValuePath): string {
+  return path.reduce<string>((name, step) => {
+    if (typeof step === "number") return `${name}[${step}]`;
+    return name === "" ? step : `${name}.${step}`;
+  }, "");
+}
+
+function memberPlace(parent: Place, step: string): Place {
+  return { findings: parent.findings, parent, step, isInList: parent.isInList };
+}
+
+/** `known` with members set: a copy as soon as there is one. */
+function withMembers(known: JsonObject, members: ReadonlyMap<string, unknown>): JsonObject {
+  if (members.size === 0) return known;
+  const object = { ...known };
+  for (const [key, value] of members) setMember(object, key, value);
+  return object;
+}
+
+function settleStruct(versions: Versions<JsonObject>, schema: StructSchema, place: Place): JsonObject {
+  const { sent, known, existing } = versions;
+  const members = schema.preserveUnknown ? new Map<string, unknown>() : settleUnknownMembers(versions, schema, place);
+  for (const key of Object.keys(known)) {
+    const field = schema.fields.get(key);
+    if (field === undefined || !mayHold(field)) continue;
+    const member = { sent: sent[key], known: known[key], existing: existing && own(existing, key) };
+    const settled = settleValue(member, field, memberPlace(place, key));
+    if (settled !== known[key]) members.set(key, settled);
+  }
+  return withMembers(known, members);
+}
+
+/** The unknown members that stay. */
+function settleUnknownMembers(
+  { sent, existing = {} }: Versions<JsonObject>,
+  { fields }: StructSchema,
+  place: Place,
+): Map<string, unknown> {
+  const kept = new Map<string, unknown>();
+  const { findings } = place;
+  for (const key of Object.keys(sent)) {
+    if (fields.has(key)) continue;
+    const there = own(existing, key);
+    const at = memberPlace(place, key);
+    if (there !== undefined && jsonEquals(sent[key], there)) {
+      kept.set(key, there);
+      findings.addRepeated(at);
+    } else if (there !== undefined || sent[key] !== null) {
+      findings.addNamed(at, sent[key]);
+    }
+  }
+  for (const key of Object.keys(existing)) {
+    if (fields.has(key) || Object.hasOwn(sent, key)) continue;
+    if (findings.keepsOmitted(place)) kept.set(key, existing[key]);
+    else findings.addNamed(memberPlace(place, key), undefined);
+  }
+  return kept;
+}
+
+function settleValue(versions: Versions<unknown>, field: FieldSchema, place: Place): unknown {
+  const { sent, known, existing } = versions;
+  const { struct, items, type } = field;
+  if (type === "array") {
+    if (items === undefined || !mayHold(items) || !Array.isArray(sent) || !Array.isArray(known)) return known;
+    return settleList({ sent, known, existing: Array.isArray(existing) ? existing : undefined }, field, place);
+  }
+  if (!isJsonObject(sent) || !isJsonObject(known)) return known;
+  const objects = { sent, known, existing: isJsonObject(existing) ? existing : undefined };
+  if (type === "struct") return struct === undefined ? known : settleStruct(objects, struct, place);
+  return items === undefined || !mayHold(items) ? known : settleMap(objects, items, place);
+}
+
+function settleMap({ sent, known, existing }: Versions<JsonObject>, items: FieldSchema, place: Place): JsonObject {
+  const members = new Map<string, unknown>();
+  for (const key of Object.keys(known)) {
+    const member = { sent: sent[key], known: known[key], existing: existing && own(existing, key) };
+    const settled = settleValue(member, items, memberPlace(place, key));
+    if (settled !== known[key]) members.set(key, settled);
+  }
+  return withMembers(known, members);
+}
+
+function settleList({ sent, known, existing }: Versions<unknown[]>, field: FieldSchema, place: Place): unknown[] {
+  const items = field.items!;
+  const before = existing === undefined ? [] : matchItems({ sent, known, before: existing }, field);
+  const settled = known.map((item, index) =>
+    settleValue({ sent: sent[index], known: item, existing: before[index] }, items, {
+      findings: place.findings,
+      parent: place,
+      step: index,
+      isInList: true,
+    }),
+  );
+  return settled.every((item, index) => item === known[index]) ? known : settled;
+}
+
+function own(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Whether a type has a place for such a value. What is not as the type would have it is not for this to say. */
+export function hasPlaceFor(schema: StructSchema, path: ValuePath): boolean {
+  let struct: StructSchema | undefined = schema;
+  let field: FieldSchema | undefined;
+  for (const step of path) {
+    if (struct !== undefined) {
+      field = struct.fields.get(String(step));
+      if (field === undefined) return struct.preserveUnknown;
+    } else {
+      field = field?.items;
+    }
+    if (field === undefined) return true;
+    struct = field.type === "struct" ? field.struct : undefined;
+  }
+  return true;
+}

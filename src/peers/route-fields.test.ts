@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { decideRoute, type Route, type RouteFacts } from "./route.ts";
+import { createServedSet } from "./served-set.ts";
+import type { ClusterView, PeerView } from "./view.ts";
+
+const PODS = { group: "", version: "v1", resource: "pods", subresource: "" };
+const served = createServedSet([
+  {
+    name: "",
+    versions: [
+      {
+        version: "v1",
+        freshness: "Current",
+        resources: [
+          {
+            ...{ resource: "pods", scope: "Namespaced", singularResource: "pod", shortNames: [], categories: [] },
+            storageVersionHash: undefined,
+            ...{ responseKind: { group: "", version: "v1", kind: "Pod" }, verbs: ["create", "get"], subresources: [] },
+          },
+        ],
+      },
+    ],
+  },
+]);
+const NOTHING = createServedSet([]);
+
+function peer(id: string, more: Partial<PeerView> = {}): PeerView {
+  return {
+    ...{ id, release: "1.36", address: { host: "10.0.0.1", port: 1 } },
+    ...{ isReachable: true, isDraining: false, isDescribed: true },
+    document: { served, confirmedAtMs: 0 },
+    ...more,
+  };
+}
+
+/** Peers of 1.36 know the fields. */
+function decide(
+  peers: readonly PeerView[],
+  more: { facts?: Partial<RouteFacts>; view?: Partial<ClusterView> } = {},
+): Route {
+  const view: ClusterView = {
+    self: { id: "self", release: "1.33" },
+    ...{ isSynced: true, missingFlag: undefined, local: served, peers },
+    departed: () => undefined,
+    isJudgedLocally: () => false,
+    supports: ({ release }) => release === "1.36",
+    ...more.view,
+  };
+  const needs = { kind: "fields", of: { group: "", version: "v1", kind: "Pod" }, paths: [["spec", "x"]] } as const;
+  return decideRoute(
+    { ...PODS, isResourceRequest: true, verb: "create", isProxied: false, needs, ...more.facts },
+    view,
+  );
+}
+
+function inShort(route: Route): unknown[] {
+  if (route.kind === "peer") return [route.rule, route.candidates.map((tier) => tier.map(({ id }) => id))];
+  return route.kind === "unavailable" ? [route.rule, route.peerId, route.retryAfterSeconds] : [route.rule];
+}
+
+describe("a request that names fields which are not known here", () => {
+  test.each<[what: string, peers: readonly PeerView[], more: Parameters<typeof decide>[1], short: unknown[]]>([
+    ["nobody else is there", [], {}, ["nobody-supports-it"]],
+    ["nobody knows them", [peer("old", { release: "1.33" })], {}, ["nobody-supports-it"]],
+    ["one does", [peer("old", { release: "1.33" }), peer("b")], {}, ["peer-knows-fields", [["b"]]]],
+    ["one is leaving", [peer("b", { isDraining: true }), peer("c")], {}, ["peer-knows-fields", [["c"], ["b"]]]],
+    ["one cannot be reached", [peer("b", { isReachable: false })], {}, ["peer-unreachable", "b", 1]],
+    ["one has no address yet", [peer("b", { address: undefined })], {}, ["peer-unreachable", "b", 1]],
+    [
+      "one has not said what it serves",
+      [peer("b", { isDescribed: false, document: undefined })],
+      {},
+      ["peer-unreachable", "b", 1],
+    ],
+    [
+      "the one that knows does not serve the resource",
+      [peer("b", { document: { served: NOTHING, confirmedAtMs: 0 } })],
+      {},
+      ["nobody-supports-it"],
+    ],
+    ["no peer can be called", [peer("b")], { view: { missingFlag: "--x" } }, ["peer-flag-missing", "b", 30]],
+    ["a peer has sent it", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
+    ["peers are not known yet", [], { view: { isSynced: false } }, ["not-synced", undefined, 1]],
+    ["the resource is judged locally", [peer("b")], { view: { isJudgedLocally: () => true } }, ["nobody-supports-it"]],
+  ])("%s", (_what, peers, more, short) => {
+    expect(inShort(decide(peers, more))).toEqual(short);
+  });
+});

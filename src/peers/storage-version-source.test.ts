@@ -1,0 +1,169 @@
+import { describe, expect, test } from "vitest";
+import { createServedSet } from "./served-set.ts";
+import {
+  describedByRegistration,
+  isRegisteredByStrangers,
+  StorageVersionSource,
+  type Describing,
+  type RegisteredEntry,
+  type ReleaseServing,
+} from "./storage-version-source.ts";
+import { peerOf, type PeerParts } from "./testing/cluster-view.ts";
+import { documentOf } from "./testing/documents.ts";
+import type { PeerView, ResourceQuestion } from "./view.ts";
+
+const entry = (serverId: string, ...servedVersions: readonly string[]): RegisteredEntry => ({
+  serverId,
+  servedVersions,
+});
+
+function sourceOf(objects: Readonly<Record<string, readonly RegisteredEntry[]>>): StorageVersionSource {
+  const source = new StorageVersionSource();
+  source.reset(Object.entries(objects));
+  return source;
+}
+
+const question = (group: string, version: string, resource: string, subresource = ""): ResourceQuestion => ({
+  ...{ group, version, resource, subresource },
+});
+
+describe("what the objects say", () => {
+  test("the group is that of the version, else of the object's name, in which core is the core group", () => {
+    const { registered } = sourceOf({
+      "core.pods": [entry("a", "v1")],
+      "apps.deployments": [entry("a", "apps/v1"), entry("b", "apps/v1", "apps/v1beta1")],
+      "networking.k8s.io.ingresses": [entry("a", "v1")],
+      "core.events": [entry("a", "events.k8s.io/v1")],
+    });
+    expect(registered.servers("", "v1", "pods")).toEqual(["a"]);
+    expect(registered.servers("apps", "v1", "deployments")).toEqual(["a", "b"]);
+    expect(registered.servers("apps", "v1beta1", "deployments")).toEqual(["b"]);
+    expect(registered.servers("networking.k8s.io", "v1", "ingresses")).toEqual(["a"]);
+    expect(registered.servers("events.k8s.io", "v1", "events")).toEqual(["a"]);
+    expect(registered.servers("", "v1", "events")).toEqual([]);
+    expect(registered.hasGroupVersion("b", "apps", "v1")).toBe(true);
+    expect(registered.hasGroupVersion("b", "", "v1")).toBe(false);
+    expect([registered.hasGroup("b", "apps"), registered.hasGroup("b", "")]).toEqual([true, false]);
+    expect([registered.has("b"), registered.has("c")]).toEqual([true, false]);
+  });
+
+  test("an object that changes never leaves its resource without the servers that stay", () => {
+    const source = sourceOf({ "apps.deployments": [entry("a", "apps/v1")] });
+    const before = source.registered;
+    expect(source.put("apps.deployments", [entry("a", "apps/v1"), entry("b", "apps/v1")])).toBe(true);
+    expect(before.servers("apps", "v1", "deployments")).toEqual(["a"]);
+    expect(source.registered.servers("apps", "v1", "deployments")).toEqual(["a", "b"]);
+    source.remove("apps.deployments");
+    expect(source.registered.servers("apps", "v1", "deployments")).toEqual([]);
+  });
+
+  test("an object in which nobody serves anything else is no change", () => {
+    const source = sourceOf({ "apps.deployments": [entry("a", "apps/v1")] });
+    const before = source.registered;
+    expect(source.put("apps.deployments", [entry("a", "apps/v1")])).toBe(false);
+    expect(source.registered).toBe(before);
+  });
+});
+
+const OF_RELEASE: ReleaseServing = {
+  served: createServedSet(
+    documentOf({
+      "apps/v1": { deployments: "get list", "deployments/scale": "get" },
+      "batch/v1": { jobs: "get list" },
+      "authorization.k8s.io/v1": { subjectaccessreviews: "create" },
+    }),
+  ),
+  isStored: (_group, resource) => resource !== "subjectaccessreviews",
+};
+const OBJECTS = {
+  "apps.deployments": [entry("b", "apps/v1")],
+  "x.example.com.widgets": [entry("b", "x.example.com/v1")],
+};
+
+function described(peer: PeerParts, more: Partial<Describing> = {}): PeerView {
+  return describedByRegistration(peerOf("b", peer), {
+    ...{ registered: sourceOf(OBJECTS).registered, registration: "complete", ofRelease: OF_RELEASE, nowMs: 7 },
+    ...more,
+  });
+}
+
+const SILENT: PeerParts = { serves: undefined };
+const DEPLOYMENTS = question("apps", "v1", "deployments");
+const REVIEWS = question("authorization.k8s.io", "v1", "subjectaccessreviews");
+
+describe("a peer that has registered everything and shown no document", () => {
+  test("is described, serves what it registered with the verbs and subresources of its release, and nothing else stored", () => {
+    const { isDescribed, document } = described(SILENT);
+    expect(isDescribed).toBe(true);
+    expect(document!.confirmedAtMs).toBe(7);
+    const { served } = document!;
+    expect(served.has(DEPLOYMENTS)).toBe(true);
+    expect([served.hasVerb(DEPLOYMENTS, "list"), served.hasVerb(DEPLOYMENTS, "watch")]).toEqual([true, false]);
+    expect(served.has({ ...DEPLOYMENTS, subresource: "scale" })).toBe(true);
+    expect(served.has({ ...DEPLOYMENTS, subresource: "nothing" })).toBe(false);
+    expect(served.has(question("batch", "v1", "jobs"))).toBe(false);
+    expect([served.hasGroup("apps"), served.hasGroup("batch")]).toEqual([true, false]);
+  });
+
+  test("serves what is never stored as far as its release does", () => {
+    const { served } = described(SILENT).document!;
+    expect([served.hasVerb(REVIEWS, "create"), served.hasVerb(REVIEWS, "get")]).toEqual([true, false]);
+  });
+
+  test("serves what its release does not know with every verb and subresource", () => {
+    const { served } = described(SILENT).document!;
+    const widgets = question("x.example.com", "v1", "widgets");
+    expect(served.hasVerb(widgets, "anything")).toBe(true);
+    expect(served.has({ ...widgets, subresource: "anything" })).toBe(true);
+  });
+
+  test("is not described when its release is not known here: nobody could say what it serves without storing it", () => {
+    expect(described(SILENT, { ofRelease: undefined }).isDescribed).toBe(false);
+  });
+});
+
+describe("a peer with a document", () => {
+  const DOCUMENT = { serves: { "apps/v1": { deployments: "get" }, "batch/v1": { jobs: "get" } } };
+
+  test("serves what either names; the document decides about verbs and subresources, and what is never stored", () => {
+    const { served } = described(DOCUMENT).document!;
+    expect([served.hasVerb(DEPLOYMENTS, "get"), served.hasVerb(DEPLOYMENTS, "list")]).toEqual([true, false]);
+    expect(served.has({ ...DEPLOYMENTS, subresource: "scale" })).toBe(false);
+    expect(served.has(question("batch", "v1", "jobs"))).toBe(true);
+    expect(served.has(question("x.example.com", "v1", "widgets"))).toBe(true);
+    expect(served.has(REVIEWS)).toBe(false);
+  });
+
+  test("of an earlier run takes nothing from what it has registered since", () => {
+    const { isDescribed, document } = described({ ...DOCUMENT, isDescribed: false });
+    expect(isDescribed).toBe(true);
+    expect(document!.served.hasVerb(DEPLOYMENTS, "list")).toBe(true);
+    expect(document!.served.hasVerb(REVIEWS, "create")).toBe(true);
+  });
+});
+
+describe("a peer whose registration is not complete", () => {
+  test.each(["never", "pending"] as const)(
+    "%s: what it has registered counts, what it has not is not known",
+    (registration) => {
+      const { isDescribed, document } = described(SILENT, { registration });
+      expect(isDescribed).toBe(false);
+      expect(document!.served.has(DEPLOYMENTS)).toBe(true);
+      expect(document!.served.has(REVIEWS)).toBe(false);
+    },
+  );
+
+  test("is described by its document if it never registers, and not at all before it has", () => {
+    const registered = sourceOf({}).registered;
+    expect(described({ serves: {} }, { registration: "never", registered }).isDescribed).toBe(true);
+    expect(described({ serves: {} }, { registration: "pending", registered }).isDescribed).toBe(false);
+    expect(described(SILENT, { registration: "pending", registered }).document).toBeUndefined();
+  });
+});
+
+test("what only strangers have registered is judged locally, what nobody has is not", () => {
+  const isOfCluster = (id: string): boolean => id === "a";
+  expect(isRegisteredByStrangers([], isOfCluster)).toBe(false);
+  expect(isRegisteredByStrangers(["x"], isOfCluster)).toBe(true);
+  expect(isRegisteredByStrangers(["x", "a"], isOfCluster)).toBe(false);
+});

@@ -1,0 +1,184 @@
+/**
+ * Who serves what by the StorageVersion objects, for routing. An object speaks of one resource, and what it says takes
+ * the place of what it said in one step: at no moment has a resource fewer servers than the objects give it.
+ *
+ * The objects name groups, versions and resources of what is stored, and nothing else. Verbs, subresources and what is
+ * never stored come from the server's own document; while there is none, they are assumed by its release, in doubt in
+ * favour of the server: what is asked of it in vain is 503, and what is not asked of it might be a false 404.
+ */
+import type { ServedSet } from "./served-set.ts";
+import type { PeerView, ResourceQuestion } from "./view.ts";
+
+/** What a server has registered for one resource. */
+export interface RegisteredEntry {
+  readonly serverId: string;
+  /** "v1" or "group/v1". */
+  readonly servedVersions: readonly string[];
+}
+
+/** The objects at one moment. */
+export interface Registered {
+  /** IDs of those that serve it, whoever they are. */
+  servers(group: string, version: string, resource: string): readonly string[];
+  /** Whether the server has registered anything. */
+  has(serverId: string): boolean;
+  hasGroupVersion(serverId: string, group: string, version: string): boolean;
+  hasGroup(serverId: string, group: string): boolean;
+}
+
+export class StorageVersionSource {
+  readonly #objects = new Map<string, readonly RegisteredEntry[]>();
+  #registered: Registered | undefined;
+
+  /** From now on there are exactly these objects. */
+  reset(objects: Iterable<readonly [name: string, entries: readonly RegisteredEntry[]]>): void {
+    this.#objects.clear();
+    for (const [name, entries] of objects) this.#objects.set(name, entries);
+    this.#registered = undefined;
+  }
+
+  /** Whether somebody serves something else now. */
+  put(name: string, entries: readonly RegisteredEntry[]): boolean {
+    const isSame = areSame(this.#objects.get(name) ?? [], entries);
+    this.#objects.set(name, entries);
+    if (!isSame) this.#registered = undefined;
+    return !isSame;
+  }
+
+  remove(name: string): void {
+    this.#objects.delete(name);
+    this.#registered = undefined;
+  }
+
+  /** The same value until something changes. */
+  get registered(): Registered {
+    this.#registered ??= createRegistered(this.#objects);
+    return this.#registered;
+  }
+}
+
+/** What servers of a release serve at most, with everything on that can be. */
+export interface ReleaseServing {
+  readonly served: ServedSet;
+  /** A StorageVersion object of this name would speak of it. */
+  isStored(group: string, resource: string): boolean;
+}
+
+export interface Describing {
+  readonly registered: Registered;
+  /**
+   * complete: it has said that every resource it stores is registered. never: it is ready and does not register, or does
+   * not tell, as a kube-apiserver. pending: neither yet.
+   */
+  readonly registration: "complete" | "never" | "pending";
+  /** Undefined when its release is not known here. */
+  readonly ofRelease: ReleaseServing | undefined;
+  readonly nowMs: number;
+}
+
+/** The peer as its registration describes it. One that never registers is described by its document alone. */
+export function describedByRegistration(peer: PeerView, describing: Describing): PeerView {
+  const { registered, registration, ofRelease, nowMs } = describing;
+  const isComplete = registration === "complete" && (peer.isDescribed || ofRelease !== undefined);
+  const isKnown = isComplete || peer.document !== undefined || registered.has(peer.id);
+  return {
+    ...peer,
+    isDescribed: isComplete || (registration === "never" && peer.isDescribed),
+    document: isKnown
+      ? { served: servedBy(peer, describing), confirmedAtMs: peer.document?.confirmedAtMs ?? nowMs }
+      : undefined,
+  };
+}
+
+/** What the peer's document says of a resource counts for verbs and subresources; that it exists either may say. */
+function servedBy(peer: PeerView, { registered, ofRelease, registration }: Describing): ServedSet {
+  const { id, isDescribed: isCurrent } = peer;
+  const said = peer.document?.served;
+  const isRegistered = ({ group, version, resource }: ResourceQuestion): boolean =>
+    registered.servers(group, version, resource).includes(id);
+  const assumed = (question: ResourceQuestion, isThere: (set: ServedSet) => boolean): boolean => {
+    // A document of its run tells all there is to tell of a resource that it names.
+    if (isCurrent && said?.has(parentOf(question)) === true) return false;
+    const known = ofRelease?.served;
+    if (isRegistered(question)) return known?.has(parentOf(question)) === true ? isThere(known) : true;
+    if (isCurrent || registration !== "complete" || ofRelease === undefined) return false;
+    return !ofRelease.isStored(question.group, question.resource) && isThere(ofRelease.served);
+  };
+  return {
+    has: (question) => said?.has(question) === true || assumed(question, (set) => set.has(question)),
+    hasVerb: (question, verb) =>
+      said?.hasVerb(question, verb) === true || assumed(question, (set) => set.hasVerb(question, verb)),
+    hasGroupVersion: (group, version) =>
+      said?.hasGroupVersion(group, version) === true || registered.hasGroupVersion(id, group, version),
+    hasGroup: (group) => said?.hasGroup(group) === true || registered.hasGroup(id, group),
+  };
+}
+
+/**
+ * Whether only servers registered it that are none of this cluster: then it is aggregated or custom, and each server
+ * judges it by itself.
+ */
+export function isRegisteredByStrangers(servers: readonly string[], isOfCluster: (id: string) => boolean): boolean {
+  return servers.length > 0 && !servers.some(isOfCluster);
+}
+
+type Index = Map<string, Map<string, Map<string, string[]>>>;
+
+function createRegistered(objects: ReadonlyMap<string, readonly RegisteredEntry[]>): Registered {
+  const byGroup: Index = new Map();
+  const ids = new Set<string>();
+  for (const [name, entries] of objects) {
+    const { group, resource } = resourceOf(name);
+    for (const { serverId, servedVersions } of entries) {
+      ids.add(serverId);
+      for (const served of servedVersions) add(byGroup, groupVersionOf(served, group), { resource, serverId });
+    }
+  }
+  const namesIn = (resources: ReadonlyMap<string, readonly string[]> | undefined, id: string): boolean =>
+    [...(resources?.values() ?? [])].some((servers) => servers.includes(id));
+  return {
+    servers: (group, version, resource) => byGroup.get(group)?.get(version)?.get(resource) ?? NOBODY,
+    has: (id) => ids.has(id),
+    hasGroupVersion: (id, group, version) => namesIn(byGroup.get(group)?.get(version), id),
+    hasGroup: (id, group) => [...(byGroup.get(group)?.values() ?? [])].some((resources) => namesIn(resources, id)),
+  };
+}
+
+const NOBODY: readonly string[] = [];
+
+function add(
+  byGroup: Index,
+  { group, version }: { readonly group: string; readonly version: string },
+  { resource, serverId }: { readonly resource: string; readonly serverId: string },
+): void {
+  const versions = byGroup.get(group) ?? new Map<string, Map<string, string[]>>();
+  byGroup.set(group, versions);
+  const resources = versions.get(version) ?? new Map<string, string[]>();
+  versions.set(version, resources);
+  const servers = resources.get(resource) ?? [];
+  resources.set(resource, servers);
+  if (!servers.includes(serverId)) servers.push(serverId);
+}
+
+/** By the name of the object: the last dot divides. */
+function resourceOf(name: string): { readonly group: string; readonly resource: string } {
+  const dot = name.lastIndexOf(".");
+  const group = name.slice(0, Math.max(dot, 0));
+  return { group: group === "core" ? "" : group, resource: name.slice(dot + 1) };
+}
+
+/** A version that names no group is of the object's: core has none to name. */
+function groupVersionOf(served: string, group: string): { readonly group: string; readonly version: string } {
+  const slash = served.indexOf("/");
+  return slash < 0 ? { group, version: served } : { group: served.slice(0, slash), version: served.slice(slash + 1) };
+}
+
+function areSame(left: readonly RegisteredEntry[], right: readonly RegisteredEntry[]): boolean {
+  const text = (entries: readonly RegisteredEntry[]): string =>
+    JSON.stringify(entries.map(({ serverId, servedVersions }) => [serverId, servedVersions]));
+  return text(left) === text(right);
+}
+
+function parentOf({ group, version, resource }: ResourceQuestion): ResourceQuestion {
+  return { group, version, resource, subresource: "" };
+}

@@ -1,0 +1,57 @@
+import type { UpstreamAddress } from "../http/upstream.ts";
+import { EndpointWriter, type EndpointTable } from "../peers/endpoint-registry.ts";
+import { whenOrAborted, type BackgroundTask } from "./background.ts";
+import type { ClusterParts } from "./cluster.ts";
+import type { Identity } from "./identity.ts";
+import { endpointStore } from "./private-records.ts";
+
+export interface OwnRecord {
+  readonly task: BackgroundTask;
+  announce(address: UpstreamAddress): void;
+  drain(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** The record by which peers find this server: there from readiness on, and only if it listens at all. */
+export function createOwnRecord(parts: ClusterParts, identity: Identity, table: EndpointTable): OwnRecord {
+  const { env, config, kv, cache, local, ready } = parts;
+  const { clock, random, log } = env;
+  const { self } = identity;
+  const announced = Promise.withResolvers<void>();
+  // The record is there from readiness on, and a server is not ready before it has published.
+  const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
+  let writer: EndpointWriter | undefined;
+  let isKept = false;
+  return {
+    announce(address) {
+      writer ??= new EndpointWriter({
+        store: endpointStore(kv, cache),
+        storageRoot: config.storageRoot,
+        clock,
+        random,
+        log,
+        timing: config.peers.timing,
+        content: { ...self, address, state: "serving", document: local.etag, ...publishing },
+        table,
+        isOwner: identity.isOwner,
+      });
+      announced.resolve();
+    },
+    task: {
+      name: "peer-endpoint-reconciler",
+      async run(signal) {
+        const mayBeCalled = Promise.all([announced.promise, ready]);
+        if (!(await whenOrAborted(mayBeCalled, signal))) return;
+        isKept = true;
+        await writer?.run(signal);
+      },
+    },
+    async drain() {
+      // Without a record there is nobody to tell, and nothing to wait for.
+      if (isKept) await writer?.update({ state: "draining" });
+    },
+    async remove() {
+      await writer?.remove();
+    },
+  };
+}

@@ -1,0 +1,257 @@
+/** Requests that name a field which only a peer knows: `--field-loss`. 1.31 knows no `spec.resources` of pods, 1.33 does. */
+import { describe, expect, test } from "vitest";
+import type { PeerOptions } from "../../src/server/peer-config.ts";
+import type { Answer, CallOptions, Json } from "./client.ts";
+import { startCluster, TestCluster, type Member } from "./cluster.ts";
+import { eventually } from "./wait.ts";
+
+const PODS = "/api/v1/namespaces/default/pods";
+const RESOURCES = { limits: { cpu: "1" } };
+
+function pod(name: string, spec: Json = {}, metadata: Json = {}): Json {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, ...metadata },
+    spec: { containers: [{ name: "main", image: "main" }], ...spec },
+  };
+}
+
+async function mixed(peers: Partial<PeerOptions> = {}): Promise<{ cluster: TestCluster; old: Member; young: Member }> {
+  const cluster = await startCluster([{ release: "1.31", peers }, { release: "1.33" }]);
+  const [old, young] = cluster.members as [Member, Member];
+  return { cluster, old, young };
+}
+
+const SERVED_BY_PEER = "b (1.33); reason=peer-knows-fields";
+
+function servedBy({ status, headers }: Answer): [number, string | string[] | undefined] {
+  return [status, headers["x-evenkeel-served-by"]];
+}
+
+function patch(type: "merge-patch" | "json-patch", body: Json): CallOptions {
+  return { method: "PATCH", body: JSON.stringify(body), headers: { "content-type": `application/${type}+json` } };
+}
+
+async function specOf(member: Member, name: string): Promise<Json> {
+  return (await member.get(`${PODS}/${name}`)).body.spec;
+}
+
+describe("route", () => {
+  test("a new object goes to the peer that knows the field, whatever its body is like", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const annotations = { big: "x".repeat(200_000) };
+    const yaml = `{apiVersion: v1, kind: Pod, metadata: {name: yaml}, spec: {resources: {limits: {cpu: "1"}}, containers: [{name: main, image: main}]}}`;
+    const sent: readonly (readonly [name: string, options: CallOptions])[] = [
+      ["json", { body: pod("json", { resources: RESOURCES }) }],
+      ["big", { body: pod("big", { resources: RESOURCES }, { annotations }) }],
+      ["yaml", { body: yaml, headers: { "content-type": "application/yaml", accept: "application/yaml" } }],
+      [
+        "chunked",
+        {
+          body: JSON.stringify(pod("chunked", { resources: RESOURCES })),
+          headers: { "content-type": "application/json", "transfer-encoding": "chunked" },
+        },
+      ],
+    ];
+    for (const [name, options] of sent) {
+      const answer = await old.call(`${PODS}?fieldValidation=Strict`, { method: "POST", ...options });
+      expect([name, ...servedBy(answer)]).toEqual([name, 201, SERVED_BY_PEER]);
+      expect(answer.headers["warning"]).toBeUndefined();
+      expect((await specOf(old, name)).resources).toEqual(RESOURCES);
+    }
+  });
+
+  test("so do updates and patches that name it, also by removing it; others do not", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const resources = async (): Promise<Json> => (await specOf(old, "one")).resources;
+    expect(servedBy(await old.create(PODS, pod("one")))).toEqual([201, undefined]);
+
+    const merged = await old.call(`${PODS}/one`, patch("merge-patch", { spec: { resources: RESOURCES } }));
+    expect([...servedBy(merged), await resources()]).toEqual([200, SERVED_BY_PEER, RESOURCES]);
+
+    const { body: read } = await old.get(`${PODS}/one`);
+    const back = await old.call(`${PODS}/one?fieldValidation=Strict`, { method: "PUT", body: read });
+    expect([...servedBy(back), back.headers["warning"]]).toEqual([200, undefined, undefined]);
+    const labelled = await old.call(`${PODS}/one`, patch("merge-patch", { metadata: { labels: { a: "1" } } }));
+    expect([...servedBy(labelled), await resources()]).toEqual([200, undefined, RESOURCES]);
+
+    const more = { limits: { cpu: "2" } };
+    const { body: newest } = await old.get(`${PODS}/one`);
+    const put = await old.call(`${PODS}/one`, {
+      method: "PUT",
+      body: { ...newest, spec: { ...newest.spec, resources: more } },
+    });
+    expect([...servedBy(put), await resources()]).toEqual([200, SERVED_BY_PEER, more]);
+
+    const replace = [{ op: "replace", path: "/spec/resources/limits/cpu", value: "3" }];
+    const replaced = await old.call(`${PODS}/one`, patch("json-patch", replace));
+    expect([...servedBy(replaced), await resources()]).toEqual([200, SERVED_BY_PEER, { limits: { cpu: "3" } }]);
+
+    const removed = await old.call(`${PODS}/one`, patch("merge-patch", { spec: { resources: null } }));
+    expect([...servedBy(removed), await resources()]).toEqual([200, SERVED_BY_PEER, undefined]);
+  });
+
+  test("a subresource looks only at what it writes", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    await old.create(PODS, pod("one", { resources: RESOURCES }));
+    const status = patch("merge-patch", { status: { observedGeneration: 3 } });
+    expect(servedBy(await old.call(`${PODS}/one/status`, status))).toEqual([200, SERVED_BY_PEER]);
+    const { body: read } = await old.get(`${PODS}/one`);
+    expect(read.status.observedGeneration).toBe(3);
+    const other = { ...read, spec: { ...read.spec, resources: { limits: { cpu: "9" } } } };
+    const put = await old.call(`${PODS}/one/status`, { method: "PUT", body: other });
+    expect(servedBy(put)).toEqual([200, undefined]);
+    expect((await specOf(old, "one")).resources).toEqual(RESOURCES);
+  });
+
+  test("what nobody knows is the client's mistake, as ever; beside a field that a peer knows it is the peer's to say", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const typo = await old.create(PODS, pod("typo", { resuorces: RESOURCES }));
+    expect([...servedBy(typo), typo.headers["warning"]]).toEqual([
+      201,
+      undefined,
+      '299 - "unknown field \\"spec.resuorces\\""',
+    ]);
+    const strict = await old.create(`${PODS}?fieldValidation=Strict`, pod("no", { resuorces: RESOURCES }));
+    expect(servedBy(strict)).toEqual([400, undefined]);
+    const both = await old.create(PODS, pod("both", { resuorces: 1, resources: RESOURCES }));
+    expect([...servedBy(both), both.headers["warning"]]).toEqual([
+      201,
+      SERVED_BY_PEER,
+      '299 - "unknown field \\"spec.resuorces\\""',
+    ]);
+  });
+
+  test("a mistake in a field is no reason to lose the field", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const answer = await old.create(PODS, pod("one", { resources: { ...RESOURCES, limit: 1 } }));
+    expect([...servedBy(answer), answer.headers["warning"]]).toEqual([
+      201,
+      SERVED_BY_PEER,
+      '299 - "unknown field \\"spec.resources.limit\\""',
+    ]);
+    expect(answer.body.spec.resources).toEqual(RESOURCES);
+  });
+
+  test("of several peers one that knows all of it answers, also what stands in the field", async () => {
+    await using cluster = await startCluster([{ release: "1.31" }, { release: "1.33" }, { release: "1.36" }]);
+    const [old] = cluster.members as [Member];
+    const containers = [
+      { name: "main", image: "main", restartPolicy: "Never", restartPolicyRules: [{ action: "Restart" }] },
+    ];
+    for (let round = 0; round < 5; round++) {
+      const answer = await old.create(PODS, pod(`p${round}`, { resources: RESOURCES, containers }));
+      expect(servedBy(answer)).toEqual([201, "c (1.36); reason=peer-knows-fields"]);
+    }
+  });
+
+  test("a request that a peer has sent is not sent on", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const headers = { "x-remote-user": "jane", "x-kubernetes-peer-proxied": "true" };
+    const body = pod("one", { resources: RESOURCES });
+    const answer = await old.call(PODS, { method: "POST", asProxy: true, token: "", headers, body });
+    expect([...servedBy(answer), answer.body.spec.resources]).toEqual([201, undefined, undefined]);
+    expect(answer.headers["warning"]).toBe('299 - "unknown field \\"spec.resources\\""');
+  });
+
+  test("503 while the only peer that knows it cannot be reached, and nothing is stored", async () => {
+    const { cluster, old, young } = await mixed();
+    await using _ = cluster;
+    young.link.cut();
+    await eventually(
+      () => old.usablePeers.join(),
+      (usable) => usable === "",
+    );
+    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(answer.body.message).toBe(
+      "a does not know all fields that the request names, and b does but cannot be reached",
+    );
+    expect(answer.body.details.causes).toEqual([
+      { field: "server", message: "a" },
+      { field: "peer", message: "b" },
+      { field: "rule", message: "peer-unreachable" },
+    ]);
+    expect((await old.get(`${PODS}/one`)).status).toBe(404);
+    expect((await old.create(PODS, pod("two"))).status).toBe(201);
+    young.link.mend();
+    await old.knows("b");
+    expect(servedBy(await old.create(PODS, pod("one", { resources: RESOURCES })))).toEqual([201, SERVED_BY_PEER]);
+  });
+
+  test("503 where no peer can be called for want of a flag, naming it", async () => {
+    await using cluster = await startCluster([{ release: "1.31", hasNoCredentials: true }, { release: "1.33" }]);
+    const [old] = cluster.members as [Member];
+    await eventually(
+      () => old.view.peers.map(({ release }) => release).join(),
+      (releases) => releases === "1.33",
+    );
+    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "30"]);
+    expect(answer.body.message).toContain("--peer-ca-file is not set");
+  });
+});
+
+describe("warn", () => {
+  const LOSS = '299 - "the field \\"spec.resources\\" was dropped: a (1.31) does not know it, b (1.33) does"';
+
+  test("it is served here, and what was dropped is said with who knows it, whatever field validation says", async () => {
+    const { cluster, old } = await mixed({ fieldLoss: "warn" });
+    await using _ = cluster;
+    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([...servedBy(answer), answer.body.spec.resources]).toEqual([201, undefined, undefined]);
+    expect(answer.headers["warning"]).toBe(`299 - "unknown field \\"spec.resources\\"", ${LOSS}`);
+    const quiet = await old.create(`${PODS}?fieldValidation=Ignore`, pod("two", { resources: RESOURCES }));
+    expect(quiet.headers["warning"]).toBe(LOSS);
+    const strict = await old.create(`${PODS}?fieldValidation=Strict`, pod("three", { resources: RESOURCES }));
+    expect([strict.status, strict.headers["warning"]]).toEqual([400, undefined]);
+  });
+
+  test("it is what becomes of route where only documents decide who answers", async () => {
+    const { cluster, old } = await mixed({ routing: "documents" });
+    await using _ = cluster;
+    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([...servedBy(answer), answer.headers["warning"]]).toEqual([
+      201,
+      undefined,
+      `299 - "unknown field \\"spec.resources\\"", ${LOSS}`,
+    ]);
+  });
+});
+
+describe("refuse", () => {
+  test("422 with each field and who knows it; nothing is stored", async () => {
+    const { cluster, old } = await mixed({ fieldLoss: "refuse" });
+    await using _ = cluster;
+    const answer = await old.create(PODS, pod("one", { resources: RESOURCES, typo: 1 }));
+    expect([answer.status, answer.body.reason]).toEqual([422, "Invalid"]);
+    expect(answer.body.details.causes).toEqual([
+      {
+        reason: "FieldValueForbidden",
+        message: "Forbidden: a (1.31) does not know it, b (1.33) does",
+        field: "spec.resources",
+      },
+    ]);
+    expect((await old.get(`${PODS}/one`)).status).toBe(404);
+    expect(servedBy(await old.create(PODS, pod("two", { typo: 1 })))).toEqual([201, undefined]);
+  });
+});
+
+test("a server without the mixed version proxy does as field validation says", async () => {
+  await using cluster = new TestCluster();
+  await cluster.start({ release: "1.33" });
+  const old = await cluster.start({ release: "1.31", gate: false });
+  const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
+  expect([...servedBy(answer), answer.headers["warning"]]).toEqual([
+    201,
+    undefined,
+    '299 - "unknown field \\"spec.resources\\""',
+  ]);
+});

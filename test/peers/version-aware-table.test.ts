@@ -1,0 +1,41 @@
+/** Which server answers a client that says which release it was made for: every row of the table in docs/versions.md. */
+import { expect, test } from "vitest";
+import type { ApiResponse } from "../../src/http/message.ts";
+import { errorResponse, textResponse } from "../../src/http/respond.ts";
+import { StatusError } from "../../src/meta/status-error.ts";
+import { peerProxy } from "../../src/peers/peer-proxy.ts";
+import { userRequest } from "../../src/peers/testing/fake-upstream.ts";
+import { versionRows, type VersionRow } from "./version-table.ts";
+
+const ROWS = versionRows();
+
+async function answeredBy({ header, isProxied, view }: VersionRow, isVersionAware: boolean): Promise<string> {
+  const filter = peerProxy({
+    view: () => view,
+    unmetNeed: () => undefined,
+    isVersionAware,
+    forward: (_request, { candidates, fallback }) => {
+      const tiers = candidates.map((tier) => tier.map(({ id }) => id).join(" or "));
+      return Promise.resolve(textResponse(200, [...tiers, ...(fallback === undefined ? [] : ["a"])].join(", else ")));
+    },
+  });
+  const headers = header === undefined ? {} : { "x-kubernetes-compatibility-version": header };
+  const request = userRequest({ url: "/apis/example.com/v1/widgets", headers }, { isProxied });
+  const here = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "a"));
+  const answer = await filter(here)(request).catch((thrown: unknown) => errorResponse(StatusError.from(thrown)));
+  const by = answer.status === 200 && answer.body.kind === "bytes" ? String(answer.body.chunks[0]) : answer.status;
+  return `${by}${answer.headers["warning"] === undefined ? "" : " with a Warning"}`;
+}
+
+test("the table has rows for servers that serve it and for those that do not", () => {
+  expect(ROWS.length).toBeGreaterThan(25);
+});
+
+test.each(ROWS)("$what", async (row) => {
+  expect(await answeredBy(row, true)).toBe(row.answeredBy);
+});
+
+test("with the gate off the header makes no difference, whatever it says", async () => {
+  for (const row of ROWS)
+    expect(await answeredBy(row, false), row.what).toBe(await answeredBy({ ...row, header: undefined }, true));
+});

@@ -1,0 +1,209 @@
+/** Clients that say which release they were made for, over the wire. */
+import { describe, expect, test } from "vitest";
+import type { CallOptions, Json } from "./client.ts";
+import { startCluster, UNPROBED, type Member, type MemberOptions, type TestCluster } from "./cluster.ts";
+import { startStub, WIDGETS } from "./stub-peer.ts";
+import { eventually } from "./wait.ts";
+
+const HEADER = "X-Kubernetes-Compatibility-Version";
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+const ON = ["UnknownVersionInteroperabilityProxy=true", "VersionAwareProxying=true"];
+
+function member(release: string, more: Partial<MemberOptions["options"]> = {}): MemberOptions {
+  return { release, options: { featureGates: ON, ...more } };
+}
+
+const EMULATING = member("1.36", { emulatedVersion: ["1.35"] });
+
+function from(version: string): CallOptions {
+  return { headers: { [HEADER]: version } };
+}
+
+function servedBy(answer: { readonly headers: Json }): string | undefined {
+  return answer.headers["x-evenkeel-served-by"] as string | undefined;
+}
+
+function configMap(name: string): Json {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { key: name } };
+}
+
+/** One of each kind of request, in an order in which each finds what it needs. */
+const KINDS: readonly ((server: Member, name: string, version: string) => Promise<string | undefined>)[] = [
+  (server, name, version) =>
+    call(server, CONFIG_MAPS, { method: "POST", body: configMap(name), ...from(version) }, 201),
+  (server, name, version) => call(server, `${CONFIG_MAPS}/${name}`, from(version)),
+  (server, name, version) =>
+    call(server, `${CONFIG_MAPS}/${name}`, { method: "PUT", body: configMap(name), ...from(version) }),
+  (server, name, version) =>
+    call(server, `${CONFIG_MAPS}/${name}`, {
+      method: "PATCH",
+      body: JSON.stringify({ data: { patched: version } }),
+      headers: { [HEADER]: version, "content-type": "application/merge-patch+json" },
+    }),
+  (server, _name, version) => call(server, `${CONFIG_MAPS}?limit=5`, from(version)),
+  (server, _name, version) => call(server, "/api/v1/pods", from(version)),
+  (server, _name, version) => watch(server, "/api/v1/pods", version),
+  (server, _name, version) => call(server, "/apis/apps/v1/deployments", from(version)),
+  (server, _name, version) => watch(server, CONFIG_MAPS, version),
+  (server, name, version) => call(server, `${CONFIG_MAPS}/${name}`, { method: "DELETE", ...from(version) }),
+];
+
+async function call(server: Member, target: string, options: CallOptions, status = 200): Promise<string | undefined> {
+  const answer = await server.call(target, options);
+  if (answer.status !== status)
+    throw new Error(`${options.method ?? "GET"} ${target}: ${answer.status} ${answer.text}`);
+  return servedBy(answer);
+}
+
+async function watch(server: Member, target: string, version: string): Promise<string | undefined> {
+  const message = await server.open(`${target}?watch=true`, from(version));
+  message.on("error", () => {});
+  message.destroy();
+  return servedBy(message);
+}
+
+const ROUNDS = 25;
+
+/** What came from where, by server that was asked and version that was named. */
+async function thousandRequests(cluster: TestCluster, versions: readonly string[]): Promise<Map<string, Set<string>>> {
+  const seen = new Map<string, Set<string>>();
+  let count = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const lines = cluster.members.flatMap((server) => versions.map((version) => ({ server, version })));
+    await Promise.all(
+      lines.map(async ({ server, version }) => {
+        const key = `${server.id} ${version}`;
+        for (const kind of KINDS) {
+          const by = await kind(server, `${key.replaceAll(/[^a-z0-9]/g, "-")}-${round}`, version);
+          const landed = seen.get(key) ?? new Set();
+          seen.set(key, landed.add(by ?? `${server.id} itself`));
+          count++;
+        }
+      }),
+    );
+  }
+  expect(count).toBe(1_000);
+  return seen;
+}
+
+describe("1,000 requests with the header all land right:", () => {
+  test.each([
+    ["releases 1.35 and 1.36", [member("1.35"), member("1.36")]],
+    ["binaries 1.36, one of which emulates 1.35", [EMULATING, member("1.36")]],
+  ])("%s", async (_what, members) => {
+    await using cluster = await startCluster(members);
+    const landed = await thousandRequests(cluster, ["1.35", "1.36"]);
+    expect(Object.fromEntries([...landed].map(([key, by]) => [key, [...by]]))).toEqual({
+      "a 1.35": ["a itself"],
+      "a 1.36": ["b (1.36); reason=peer-fits-client"],
+      "b 1.35": ["a (1.35); reason=peer-fits-client"],
+      "b 1.36": ["b itself"],
+    });
+  });
+});
+
+describe("a server of the client's version", () => {
+  test("is asked for greater versions too, the nearest first, and nobody goes to older ones", async () => {
+    await using cluster = await startCluster([member("1.34"), member("1.37"), member("1.36")]);
+    const [a, b] = cluster.members as [Member, Member];
+    expect(servedBy(await a.call(CONFIG_MAPS, from("1.35")))).toBe("c (1.36); reason=peer-fits-client");
+    expect(servedBy(await b.call(CONFIG_MAPS, from("1.35")))).toBeUndefined();
+    expect(servedBy(await a.call(CONFIG_MAPS, from("1.38")))).toBeUndefined();
+  });
+
+  test("that does not answer is done without: the server that was asked answers, writes too", async () => {
+    await using cluster = await startCluster([
+      { ...member("1.35"), peers: { timing: UNPROBED } },
+      { ...member("1.36"), peers: { timing: UNPROBED } },
+    ]);
+    const [a, b] = cluster.members as [Member, Member];
+    expect(servedBy(await a.call(CONFIG_MAPS, from("1.36")))).toContain("b (1.36)");
+    b.link.cut();
+    const made = await a.call(CONFIG_MAPS, { method: "POST", body: configMap("one"), ...from("1.36") });
+    expect([made.status, servedBy(made), made.body.metadata.name]).toEqual([201, undefined, "one"]);
+    const read = await a.call(`${CONFIG_MAPS}/one`, from("1.36"));
+    expect([read.status, servedBy(read)]).toEqual([200, undefined]);
+  });
+
+  test("that is leaving is not chosen while another serves it", async () => {
+    await using cluster = await startCluster([member("1.35"), member("1.36", { shutdown: { delayMs: 1_000 } })]);
+    const [a, b] = cluster.members as [Member, Member];
+    const stopping = b.stop();
+    await eventually(
+      () => a.view.peers.every(({ isDraining }) => isDraining),
+      (isLeaving) => isLeaving,
+    );
+    expect(servedBy(await a.call(CONFIG_MAPS, from("1.36")))).toBeUndefined();
+    await stopping;
+  });
+
+  test("gets the header unchanged", async () => {
+    await using cluster = await startCluster([member("1.35")]);
+    const { member: a, stub } = await startStub(cluster);
+    await a.call(WIDGETS, from("1.36"));
+    expect(stub.arrivals.map((arrival) => arrival.all(HEADER))).toEqual([["1.36"]]);
+  });
+
+  test("answers itself what it was sent, whatever the header says", async () => {
+    await using cluster = await startCluster([member("1.35"), member("1.36")]);
+    const [a] = cluster.members as [Member];
+    // As a peer says it: the version of the other server does not make a second hop.
+    const headers = { [HEADER]: "1.36", "X-Remote-User": "jane", "X-Kubernetes-Peer-Proxied": "true" };
+    const proxied = await a.call(CONFIG_MAPS, { headers, asProxy: true, token: "" });
+    expect([proxied.status, servedBy(proxied)]).toEqual([200, undefined]);
+  });
+
+  test("does not let in who may not come in", async () => {
+    await using cluster = await startCluster([member("1.35"), member("1.36")]);
+    const [a] = cluster.members as [Member];
+    const answer = await a.call(CONFIG_MAPS, { ...from("1.36"), token: "wrong" });
+    expect([answer.status, servedBy(answer)]).toEqual([401, undefined]);
+    expect((await a.get("/metrics")).text).not.toContain("apiserver_rerouted_request_total{");
+  });
+});
+
+test("a header that names no release is ignored with a warning, whatever the answer", async () => {
+  await using cluster = await startCluster([member("1.35"), member("1.36")]);
+  const [a] = cluster.members as [Member];
+  for (const value of ["v1.36", "1.36.4", "latest", "1.36, 1.35", ["1.36", "1.36"], ""]) {
+    const headers = { [HEADER]: value };
+    const answer = await a.call(CONFIG_MAPS, { headers });
+    expect([answer.status, servedBy(answer)], String(value)).toEqual([200, undefined]);
+    expect(answer.headers["warning"]).toMatch(/^299 - ".*X-Kubernetes-Compatibility-Version is ignored.*"$/);
+    const missing = await a.call(`${CONFIG_MAPS}/missing`, { headers });
+    expect([missing.status, missing.body.reason]).toEqual([404, "NotFound"]);
+    expect(missing.headers["warning"]).toMatch(/^299 - /);
+  }
+});
+
+test("with the gate off, as with --strict-release, the header is not looked at", async () => {
+  await using cluster = await startCluster([{ release: "1.35" }, { release: "1.36" }]);
+  const [a] = cluster.members as [Member];
+  for (const value of ["1.36", "nonsense"]) {
+    const answer = await a.call(CONFIG_MAPS, from(value));
+    expect([answer.status, servedBy(answer), answer.headers["warning"]]).toEqual([200, undefined, undefined]);
+  }
+});
+
+test("explain-route and status tell of versions", async () => {
+  await using cluster = await startCluster([EMULATING, member("1.36")]);
+  const [a, b] = cluster.members as [Member, Member];
+  const query = `verb=list&path=${encodeURIComponent(CONFIG_MAPS)}`;
+  const explained = (await a.get(`/evenkeel/v1/route?${query}&compatibilityVersion=1.36`)).body;
+  expect(explained.request).toMatchObject({ compatibilityVersion: "1.36" });
+  expect(explained.route).toMatchObject({
+    kind: "peer",
+    rule: "peer-fits-client",
+    reason: "the client was made for 1.36, which b fits better than a (1.35)",
+    candidates: [["b"], ["a"]],
+  });
+  expect((await a.get(`/evenkeel/v1/route?${query}`)).body.route.rule).toBe("served-here");
+  expect((await a.get(`/evenkeel/v1/route?${query}&compatibilityVersion=1.38`)).body.route).toMatchObject({
+    kind: "local",
+    rule: "nobody-fits-client-better",
+  });
+  expect((await a.get(`/evenkeel/v1/route?${query}&compatibilityVersion=x`)).status).toBe(400);
+  const { servers } = (await b.get("/evenkeel/v1/status")).body;
+  const seen = servers.find(({ id }: Json) => id === "a");
+  expect(seen).toMatchObject({ release: "1.35", binaryVersion: "1.36.4", compatibilityVersion: "1.35" });
+});

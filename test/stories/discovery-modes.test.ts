@@ -1,0 +1,127 @@
+/**
+ * The garbage collector's and the namespace controller's cases of the first design, with discovery of the whole cluster
+ * and of its newest server: what controllers of our own make of it, which know what all servers serve, and controllers
+ * that believe discovery.
+ */
+import { describe, expect, test } from "vitest";
+import type { RunOptions } from "../../src/simulator/server.ts";
+import { INTRODUCED, NONE, OTHER_LEADS, play, REMOVED, runsOf, scenes, STOP, UNCHANGED, type Case } from "./cases.ts";
+import { fill, keysFound, keysKept, leave, NOTHING_WRONG } from "./scenes.ts";
+import { Story } from "./story.ts";
+import { TrustingControllers } from "./trusting-controllers.ts";
+
+type Mode = "merged" | "newest";
+const MODES: readonly Mode[] = ["merged", "newest"];
+
+function inMode(discoveryMode: Mode, one: Case): Case {
+  const withMode = (run: RunOptions): RunOptions => ({ ...run, peers: { discoveryMode } });
+  return { ...one, serving: withMode(one.serving), other: withMode(one.other) };
+}
+
+/** The design counts: 1 removed in the newer release, 2 introduced in it, 3 the same in both. */
+const CASES = [REMOVED, INTRODUCED, UNCHANGED] as const;
+
+describe("controllers of our own do no harm whatever discovery shows", () => {
+  const played = [NONE, STOP].flatMap((by) => CASES.map((one) => [one.name, by.name, { one, by }] as const));
+  test.each(played)("newest; %s; %s", async (_name, _by, { one, by }) => {
+    const own = inMode("newest", one);
+    const story = await Story.begin(runsOf(own, OTHER_LEADS));
+    const position = OTHER_LEADS.order.indexOf(own.disturbed);
+    const { outcome, unread } = await play(story, own, { by, position, run: own[own.disturbed] });
+    expect(outcome()).toEqual(NOTHING_WRONG);
+    expect(unread).toEqual([]);
+  });
+});
+
+/** Beside a kube-controller-manager ours are off. */
+const NO_CONTROLLERS = ["*", "-garbage-collector-controller", "-namespace-controller"];
+
+interface Left {
+  readonly story: Story;
+  /** Namespaces that do not go. */
+  readonly stuck: readonly string[];
+  /** What is left in them. */
+  readonly held: readonly string[];
+  /** What lost its owner and stays, or waits for what it owns. */
+  readonly uncollected: readonly string[];
+  readonly lost: readonly string[];
+}
+
+/** Controllers that believe the discovery of the server they talk to, which is not the one that serves the thing. */
+async function believed(mode: Mode, one: Case): Promise<Left> {
+  const runs = runsOf(inMode(mode, one), OTHER_LEADS).map((run) => ({ ...run, controllers: NO_CONTROLLERS }));
+  const story = await Story.begin(runs);
+  const [kept, doomed] = [scenes(1, "kept", one.thing)[0]!, scenes(1, "doomed", one.thing)[0]!];
+  for (const scene of [kept, doomed]) await fill(story, 0, scene);
+  expect(await leave(story, 0, kept)).toEqual([]);
+  await story.deleteNamespace(0, doomed.namespace);
+  const controllers = new TrustingControllers(story, 0);
+  await controllers.work({ deleted: [doomed.namespace], collectIn: [kept.namespace] });
+  const isGone = story.witness.goneAtMs.has(doomed.namespace);
+  return {
+    story,
+    stuck: isGone ? [] : [doomed.namespace],
+    held: keysFound(story, doomed),
+    uncollected: keysFound(story, kept).filter((key) => !keysKept(kept).includes(key)),
+    lost: keysKept(kept).filter((key) => !keysFound(story, kept).includes(key)),
+  };
+}
+
+describe("controllers that believe discovery", () => {
+  const harmless = [
+    ...MODES.flatMap((mode) => [INTRODUCED, UNCHANGED].map((one) => [mode, one.name, one] as const)),
+    ["merged", REMOVED.name, REMOVED] as const,
+  ];
+  test.each(harmless)("do their work in mode %s: %s", async (mode, _name, one) => {
+    const { story, ...left } = await believed(mode, one);
+    expect(left).toEqual({ stuck: [], held: [], uncollected: [], lost: [] });
+    expect(story.witness.broken).toEqual([]);
+  });
+
+  test.each(MODES)(
+    "in mode %s, while the newest server is out of reach: only merged says that there is more",
+    async (mode) => {
+      const runs = runsOf(inMode(mode, INTRODUCED), OTHER_LEADS).map((run) => ({
+        ...run,
+        controllers: NO_CONTROLLERS,
+      }));
+      const story = await Story.begin(runs);
+      const doomed = scenes(1, "doomed", INTRODUCED.thing)[0]!;
+      await fill(story, 0, doomed);
+      story.server(2).crash();
+      await story.pass(3);
+      await story.deleteNamespace(0, doomed.namespace);
+      const controllers = new TrustingControllers(story, 0);
+      await controllers.work({ deleted: [doomed.namespace], collectIn: [], rounds: 3 });
+      expect(controllers.finalizeAttempts > 0).toBe(mode === "newest");
+      await controllers.work({ deleted: [doomed.namespace], collectIn: [] });
+      expect(keysFound(story, doomed)).toHaveLength(5);
+      await story.restart(2, runs[2]!);
+      await story.pass(10);
+      await controllers.work({ deleted: [doomed.namespace], collectIn: [] });
+      expect(story.witness.goneAtMs.has(doomed.namespace)).toBe(true);
+      expect(story.witness.broken).toEqual([]);
+    },
+  );
+
+  test("in mode newest do not see what only older servers serve: it is left, and so is what hangs on it", async () => {
+    const { story, stuck, held, uncollected, lost } = await believed("newest", REMOVED);
+    const { prefix } = REMOVED.thing;
+    // They would let the namespace go; that the store still holds something of it is what keeps it.
+    expect(stuck).toEqual(["doomed-0"]);
+    expect(held.map((key) => key.slice(0, key.indexOf("/")))).toEqual(held.map(() => prefix));
+    expect(held).toHaveLength(5);
+    // Dependents of a kind they cannot look up, an owner that waits for its dependents, and an orphan with its own.
+    expect(uncollected).toEqual([
+      "configmaps/kept-0/of-leaving",
+      "configmaps/kept-0/of-leaving-last",
+      "configmaps/kept-0/of-of-plain-leaving",
+      "deployments/kept-0/of-leaving",
+      `${prefix}/kept-0/leaving-last`,
+      `${prefix}/kept-0/of-plain-leaving`,
+    ]);
+    // Not knowing is not taken for absence: nothing goes that should stay.
+    expect(lost).toEqual([]);
+    expect(story.witness.broken).toEqual([]);
+  });
+});
