@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
-import { testDeleting, testWatching } from "./kubectl-lasting-suite.ts";
-import { forEachKubectl, testApplying, testCreating, testReading } from "./kubectl-suite.ts";
+import { testWatching } from "./kubectl-lasting-suite.ts";
+import { forEachKubectl, testApplying, testReading } from "./kubectl-suite.ts";
 import { findTools } from "./tools.ts";
 
 const RELEASE = "1.28";
@@ -17,8 +17,6 @@ afterAll(() => server[Symbol.asyncDispose]());
 const kubectls = findTools().kubectls.filter(({ version }) => SUBSET.has(version));
 forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session) => {
   testReading(RELEASE, session);
-  testCreating(session);
   testApplying(session);
-  testDeleting(session);
   testWatching(session);
 });

@@ -5,7 +5,7 @@ import { cells, IN_ORDER, KubectlSession } from "./kubectl-session.ts";
 import { configMap, WORKLOADS } from "./manifests.ts";
 import type { Tool } from "./tools.ts";
 
-const TEST_TIMEOUT_MS = 20_000;
+const TEST_TIMEOUT_MS = 120_000;
 
 export interface Subject {
   readonly release: string;
