@@ -52,7 +52,7 @@ export function testDeleting(session: () => KubectlSession): void {
         const collect = [{ op: "remove", path: "/metadata/finalizers" }];
         await kubectl.server.request("PATCH", path, collect, { "content-type": "application/json-patch+json" });
       }
-      expect(await kubectl.run("wait", "--for=delete", `deployment/${cascade}`, "--timeout=10s")).toMatch(
+      expect(await kubectl.run("wait", "--for=delete", `deployment/${cascade}`, "--timeout=60s")).toMatch(
         /^$|condition met/,
       );
     }
