@@ -1,0 +1,272 @@
+/**
+ * A client that reads all of discovery again and again, from one server after the other, and then touches everything
+ * that was named, each time through the next server. It notes what it is told wrongly:
+ *
+ *   a false 404     something that a server of the cluster serves, or did a short while ago, is called unknown
+ *   unreachable     what discovery has named is answered neither by whoever serves it nor by a refusal of theirs
+ *   not listed      what a server has been serving for a while is missing from what discovery names
+ */
+import { compareNames } from "../../src/discovery/order.ts";
+import { isJsonObject } from "../../src/meta/json.ts";
+import { readNotFound } from "../../src/rehearsal/judge.ts";
+import type { Checker } from "../../src/simulator/checker.ts";
+import { noFalse404 } from "../../src/simulator/checkers/no-false-404.ts";
+import type { SimulatedCluster } from "../../src/simulator/cluster.ts";
+import type { Run, SimulatedServer } from "../../src/simulator/server.ts";
+import {
+  nameOf,
+  namedIn,
+  readAggregated,
+  readLegacy,
+  touchesOf,
+  type Document,
+  type Listed,
+  type Touch,
+} from "./every-release-documents.ts";
+
+const FORMS = [
+  {
+    ...{ form: "aggregated", readAll: readAggregated },
+    headers: { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" },
+  },
+  { form: "legacy", readAll: readLegacy, headers: {} },
+] as const;
+
+/** Between two requests: some hundred fit between two things that happen to the cluster. */
+const PACE_MS = 8;
+/** What was named is touched this much at a time, the next time from there on as it is named then. */
+const TOUCHED_PER_READING = 50;
+/** Longer than any server takes to answer. */
+const PATIENCE_MS = 60_000;
+/** Noted for a request that nobody answered. */
+const NO_ANSWER = 599;
+const UNREACHABLE: readonly number[] = [404, 502, 503, 504, NO_ANSWER];
+
+/** How far discovery may be behind the truth. */
+export interface Bounds {
+  /** In naming what went with a server that was asked to stop. */
+  readonly leftMs: number;
+  /** In lacking what a server serves that is ready. */
+  readonly joinedMs: number;
+}
+
+interface Told {
+  readonly startedAtMs: number;
+  readonly atMs: number;
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What discovery had named, and who serves it. */
+interface Promised {
+  readonly listedAtMs: number;
+  readonly isServing: (run: Run) => boolean;
+}
+
+export class DiscoveryClient {
+  readonly falseNotFound: string[] = [];
+  readonly unreachable: string[] = [];
+  readonly notListed: string[] = [];
+  /** How many answers there were, by what was asked for and what was told. */
+  readonly counts = new Map<string, number>();
+  /** Everything that was touched. */
+  readonly touched = new Set<string>();
+  /** How far discovery was behind at most. */
+  readonly behind = { leftMs: 0, joinedMs: 0 };
+  #rounds = 0;
+  #turn = 0;
+  #isOver = false;
+  #work = Promise.resolve();
+  readonly #cluster: SimulatedCluster;
+  readonly #bounds: Bounds;
+  readonly #checker: Checker;
+
+  constructor(cluster: SimulatedCluster, bounds: Bounds) {
+    const { runs, timing } = cluster;
+    const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = timing;
+    this.#cluster = cluster;
+    this.#bounds = bounds;
+    this.#checker = noFalse404({ runs, departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs });
+  }
+
+  start(): void {
+    this.#work = this.#readAndTouch();
+    // Whoever finishes hears of it.
+    this.#work.catch(() => {});
+  }
+
+  async finish(): Promise<void> {
+    this.#isOver = true;
+    await this.#cluster.world.run(this.#work);
+  }
+
+  async #readAndTouch(): Promise<void> {
+    for (let last = ""; !this.#isOver; this.#rounds++) {
+      const listed = await this.#read(FORMS[this.#rounds % FORMS.length]!);
+      for (const one of following(last, listed).slice(0, TOUCHED_PER_READING)) {
+        for (const touch of touchesOf(one, `touched-${this.#rounds}`)) await this.#touch(one, touch);
+        last = nameOf(one);
+      }
+    }
+  }
+
+  async #read({ form, headers, readAll }: (typeof FORMS)[number]): Promise<readonly Listed[]> {
+    let server = await this.#next();
+    const startedAtMs = this.#nowMs;
+    let isWhole = true;
+    const listed = await readAll(async (path, namedBy) => {
+      await this.#sleep(PACE_MS);
+      if (!this.#cluster.live.includes(server)) server = await this.#next();
+      const told = await this.#ask(server, { method: "GET", path }, headers);
+      this.#count(`${form} discovery`, String(told.status));
+      const document = this.#documentOf(server, path, { told, namedBy });
+      isWhole &&= document !== undefined;
+      return document;
+    });
+    const where = `${form} discovery of ${server.id}`;
+    if (isWhole) this.#noteMissing(where, startedAtMs, listed);
+    this.#noteLeft(where, listed);
+    return listed;
+  }
+
+  #documentOf(
+    server: SimulatedServer,
+    path: string,
+    { told, namedBy }: { readonly told: Told; readonly namedBy: Document | undefined },
+  ): Document | undefined {
+    if (told.status === 200) {
+      const content: unknown = JSON.parse(told.text);
+      return isJsonObject(content) ? { content, askedAtMs: told.startedAtMs } : undefined;
+    }
+    if (told.status === 404) this.#judge(server, { method: "GET", path }, told);
+    const [group = "", version = ""] = path.split("/").slice(2);
+    const isServing = ({ served }: Run): boolean =>
+      namedBy === undefined || (version === "" ? served.hasGroup(group) : served.hasGroupVersion(group, version));
+    this.#noteUnreachable(server, { what: path, listedAtMs: namedBy?.askedAtMs ?? Infinity, isServing }, told);
+    return undefined;
+  }
+
+  #noteMissing(where: string, startedAtMs: number, listed: readonly Listed[]): void {
+    const names = new Set(listed.map(nameOf));
+    for (const { serverId, release, groups, readyAtMs = Infinity } of this.#living) {
+      const readyMs = startedAtMs - readyAtMs;
+      const missing =
+        readyMs < 0
+          ? []
+          : namedIn(groups)
+              .map(nameOf)
+              .filter((name) => !names.has(name));
+      if (missing.length === 0) continue;
+      this.behind.joinedMs = Math.max(this.behind.joinedMs, readyMs);
+      if (readyMs > this.#bounds.joinedMs)
+        this.notListed.push(`${where} lacks ${missing[0]} of ${serverId} (${release}), ready for ${readyMs} ms`);
+    }
+  }
+
+  #noteLeft(where: string, listed: readonly Listed[]): void {
+    for (const one of listed) {
+      const leftMs = this.#leftMs({ ...one, isServing: ({ served }) => served.has(one) });
+      if (leftMs > this.#bounds.leftMs)
+        this.unreachable.push(`${where} names ${nameOf(one)}, ${leftMs} ms after the last who served it left`);
+    }
+  }
+
+  async #touch(listed: Listed, touch: Touch): Promise<void> {
+    await this.#sleep(PACE_MS);
+    const server = await this.#next();
+    const headers = touch.contentType === undefined ? {} : { "content-type": touch.contentType };
+    const told = await this.#ask(server, touch, headers);
+    const { status } = told;
+    const isAbout = status === 404 ? (readNotFound(told.text).unknown ?? "nothing") : undefined;
+    this.touched.add(nameOf(listed));
+    this.#count(touch.method, isAbout === undefined ? String(status) : `${status} (${isAbout})`);
+    if (status === 404) this.#judge(server, touch, told, listed);
+    if (isAbout === "object" || !UNREACHABLE.includes(status)) return;
+    const what = `${touch.method} ${touch.path}`;
+    const isServing = ({ served }: Run): boolean => served.has(listed);
+    this.#noteUnreachable(server, { what, listedAtMs: listed.listedAtMs, isServing }, told);
+  }
+
+  #judge(
+    ...[server, { method, path: target }, told, resource]: readonly [SimulatedServer, Touch, Told, Listed?]
+  ): void {
+    const { startedAtMs, atMs, status } = told;
+    const { unknown, message } = readNotFound(told.text);
+    const question = { auditId: "", serverId: server.id, method, target, startedAtMs, resource, name: "" };
+    this.falseNotFound.push(...(this.#checker.onAnswer?.({ question, atMs, status, unknown, message }) ?? []));
+  }
+
+  /** Nobody can be reached who is not there any more: then it counts how long ago that was when discovery named it. */
+  #noteUnreachable(server: SimulatedServer, promised: Promised & { readonly what: string }, told: Told): void {
+    const isServed = this.#servedUntilMs(promised, told.startedAtMs) > told.atMs;
+    if (!isServed && this.#leftMs(promised) <= this.#bounds.leftMs) return;
+    const { what, listedAtMs } = promised;
+    const said = `${told.status} ${told.text.slice(0, 200)}`;
+    this.unreachable.push(`${what} at ${server.id} at ${told.atMs} ms, named at ${listedAtMs} ms: ${said}`);
+  }
+
+  /** How long before discovery named it the last server that served it left. */
+  #leftMs(promised: Promised): number {
+    const leftMs = Math.max(0, promised.listedAtMs - this.#servedUntilMs(promised, promised.listedAtMs));
+    this.behind.leftMs = Math.max(this.behind.leftMs, leftMs);
+    return leftMs;
+  }
+
+  /** By servers that were ready at some moment; what nobody had ever served was named too early. */
+  #servedUntilMs({ isServing }: Promised, atMs: number): number {
+    const served = this.#cluster.runs.filter((run) => (run.readyAtMs ?? Infinity) <= atMs && isServing(run));
+    return Math.max(...served.map(({ endedAtMs = Infinity }) => endedAtMs));
+  }
+
+  #count(what: string, told: string): void {
+    const key = `${what}: ${told}`;
+    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+  }
+
+  get #living(): readonly Run[] {
+    return this.#cluster.live.flatMap(({ run }) => run ?? []);
+  }
+
+  /** The next that a load balancer would choose. */
+  async #next(): Promise<SimulatedServer> {
+    for (;;) {
+      const { servers, live } = this.#cluster;
+      const server = servers[this.#turn++ % servers.length]!;
+      if (server.isReady && live.includes(server)) return server;
+      await this.#sleep(1);
+    }
+  }
+
+  async #ask(server: SimulatedServer, touch: Touch, headers: Readonly<Record<string, string>>): Promise<Told> {
+    const { method, path, query, body } = touch;
+    const startedAtMs = this.#nowMs;
+    const target = query === undefined ? path : `${path}?${query}`;
+    const { clock } = this.#cluster.world;
+    const { promise: late, resolve } = Promise.withResolvers<Pick<Told, "status" | "text">>();
+    const cancel = clock.after(PATIENCE_MS, () => resolve({ status: NO_ANSWER, text: "no answer" }));
+    const answered = server
+      .request({ method, target, headers, ...(body && { body }) })
+      .then(async (response) => ({ status: response.status, text: await response.text() }));
+    const told = await Promise.race([answered, late]);
+    cancel();
+    return { startedAtMs, atMs: this.#nowMs, ...told };
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#cluster.world.clock.after(ms, resolve);
+    await promise;
+  }
+
+  get #nowMs(): number {
+    return this.#cluster.world.clock.monotonic();
+  }
+}
+
+function following(last: string, listed: readonly Listed[]): Listed[] {
+  const [before = [], after = []] = [
+    listed.filter((one) => nameOf(one) <= last),
+    listed.filter((one) => nameOf(one) > last),
+  ].map((some) => some.toSorted((left, right) => compareNames(nameOf(left), nameOf(right))));
+  return [...after, ...before];
+}

@@ -1,0 +1,133 @@
+/** Every release after the other, for a client that believes what discovery names. */
+import { expect, onTestFinished, test } from "vitest";
+import type { ApiResponse } from "../../src/http/message.ts";
+import type { PeerOptions } from "../../src/server/peer-config.ts";
+import { documentsEqual } from "../../src/simulator/checkers/documents-equal.ts";
+import { listedIsReachable } from "../../src/simulator/checkers/listed-is-reachable.ts";
+import { servedIsListed } from "../../src/simulator/checkers/served-is-listed.ts";
+import { simulate, type Plant, type SimulatedCluster } from "../../src/simulator/cluster.ts";
+import type { RunOptions } from "../../src/simulator/server.ts";
+import { DiscoveryClient } from "./every-release-client.ts";
+import { nameOf, namedIn } from "./every-release-documents.ts";
+import { withGate, type Gate } from "./story.ts";
+
+const RELEASES = ["1.33", "1.34", "1.35", "1.36", "1.37"] as const;
+const SERVERS = 3;
+/** With everything on, every step but one takes something away, and every step but one brings something. */
+const EVERYTHING = ["api/all=true"] as const;
+
+interface Rolled {
+  readonly client: DiscoveryClient;
+  readonly cluster: SimulatedCluster;
+  /** What was wrong at the end of each step. */
+  readonly atRest: readonly string[];
+}
+
+interface Roll {
+  readonly releases: readonly string[];
+  readonly gate: Gate;
+  readonly source: NonNullable<PeerOptions["routingSource"]>;
+  readonly plant?: Plant;
+}
+
+async function roll({ releases: [first, ...then], gate, source, plant = {} }: Roll): Promise<Rolled> {
+  const cluster = simulate({ seed: 8, plant });
+  onTestFinished(() => cluster.shutDown());
+  const runOf = (release: string): RunOptions =>
+    withGate(gate, { release, runtimeConfig: EVERYTHING, peers: { routingSource: source } });
+  for (let index = 0; index < SERVERS; index++) await cluster.addServer(runOf(first!));
+  await cluster.advance({ seconds: 5 });
+  // A server that is asked to stop takes its records away as soon as it has answered what was open, which is nothing
+  // slow here, and others see that at once. They may take as long as for one that is silent until probes tell.
+  const { probeIntervalMs, probeMissesMax } = cluster.timing;
+  const boundMs = probeIntervalMs * probeMissesMax;
+  const client = new DiscoveryClient(cluster, { leftMs: boundMs, joinedMs: boundMs });
+  const atRest: string[] = [];
+  client.start();
+  await cluster.advance({ seconds: 4 });
+  for (const release of then) {
+    for (const server of cluster.servers) {
+      await cluster.stop(server);
+      await cluster.advance({ seconds: 2 });
+      await cluster.restart(server, runOf(release));
+      await cluster.advance({ seconds: 4 });
+    }
+    for (const checker of [servedIsListed(), listedIsReachable(), documentsEqual()])
+      for (const what of await checker.whenSettled!(cluster)) atRest.push(`${release}, ${checker.name}: ${what}`);
+  }
+  await client.finish();
+  return { client, cluster, atRest };
+}
+
+function report({ client, cluster }: Rolled, name: string): void {
+  const counts = [...client.counts].map(([what, count]) => `${what} × ${count}`).sort();
+  const [leftMs, joinedMs] = [client.behind.leftMs, client.behind.joinedMs].map(Math.round);
+  const lines = [
+    `${name}: ${Math.round(cluster.world.clock.monotonic() / 1000)} s, ${client.touched.size} resources touched`,
+    `  ${counts.join(", ")}`,
+    `  discovery behind by at most ${leftMs} ms after a server left, ${joinedMs} ms after one was ready`,
+    `  false 404: ${client.falseNotFound.length}, named and unreachable: ${client.unreachable.length}, served and not named: ${client.notListed.length}`,
+  ];
+  console.log(lines.join("\n"));
+}
+
+function countOf({ counts }: DiscoveryClient, told: RegExp): number {
+  return [...counts].reduce((sum, [what, count]) => (told.test(what) ? sum + count : sum), 0);
+}
+
+test.each(["discovery", "storageversion"] as const)(
+  `${RELEASES.join(" → ")} over three servers, routed by %s: what discovery names is there`,
+  async (source) => {
+    const rolled = await roll({ releases: RELEASES, gate: "on", source });
+    report(rolled, source);
+    const { client, cluster, atRest } = rolled;
+    const { falseNotFound, unreachable, notListed } = client;
+    expect({ falseNotFound, unreachable, notListed, atRest }).toEqual({
+      ...{ falseNotFound: [], unreachable: [], notListed: [], atRest: [] },
+    });
+    expect(cluster.runs.filter(({ readyAtMs }) => readyAtMs !== undefined)).toHaveLength(SERVERS * RELEASES.length);
+    const served = new Set(cluster.runs.flatMap(({ groups }) => namedIn(groups).map(nameOf)));
+    expect([...served].filter((name) => !client.touched.has(name))).toEqual([]);
+    expect(countOf(client, /^aggregated discovery: 200/)).toBeGreaterThan(50);
+    expect(countOf(client, /^legacy discovery: 200/)).toBeGreaterThan(1000);
+    expect(countOf(client, /^GET: (200|404 \(object\))/)).toBeGreaterThan(4000);
+    expect(countOf(client, /^(POST: 201|PATCH: 200|DELETE: 200)/)).toBeGreaterThan(600);
+  },
+);
+
+const FIRST_LEG = RELEASES.slice(0, 2);
+
+test("its first leg with servers that answer by themselves alone: wrong answers", async () => {
+  const rolled = await roll({ releases: FIRST_LEG, gate: "off", source: "discovery" });
+  report(rolled, "without the proxy");
+  const { falseNotFound, unreachable, notListed } = rolled.client;
+  expect(falseNotFound.length).toBeGreaterThan(10);
+  expect(unreachable.length).toBeGreaterThan(10);
+  expect(notListed.length).toBeGreaterThan(5);
+});
+
+/** Clients are told what the first of them was told. */
+function remembersDiscovery(): Plant {
+  const told = new Map<string, ApiResponse>();
+  return {
+    wrapHandle: (handle, serverId) => async (request) => {
+      const { path, headers } = request;
+      if (!["/api", "/apis"].includes(path) || headers["authorization"] === undefined) return handle(request);
+      const key = `${serverId} ${path} ${String(headers["accept"])}`;
+      const response = told.get(key) ?? (await handle(request));
+      told.set(key, response);
+      return response;
+    },
+  };
+}
+
+test("its first leg with servers whose discovery stays as it was: what is named is gone, and not called unknown", async () => {
+  const plant = remembersDiscovery();
+  const rolled = await roll({ releases: FIRST_LEG, gate: "on", source: "discovery", plant });
+  report(rolled, "with old discovery");
+  const { client, atRest } = rolled;
+  expect(client.falseNotFound).toEqual([]);
+  expect(client.unreachable.length).toBeGreaterThan(10);
+  expect(client.notListed.length).toBeGreaterThan(5);
+  expect(atRest.length).toBeGreaterThan(10);
+});
