@@ -1,4 +1,5 @@
 /** `evenkeel serve`: one API server. */
+import type { IfReadyMode } from "../http/filters/if-ready.ts";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { DEFAULT_RELEASE, RELEASES } from "../catalogue/release.ts";
@@ -60,7 +61,7 @@ interface ServeFlags {
   readonly shutdownWatchTerminationGracePeriod: number;
   readonly goawayChance: number;
   readonly startupSendRetryAfterIfNotInitialized?: boolean;
-  readonly startupIfReadyMode: "retry" | "report";
+  readonly startupIfReadyMode?: "retry" | "report";
   readonly logLevel: LogLevel;
 }
 
@@ -160,10 +161,8 @@ function withLifeFlags(command: Command): Command {
     .addOption(
       new Option(
         "--startup-if-ready-mode <mode>",
-        "what that means: retry refuses with 503 and Retry-After, report answers and says whether the server is ready",
-      )
-        .choices(["retry", "report"])
-        .default("retry"),
+        "what that means: retry (default) refuses with 503 and Retry-After, report answers and says whether the server is ready",
+      ).choices(["retry", "report"]),
     )
     .addOption(
       new Option("--log-level <level>", "what to log on standard error")
@@ -254,7 +253,7 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       maxRequestsInflight: flags.maxRequestsInflight,
       maxMutatingRequestsInflight: flags.maxMutatingRequestsInflight,
       compactionIntervalMs: flags.etcdCompactionInterval,
-      ifReadyMode: flags.startupSendRetryAfterIfNotInitialized === true ? flags.startupIfReadyMode : "off",
+      ifReadyMode: ifReadyMode(flags),
       shutdown: {
         delayMs: flags.shutdownDelayDuration,
         sendRetryAfter: flags.shutdownSendRetryAfter ?? false,
@@ -271,6 +270,14 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
     if (thrown instanceof OptionError) throw new CommandFailure(thrown.message, 2);
     throw thrown;
   }
+}
+
+/** A mode of what is not on is a mistake. */
+function ifReadyMode({ startupSendRetryAfterIfNotInitialized, startupIfReadyMode }: ServeFlags): IfReadyMode {
+  if (startupSendRetryAfterIfNotInitialized === true) return startupIfReadyMode ?? "retry";
+  if (startupIfReadyMode !== undefined)
+    throw new OptionError("--startup-if-ready-mode needs --startup-send-retry-after-if-not-initialized");
+  return "off";
 }
 
 function callersOf(flags: ServeFlags): Pick<ServerOptions, "clientCa" | "requestHeader"> {

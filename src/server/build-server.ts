@@ -54,7 +54,6 @@ import { openApiPeers } from "./openapi-peers.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
-import { checkRoutingSource } from "./routing-source.ts";
 import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
 import {
   agreedEncodings,
@@ -121,7 +120,6 @@ interface Parts {
 }
 
 export async function buildServer(env: Env, config: ServerConfig): Promise<Server> {
-  checkRoutingSource(config);
   const { release, runtimeConfig, featureGates, strictRelease, storageRoot, eventTtlSeconds } = config;
   const { emulation } = config.version;
   const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation });

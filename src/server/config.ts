@@ -149,6 +149,14 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
   const catalogue = asOption(() =>
     openCatalogue({ release, runtimeConfig, featureGates: gates, extensions: !strictRelease, emulation }),
   );
+  const uses = usesStorageVersions({
+    ...storageVersionGates,
+    allAlpha: gates.get("AllAlpha"),
+    isServed: catalogue.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
+    strictRelease,
+  });
+  const peers = resolvePeerOptions({ options: options.peers ?? {}, release, strictRelease, gate: peerProxy });
+  checkRoutingSource(peers, uses);
   return {
     release,
     version,
@@ -160,7 +168,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     ...callers(options),
-    peers: resolvePeerOptions({ options: options.peers ?? {}, release, strictRelease, gate: peerProxy }),
+    peers,
     eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the lifetime of events"),
     requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout"),
     maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the number of requests in flight"),
@@ -175,15 +183,18 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     advertise: options.advertise,
-    usesStorageVersions: usesStorageVersions({
-      ...storageVersionGates,
-      allAlpha: gates.get("AllAlpha"),
-      isServed: catalogue.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
-      strictRelease,
-    }),
+    usesStorageVersions: uses,
     controllers: asOption(() => enabledControllers(options.controllers ?? (strictRelease ? [] : ["*"]), CONTROLLERS)),
     rootCa: options.rootCa,
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
+}
+
+/** A server that does not register could never say what its peers serve: it does not start. */
+function checkRoutingSource({ routingSource, isEnabled }: PeerConfig, registers: boolean): void {
+  if (routingSource === "storageversion" && isEnabled && !registers)
+    throw new OptionError(
+      "--peer-routing-source=storageversion needs the feature gate StorageVersionAPI and its API, internal.apiserver.k8s.io/v1alpha1",
+    );
 }
 
 function binaryRelease(release: string): ReleaseName {

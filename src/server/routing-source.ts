@@ -23,7 +23,6 @@ import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import { followPrefix } from "./follow-prefix.ts";
-import { OptionError } from "./option-error.ts";
 
 export interface RoutingSource {
   /** Whether all is known here that this source needs before it can say what does not exist. */
@@ -54,14 +53,6 @@ const BY_DOCUMENTS: RoutingSource = {
   describe: (peers) => ({ peers, isJudgedLocally: NOTHING_IS_JUDGED_LOCALLY }),
   tasks: [],
 };
-
-/** A server that does not register could never say what its peers serve: it does not start. */
-export function checkRoutingSource({ peers, usesStorageVersions }: ServerConfig): void {
-  if (peers.routingSource === "storageversion" && peers.isEnabled && !usesStorageVersions)
-    throw new OptionError(
-      "--peer-routing-source=storageversion needs the feature gate StorageVersionAPI and its API, internal.apiserver.k8s.io/v1alpha1",
-    );
-}
 
 export function createRoutingSource(parts: RoutingSourceParts): RoutingSource {
   const { peers } = parts.config;

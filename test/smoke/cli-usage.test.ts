@@ -67,6 +67,13 @@ describe("a command line that cannot be used", () => {
     [["serve", "--etcd-prefix", "registry"], "registry"],
     [["serve", "--tls-cert-file", "a.crt"], "--tls-private-key-file"],
     [["serve", "--log-level", "loud"], "loud"],
+    [["serve", "--goaway-chance", "0.5"], "0.02"],
+    [["serve", "--startup-if-ready-mode", "report"], "--startup-send-retry-after-if-not-initialized"],
+    [["serve", "--emulated-version", "1.20"], "1.20"],
+    [["serve", "--min-compatibility-version", "1.37"], "1.37"],
+    [["serve", "--discovery-mode", "oldest"], "oldest"],
+    [["serve", "--field-loss", "ignore"], "ignore"],
+    [["serve", "--peer-routing-source", "storageversion", "--strict-release"], "StorageVersionAPI"],
   ];
   test.each(cases)("%j is one sentence that names it, exit 2, and nothing on the disk", async (flags, names) => {
     using directory = disposableDirectory();

@@ -51,9 +51,8 @@ export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
 }
 
 function timedOut(): StatusError {
-  return new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout", {
-    details: { retryAfterSeconds: 1 },
-  });
+  // Without a time to come again: clients would repeat by themselves what may have happened.
+  return new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout");
 }
 
 /** While an answer has no end yet, what feeds it must still learn that the client has left. */

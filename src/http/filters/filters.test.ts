@@ -54,7 +54,8 @@ describe("deadline", () => {
     expect(thrown).toBeUndefined();
     advance(1);
     await asked;
-    expect(thrown).toMatchObject({ reason: "Timeout", code: 504, details: { retryAfterSeconds: 1 } });
+    expect(thrown).toMatchObject({ reason: "Timeout", code: 504 });
+    expect(thrown).not.toHaveProperty("details.retryAfterSeconds");
   });
 
   test.each(["x", "10", "-1s", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])(

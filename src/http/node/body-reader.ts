@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 
 import { BodyTooLargeError, type RequestBody } from "../message.ts";
 import { joined } from "./chunks.ts";
+import { badRequest } from "../../meta/status-error.ts";
 
 const EMPTY = Buffer.alloc(0);
 
@@ -180,12 +181,13 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   readonly #onGone = (): void => this.#stop(clientLeft());
 }
 
+/** The client's doing, both: nothing here has failed. */
 function clientLeft(): Error {
-  return new Error("the client left before its request was complete");
+  return badRequest("the client left before its request was complete");
 }
 
 function tooSlow(): Error {
-  return new Error("the request body did not arrive in time");
+  return badRequest("the request body did not arrive in time");
 }
 
 function taken(): Error {
