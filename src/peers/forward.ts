@@ -50,14 +50,7 @@ const HOP_FAILED = "Error while proxying request to destination apiserver";
 type Attempt =
   /** `isBusy`: the peer is there but cannot now; another may. */
   | { readonly kind: "answer"; readonly response: UpstreamResponse; readonly isBusy: boolean }
-  | {
-      readonly kind: "failed";
-      readonly type: ProxyErrorType;
-      readonly why: string;
-      readonly mayRetry: boolean;
-      /** It may have happened all the same. */
-      readonly isUndecided?: boolean;
-    };
+  | { readonly kind: "failed"; readonly type: ProxyErrorType; readonly why: string; readonly mayRetry: boolean };
 
 export function createForward(options: ForwardOptions): Forward {
   let inFlight = 0;
@@ -107,8 +100,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
     }
     metrics.failed(attempt.type, request.info);
     options.log.debug("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
-    const retryAfterSeconds = attempt.isUndecided === true ? undefined : RETRY_AFTER_SECONDS;
-    refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds, reason: attempt.why };
+    refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds: RETRY_AFTER_SECONDS, reason: attempt.why };
     if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
   }
   if (hasFallback && body.isRepeatable) return body.unsent();
@@ -169,9 +161,8 @@ function failedAttempt(
 ): Attempt {
   const { failure, isSent, message } = error;
   if (failure === "connect" || failure === "tls" || failure === "timeout") options.onMiss(peer.id);
-  const isUndecided = isSent && !changesNothing(request);
-  const mayRetry = failure !== "aborted" && body.isRepeatable && !isUndecided;
-  return { kind: "failed", type: failure, why: message, mayRetry, isUndecided };
+  const mayRetry = failure !== "aborted" && body.isRepeatable && (!isSent || changesNothing(request));
+  return { kind: "failed", type: failure, why: message, mayRetry };
 }
 
 interface Judging {
@@ -202,9 +193,8 @@ function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Ju
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
     discardAnswer(response);
     // It did not say that it did nothing: 303 is what follows a POST that was done.
-    const isUndecided = !changesNothing(request);
-    const mayRetry = isRepeatable && !isUndecided;
-    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry, isUndecided };
+    const mayRetry = isRepeatable && changesNothing(request);
+    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry };
   }
   return { kind: "answer", response, isBusy: response.status === 503 && changesNothing(request) };
 }

@@ -6,8 +6,7 @@ export interface Refusal {
   readonly rule: string;
   readonly reason: string;
   readonly peerId?: string | undefined;
-  /** Undefined: it may have happened, and clients repeat by themselves whatever has a time to come back. */
-  readonly retryAfterSeconds: number | undefined;
+  readonly retryAfterSeconds: number;
 }
 
 export function serviceUnavailableBecause(refusal: Refusal, info: RequestInfo, selfId: string): StatusError {
@@ -23,7 +22,7 @@ export function serviceUnavailableBecause(refusal: Refusal, info: RequestInfo, s
       ...(info.group === "" ? {} : { group: info.group }),
       kind: info.resource,
       causes,
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      retryAfterSeconds,
     },
   });
 }

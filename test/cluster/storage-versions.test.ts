@@ -202,7 +202,8 @@ describe("a server with a store of its own", { timeout: 120_000 }, () => {
         dataDir: directory.path,
         flags: ["--release", "1.35", ...flags],
       });
-      for (const subject of SUBJECTS) expect(await listed(server, subject)).toEqual(known[subject.name] ?? {});
+      for (const subject of SUBJECTS)
+        expect(withoutPublished(await listed(server, subject))).toEqual(withoutPublished(known[subject.name] ?? {}));
       await work(server);
       await makeAndRemove(server, known);
       expect(await server.stop()).toEqual({ code: 0, signal: null });
@@ -249,6 +250,11 @@ describe("a server with a store of its own", { timeout: 120_000 }, () => {
     await untilMigrated(on);
   });
 });
+
+/** What a controller makes at a time of its own is left out. */
+function withoutPublished(objects: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(objects).filter(([name]) => name !== "kube-root-ca.crt"));
+}
 
 /** Adds objects to what is known, and takes one away. */
 async function makeAndRemove(server: Evenkeel, known: Record<string, Record<string, string>>): Promise<void> {

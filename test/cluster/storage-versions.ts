@@ -154,10 +154,9 @@ export function migrationsEnded({ name }: Subject, result: string): string {
   return `evenkeel_storage_migrations_total{resource="${name}",result="${result}"}`;
 }
 
-/** Names and uids, as a list shows them, without what a controller makes at a time of its own. */
+/** Names and uids, as a list shows them. */
 export async function listed(server: Evenkeel, { path }: Subject): Promise<Record<string, string>> {
   const { status, body } = await server.request("GET", path);
   if (status !== 200) throw new Error(`${path} is ${status}`);
-  const all = body.items.map(({ metadata }: Json) => [metadata.name, metadata.uid] as const);
-  return Object.fromEntries(all.filter(([name]: readonly [string, string]) => name !== "kube-root-ca.crt"));
+  return Object.fromEntries(body.items.map(({ metadata }: Json) => [metadata.name, metadata.uid]));
 }
