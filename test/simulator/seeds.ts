@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runSeed } from "../../src/simulator/run-seed.ts";
 
-const MINUTES = 5;
+const MINUTES = 4;
 const LINES_SHOWN = 30;
 
 export function testSeeds(first: number, last: number): void {
