@@ -4,7 +4,7 @@ import { headerValue, type ResponseHeaders } from "../http/message.ts";
 import type { UpstreamResponse } from "../http/upstream.ts";
 import { StatusError } from "../meta/status-error.ts";
 
-/** Seed name and released name of the loop guard: both are sent, both are honoured. */
+/** Planned and released name of the loop guard: both are sent, both are honoured. */
 export const GUARD_HEADERS = ["X-Kubernetes-APIServer-Rerouted", "X-Kubernetes-Peer-Proxied"] as const;
 
 /** In an answer, with the ID of who says so: it did nothing, because it does not serve what it was asked for. */

@@ -95,7 +95,7 @@ function parsedFlag(flag: Flag, texts: readonly string[] | undefined, binaryMino
 }
 
 function parsedMinor(component: string, text: string): number {
-  const numbers = /^v?(\d{1,9}(?:\.\d{1,9})*)$/.exec(text)?.[1]?.split(".").map(Number);
+  const numbers = /^v?(\d{1,9}(?:\.\d{1,9}){0,2})$/.exec(text)?.[1]?.split(".").map(Number);
   if (numbers === undefined) throw new OptionError(`could not parse ${JSON.stringify(text)} as version`);
   const [major, minor, patch = 0] = numbers;
   if (minor === undefined) throw new OptionError(`illegal version string ${JSON.stringify(text)}`);

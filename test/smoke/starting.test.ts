@@ -13,13 +13,13 @@ import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
 import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
-import type { Kv } from "../../src/storage/kv.ts";
 import { untilReachable } from "../cluster/settle.ts";
 import { openCluster, type Cluster, type Member, type StartingMember } from "../cluster/start-cluster.ts";
 import { ADMIN_TOKEN } from "../peers/client.ts";
 import { startCluster, TEST_TIMING, type TestCluster } from "../peers/cluster.ts";
 import { eventually } from "../peers/wait.ts";
 import { CONFIG_MAPS, type Target } from "./client.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
@@ -225,17 +225,10 @@ interface Held {
 async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promise<Held> {
   const { credentials, files, kv } = cluster;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const held: Kv = {
-    range: (request) => kv.range(request),
+  const held = overlaidKv(kv, {
     commit: (change) => released.then(() => kv.commit(change)),
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
     close: () => Promise.resolve(),
-  };
+  });
   const { caFile, certFile, keyFile } = files;
   const config = resolveOptions({
     release: "1.33",
