@@ -13,6 +13,8 @@ import type { ResponseBody } from "./message.ts";
 
 export interface Upstream {
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
+  /** Closes connections on which nothing is under way: the server is about to close them, and a request must not meet that. */
+  retire(address: UpstreamAddress): void;
   /** Breaks off what is under way to this address: its server is gone or has proven unreachable. */
   disconnect(address: UpstreamAddress): void;
   close(): Promise<void>;
@@ -66,14 +68,17 @@ export class UpstreamError extends Error {
   readonly failure: UpstreamFailure;
   /** False only when the server certainly saw nothing of the request. */
   readonly isSent: boolean;
+  /** The host is there, and nobody listens at the port: what its server has taken before may still be answered. */
+  readonly isRefused: boolean;
 
   constructor(
     failure: UpstreamFailure,
     message: string,
-    options: { readonly isSent: boolean; readonly cause?: unknown },
+    options: { readonly isSent: boolean; readonly isRefused?: boolean; readonly cause?: unknown },
   ) {
     super(message, { cause: options.cause });
     this.failure = failure;
     this.isSent = options.isSent;
+    this.isRefused = options.isRefused ?? false;
   }
 }

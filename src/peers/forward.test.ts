@@ -267,6 +267,15 @@ describe("when no peer has answered", () => {
     expect(scene.counted(`apiserver_rerouted_request_total{code="503",${LABELS}}`)).toBe(1);
   });
 
+  test("nobody is told when to come again if the request may have happened", async () => {
+    const told = async (reply: ConstructorParameters<typeof Scene>[0], method: string): Promise<unknown> =>
+      (await new Scene(reply).refusal(routeTo([1]), { method })).toStatus().details?.retryAfterSeconds;
+    expect(await told(failing("reset", true), "DELETE")).toBeUndefined();
+    expect(await told(failing("reset", false), "DELETE")).toBe(1);
+    expect(await told(failing("reset", true), "GET")).toBe(1);
+    expect(await told(() => answerOf(303), "DELETE")).toBeUndefined();
+  });
+
   test("a peer whose address leads back here is told apart", async () => {
     const scene = new Scene(() => answerOf(503, ["X-Evenkeel-Not-Served", "self"]));
     expect((await scene.refusal(routeTo([1]))).message).toMatch(/its address leads to this server itself$/);

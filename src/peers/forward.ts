@@ -39,7 +39,7 @@ export interface ForwardOptions {
   readonly requestsInflightMax: number;
   /** Any answer at all, or none: what the peer's reachability is judged by besides probes. */
   readonly onAnswer: (peerId: string) => void;
-  readonly onMiss: (peerId: string) => void;
+  readonly onMiss: (peerId: string, error: UpstreamError) => void;
 }
 
 /** A client has no reason to name more peers than this by failing. */
@@ -50,7 +50,14 @@ const HOP_FAILED = "Error while proxying request to destination apiserver";
 type Attempt =
   /** `isBusy`: the peer is there but cannot now; another may. */
   | { readonly kind: "answer"; readonly response: UpstreamResponse; readonly isBusy: boolean }
-  | { readonly kind: "failed"; readonly type: ProxyErrorType; readonly why: string; readonly mayRetry: boolean };
+  | {
+      readonly kind: "failed";
+      readonly type: ProxyErrorType;
+      readonly why: string;
+      readonly mayRetry: boolean;
+      /** It may have happened all the same. */
+      readonly isUndecided?: boolean;
+    };
 
 export function createForward(options: ForwardOptions): Forward {
   let inFlight = 0;
@@ -100,7 +107,8 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
     }
     metrics.failed(attempt.type, request.info);
     options.log.debug("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
-    refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds: RETRY_AFTER_SECONDS, reason: attempt.why };
+    const retryAfterSeconds = attempt.isUndecided === true ? undefined : RETRY_AFTER_SECONDS;
+    refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds, reason: attempt.why };
     if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
   }
   if (hasFallback && body.isRepeatable) return body.unsent();
@@ -160,9 +168,10 @@ function failedAttempt(
   { peer, request, body }: { readonly peer: PeerView; readonly request: WithUser; readonly body: HopBody },
 ): Attempt {
   const { failure, isSent, message } = error;
-  if (failure === "connect" || failure === "tls" || failure === "timeout") options.onMiss(peer.id);
-  const mayRetry = failure !== "aborted" && body.isRepeatable && (!isSent || changesNothing(request));
-  return { kind: "failed", type: failure, why: message, mayRetry };
+  if (failure === "connect" || failure === "tls" || failure === "timeout") options.onMiss(peer.id, error);
+  const isUndecided = isSent && !changesNothing(request);
+  const mayRetry = failure !== "aborted" && body.isRepeatable && !isUndecided;
+  return { kind: "failed", type: failure, why: message, mayRetry, isUndecided };
 }
 
 interface Judging {
@@ -193,8 +202,9 @@ function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Ju
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
     discardAnswer(response);
     // It did not say that it did nothing: 303 is what follows a POST that was done.
-    const mayRetry = isRepeatable && changesNothing(request);
-    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry };
+    const isUndecided = !changesNothing(request);
+    const mayRetry = isRepeatable && !isUndecided;
+    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry, isUndecided };
   }
   return { kind: "answer", response, isBusy: response.status === 503 && changesNothing(request) };
 }

@@ -88,6 +88,8 @@ class Scene implements AsyncDisposable {
   }
 }
 
+const SILENT = new UpstreamError("timeout", "no answer", { isSent: true });
+
 async function described(known = knownPeer()): Promise<Scene> {
   const scene = new Scene();
   scene.tracker.update([known]);
@@ -164,6 +166,18 @@ describe("a peer that does not answer", () => {
     expect(scene.view.document?.served.has(GADGETS)).toBe(true);
   });
 
+  test.each([
+    ["refuses connections", { isSent: false, isRefused: true }, "connect"],
+    ["closes them", { isSent: true }, "reset"],
+  ] as const)("that %s is out of reach, but still answers what it has taken", async (_how, options, failure) => {
+    await using scene = await described();
+    for (let miss = 0; miss < 5; miss++) scene.tracker.reportMiss("b", new UpstreamError(failure, failure, options));
+    expect(scene.view.isReachable).toBe(false);
+    expect(scene.upstream.disconnected).toEqual([]);
+    scene.tracker.reportMiss("b", SILENT);
+    expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
+  });
+
   test("for want of connections here is not given up, and what works goes on", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer()]);
@@ -191,17 +205,26 @@ describe("a peer that does not answer", () => {
 
   test("requests count like probes, and any answer forgives", async () => {
     await using scene = await described();
-    scene.tracker.reportMiss("b");
+    scene.tracker.reportMiss("b", SILENT);
     scene.tracker.reportAnswer("b");
-    scene.tracker.reportMiss("b");
+    scene.tracker.reportMiss("b", SILENT);
     expect(scene.view.isReachable).toBe(true);
-    scene.tracker.reportMiss("b");
+    scene.tracker.reportMiss("b", SILENT);
     expect(scene.view.isReachable).toBe(false);
     scene.tracker.reportAnswer("b");
     expect(scene.view.isReachable).toBe(true);
-    scene.tracker.reportMiss("nobody");
+    scene.tracker.reportMiss("nobody", SILENT);
     scene.tracker.reportAnswer("nobody");
   });
+});
+
+test("connections to a peer that says it leaves are not used again", async () => {
+  await using scene = await described();
+  scene.tracker.update([knownPeer({ isDraining: true })]);
+  expect(scene.upstream.retired).toEqual([{ host: "127.0.0.1", port: 1 }]);
+  scene.tracker.update([knownPeer({ isDraining: true, documentHash: "other" })]);
+  expect(scene.upstream.retired).toHaveLength(1);
+  expect(scene.upstream.disconnected).toEqual([]);
 });
 
 describe("what a peer serves", () => {

@@ -76,8 +76,8 @@ export class PeerTracker {
     this.#peers.get(id)?.reportAnswer();
   }
 
-  reportMiss(id: string): void {
-    this.#peers.get(id)?.reportMiss();
+  reportMiss(id: string, error: unknown): void {
+    this.#peers.get(id)?.reportMiss(error);
   }
 
   async stop(): Promise<void> {

@@ -6,7 +6,8 @@ export interface Refusal {
   readonly rule: string;
   readonly reason: string;
   readonly peerId?: string | undefined;
-  readonly retryAfterSeconds: number;
+  /** Undefined: it may have happened, and clients repeat by themselves whatever has a time to come back. */
+  readonly retryAfterSeconds: number | undefined;
 }
 
 export function serviceUnavailableBecause(refusal: Refusal, info: RequestInfo, selfId: string): StatusError {
@@ -22,7 +23,7 @@ export function serviceUnavailableBecause(refusal: Refusal, info: RequestInfo, s
       ...(info.group === "" ? {} : { group: info.group }),
       kind: info.resource,
       causes,
-      retryAfterSeconds,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     },
   });
 }

@@ -120,6 +120,8 @@ export class TrackedPeer {
     this.#known = known;
     const isElsewhere = !isSameAddress(before.address, known.address);
     if (isElsewhere && before.address !== undefined) this.#context.upstream.disconnect(before.address);
+    else if (known.isDraining && !before.isDraining && known.address !== undefined)
+      this.#context.upstream.retire(known.address);
     if (isElsewhere || before.incarnation !== known.incarnation) this.#misses = 0;
     if (isElsewhere || !isSameServing(before, known)) this.#documentDue.wake();
     this.#changed();
@@ -133,14 +135,15 @@ export class TrackedPeer {
   }
 
   /** A connection that failed, or a probe that was not answered. */
-  reportMiss(): void {
+  reportMiss(error: unknown): void {
     this.#misses++;
-    if (!this.#isReachable || this.#misses < this.#context.timing.probeMissesMax) return;
-    this.#isReachable = false;
+    if (this.#misses < this.#context.timing.probeMissesMax) return;
     const { id, address } = this.#known;
-    this.#context.log.warn("a peer is out of reach", { peer: id });
     // What waits for its answer is tried elsewhere, or fails now instead of at its deadline.
-    if (address !== undefined) this.#context.upstream.disconnect(address);
+    if (address !== undefined && !isHeardFrom(error)) this.#context.upstream.disconnect(address);
+    if (!this.#isReachable) return;
+    this.#isReachable = false;
+    this.#context.log.warn("a peer is out of reach", { peer: id });
     this.#changed();
   }
 
@@ -184,7 +187,7 @@ export class TrackedPeer {
       const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
       if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
       metrics.probeFailed(this.#known.id).inc();
-      this.reportMiss();
+      this.reportMiss(thrown);
     } finally {
       this.#probesPending--;
     }
@@ -240,6 +243,14 @@ export class TrackedPeer {
 /** To give a peer up for that would break off all that works. */
 function isExhausted(thrown: unknown): boolean {
   return thrown instanceof UpstreamError && thrown.failure === "exhausted";
+}
+
+/**
+ * Its host has answered, if not as hoped: it takes no new connections, or has closed one. It would say as much of every
+ * other that is gone, and a server that leaves still answers what it has taken.
+ */
+function isHeardFrom(error: unknown): boolean {
+  return error instanceof UpstreamError && (error.isRefused || error.failure === "reset" || error.failure === "tls");
 }
 
 function isSameServing(

@@ -34,6 +34,15 @@ export function toStatusError(thrown: unknown): unknown {
       return new StatusError("InternalError", "Internal error occurred: the stored value cannot be read", {
         cause: thrown,
       });
+    case "undecided":
+      // Without a time to come again: clients would repeat by themselves what may have happened.
+      return new StatusError(
+        "Timeout",
+        "Timeout: the storage did not answer: whether the request was done is not known",
+        {
+          cause: thrown,
+        },
+      );
     case "lease-not-found":
     case "unavailable":
       return serviceUnavailable(

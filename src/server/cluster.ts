@@ -341,7 +341,7 @@ function createForwarding(
     metrics,
     requestsInflightMax: config.peers.requestsInflightMax,
     onAnswer: (id) => tracker?.reportAnswer(id),
-    onMiss: (id) => tracker?.reportMiss(id),
+    onMiss: (id, error) => tracker?.reportMiss(id, error),
   });
 }
 

@@ -185,7 +185,10 @@ export class Exchange {
     if (from.host.state === "dead") this.#relay?.close();
     else this.#relay?.cut();
     if (this.#isAnswered) return;
-    const error = new UpstreamError(failure, `${toName}: ${message}`, { isSent: this.#isDeparted });
+    const error = new UpstreamError(failure, `${toName}: ${message}`, {
+      isSent: this.#isDeparted,
+      isRefused: failure === "connect",
+    });
     from.host.run(() => reject(error));
   }
 

@@ -84,6 +84,8 @@ export class Network {
           open.set(exchange, authority);
           exchange.begin().catch(reject);
         }),
+      // Every request has a connection of its own.
+      retire: () => {},
       disconnect: (address) => breakAll("the connections were given up", authorityOf(address)),
       close() {
         isClosed = true;

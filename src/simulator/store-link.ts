@@ -167,7 +167,7 @@ export class StoreLink implements Kv {
       if (this.#fault.isDown) throw new StorageError("unavailable", "the store is down");
     }
     const result = await work();
-    if (random.float() < answersLost) throw new StorageError("unavailable", "the store's answer was lost");
+    if (random.float() < answersLost) throw new StorageError("undecided", "the store's answer was lost");
     return result;
   }
 }

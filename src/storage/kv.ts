@@ -141,8 +141,10 @@ export type StorageErrorCode =
   | "revision-compacted"
   | "revision-future"
   | "lease-not-found"
-  /** Nothing is known about the outcome, or nothing happened: the store could not be reached in time. */
+  /** Nothing happened: the store could not be reached in time. */
   | "unavailable"
+  /** Whether it happened is not known: it was sent, and no answer came. */
+  | "undecided"
   /** The store refuses work because too much of it is queued. */
   | "overloaded"
   | "too-large"

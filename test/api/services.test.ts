@@ -427,7 +427,7 @@ describe("a store that fails at the service itself", () => {
         async commit(change) {
           if (!when.fails || !change.key.startsWith("/registry/services/")) return kv.commit(change);
           if (when.isStored) await kv.commit(change);
-          throw new StorageError("unavailable", "the connection is gone");
+          throw new StorageError("undecided", "the connection is gone");
         },
       });
   }
@@ -436,7 +436,8 @@ describe("a store that fails at the service itself", () => {
     const store = { fails: false, isStored };
     await using server = await startServer({ wrapKv: uncertain(store) });
     store.fails = true;
-    expect((await server.create(SERVICES, service("web", { type: "NodePort" }))).status).toBe(503);
+    const { status, headers } = await server.create(SERVICES, service("web", { type: "NodePort" }));
+    expect([status, headers["retry-after"]]).toEqual([504, undefined]);
     expect(await claims(server.kv)).toHaveLength(2);
     await server.world.advance(600_000);
     expect(await claims(server.kv)).toHaveLength(isStored ? 2 : 0);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
 import { Watch } from "../smoke/client.ts";
-import { DEVICE_CLASSES, isSuccess, Load, SHARED, tallied, unexpected } from "./load.ts";
+import { DEVICE_CLASSES, isSuccess, isUndecided, Load, SHARED, tallied, unexpected } from "./load.ts";
 import {
   AFTERWARDS_MS,
   EXCLUSIVE,
@@ -83,7 +83,9 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     console.info(`out of merged discovery ${gone - at} ms after kill -9 of the last server that had it`);
     await delay(AFTERWARDS_MS);
     const after = (await load.stop()).filter(({ sentAt }) => sentAt > at);
-    expect(unexpected(after)).toEqual([]);
+    // What was on its way when the server died may have happened; nothing that was sent later has.
+    const undecided = after.filter((answer) => isUndecided(answer) && answer.sentAt <= deadAt);
+    expect(unexpected(after).filter((answer) => !undecided.includes(answer))).toEqual([]);
     const exclusive = after.filter(({ resource }) => resource === DEVICE_CLASSES.name);
     expect(exclusive.filter(({ sentAt }) => sentAt > deadAt).filter(isSuccess)).toEqual([]);
     expect(exclusive.length).toBeGreaterThan(0);

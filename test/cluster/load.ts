@@ -136,6 +136,12 @@ export function isRetryable({ status, retryAfter }: LoadAnswer): boolean {
   return status === 503 && Number(retryAfter) > 0;
 }
 
+/** Whoever wrote to a server that was killed meanwhile is told that nobody knows, and not to repeat it. */
+export function isUndecided({ operation, status, retryAfter }: LoadAnswer): boolean {
+  const isRead = operation === "get" || operation === "list" || operation === "watch";
+  return !isRead && status === 503 && retryAfter === undefined;
+}
+
 /**
  * The resource is said not to be there. Objects are asked for only after their creation was acknowledged and before
  * anybody deletes them, so even a 404 about an object is wrong, unless an earlier DELETE was cut off: nobody repeats one.

@@ -19,7 +19,7 @@ interface Write {
 export class History {
   /** Acknowledged changes with their resourceVersion. */
   readonly acknowledged = new Map<string, number>();
-  /** Answered 503: may have happened or not. */
+  /** Answered 504 without a time to come again: may have happened or not. */
   readonly unknown = new Set<string>();
   /** Answers that must not happen. */
   readonly unexpected: string[] = [];
@@ -65,8 +65,9 @@ async function noteWrite(history: History, write: Write, answer: Answer | undefi
     history.newest.set(write.name, Number(version));
     return version;
   }
-  history.unknown.add(key);
-  await heedRefusal(history, answer);
+  if (answer?.status === 504 && answer.headers["retry-after"] === undefined) history.unknown.add(key);
+  // Whoever is told to come again may do it again: it has not happened.
+  else await heedRefusal(history, answer);
   return undefined;
 }
 

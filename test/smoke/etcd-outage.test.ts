@@ -16,7 +16,7 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)("a server under load whose etcd goes away", { timeout: 110_000 }, () => {
-  test("answers 503 with Retry-After, keeps its watches, and recovers by itself without losing or repeating anything", async () => {
+  test("answers 503 with Retry-After if nothing was done, keeps its watches, and recovers by itself without losing or repeating anything", async () => {
     const etcd = (await startEtcd())!;
     try {
       await using server = await startEvenkeel({ flags: ["--controllers=", "--etcd-servers", etcd.endpoint] });
@@ -101,7 +101,7 @@ async function settle({ server, history, watchers, watching }: Settling): Promis
   await Promise.all(watching);
   expect(history.unexpected).toEqual([]);
   expect(history.staleReads).toBe(0);
-  expect(Object.keys(history.writes.counts).sort()).toEqual(["200", "201", "503"]);
+  expect(Object.keys(history.writes.counts).sort()).toEqual(["200", "201", "503", "504"]);
   expect(Object.keys(history.reads.counts).sort()).toEqual(["200", "503"]);
   for (const watcher of watchers) expectWholeStory({ watcher, history, list });
 }

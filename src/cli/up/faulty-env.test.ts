@@ -30,6 +30,7 @@ function createWorld(): World {
       sent.push(`${address.port}${target}`);
       return Promise.resolve({ status: 200, headers: [], body: { kind: "none" } });
     },
+    retire: () => {},
     disconnect: ({ port }) => void cut.push(String(port)),
     close: () => Promise.resolve(),
   };

@@ -131,6 +131,7 @@ function faultyUpstream(upstream: Upstream, clock: Clock, faults: FaultSwitch): 
       faults.hear(() =>
         faults.isReachable(request.address) ? upstream.send(request) : noConnection(clock, request.signal),
       ),
+    retire: (address) => upstream.retire(address),
     disconnect: (address) => upstream.disconnect(address),
     close: () => faults.hear(() => upstream.close()),
   };

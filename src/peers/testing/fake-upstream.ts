@@ -8,6 +8,7 @@ export type Answering = (request: UpstreamRequest) => UpstreamResponse | Promise
 
 export class FakeUpstream implements Upstream {
   readonly requests: UpstreamRequest[] = [];
+  readonly retired: UpstreamAddress[] = [];
   readonly disconnected: UpstreamAddress[] = [];
   answer: Answering;
 
@@ -23,6 +24,10 @@ export class FakeUpstream implements Upstream {
   async send(request: UpstreamRequest): Promise<UpstreamResponse> {
     this.requests.push(request);
     return this.answer(request);
+  }
+
+  retire(address: UpstreamAddress): void {
+    this.retired.push(address);
   }
 
   disconnect(address: UpstreamAddress): void {

@@ -156,7 +156,7 @@ test("writes whose answers are lost are found to have happened", async () => {
   const server = await startIn(world, async (kv, change) => {
     const result = await kv.commit(change);
     if (result.committed && !isOwnRecord(change.key)) committed.push(change.key);
-    if (lost++ < OBJECTS_COUNT) throw new StorageError("unavailable", "the answer was lost");
+    if (lost++ < OBJECTS_COUNT) throw new StorageError("undecided", "the answer was lost");
     return result;
   });
   await world.run(server.ready);

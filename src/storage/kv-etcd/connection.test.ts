@@ -91,7 +91,7 @@ describe("a connection lost under a request", () => {
   test("is no reason to send a commit again", async () => {
     await using server = await startFakeServer(failing(1, cut));
     await using kv = await open([server.endpoint]);
-    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
     await kv.currentRevision();
     expect(server.calls).toEqual([METHOD.txn, METHOD.range]);
   });
@@ -100,7 +100,7 @@ describe("a connection lost under a request", () => {
     await using first = await startFakeServer(cut);
     await using second = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([first.endpoint, second.endpoint]);
-    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
     await kv.currentRevision();
     expect(second.calls).toEqual([METHOD.range]);
   });
@@ -141,7 +141,7 @@ describe("a server", () => {
   test("that never answers costs no more than the request timeout", async () => {
     await using server = await startFakeServer(() => {});
     await using kv = await open([server.endpoint], 200);
-    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
     expect(server.calls).toEqual([METHOD.txn]);
   });
 

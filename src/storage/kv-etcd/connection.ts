@@ -14,7 +14,7 @@
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
 import type { EtcdTls } from "./endpoints.ts";
-import { isMemberUseless, RpcFailure, toStorageError, unavailable } from "./errors.ts";
+import { isMemberUseless, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
 import type { UnaryCall } from "./grpc.ts";
 import { Channel } from "./grpc.ts";
 import { watchHeartbeat } from "./heartbeat.ts";
@@ -103,7 +103,8 @@ export class Connection {
           return await channel.unary(request, Math.max(1, deadlineMs - clock.monotonic()));
         } catch (thrown) {
           this.report(channel, thrown);
-          if (attempt === ATTEMPTS_MAX || !mayRepeat(request, thrown)) throw toStorageError(thrown);
+          if (attempt === ATTEMPTS_MAX || !mayRepeat(request, thrown))
+            throw request.isIdempotent ? toStorageError(thrown) : toCommitError(thrown);
         }
       }
     } finally {

@@ -65,6 +65,19 @@ export function toStorageError(thrown: unknown): unknown {
   return unavailable(message, thrown);
 }
 
+/** The same of a call that must not be made twice: it may have been heard although nothing was heard of it. */
+export function toCommitError(thrown: unknown): unknown {
+  const error = toStorageError(thrown);
+  const isUndecided = error instanceof StorageError && error.code === "unavailable" && mayHaveActed(thrown);
+  return isUndecided ? new StorageError("undecided", error.message, { cause: thrown }) : error;
+}
+
+/** An answer in words is a refusal, unless the words are that a proposal was not heard of again. */
+function mayHaveActed(thrown: unknown): boolean {
+  if (!(thrown instanceof RpcFailure) || thrown.kind === "unsent") return false;
+  return thrown.kind !== "status" || /timed out|leader changed|server stopped/.test(thrown.message);
+}
+
 export function isCompacted(thrown: unknown): thrown is RpcFailure {
   return isStatus(thrown, STATUS.outOfRange, "mvcc: required revision has been compacted");
 }

@@ -2,7 +2,7 @@
  * The storage port on a real etcd (3.4 or newer), by a thin gRPC client of our own.
  *
  * Nothing is kept here but connections and watches: revisions, history, leases and durability are
- * etcd's. A commit is sent at most once; when its answer does not come, it fails as `unavailable` and
+ * etcd's. A commit is sent at most once; when its answer does not come, it fails as `undecided` and
  * may or may not have happened.
  */
 import { assert } from "../../base/assert.ts";

@@ -33,6 +33,7 @@ export function openChannelKv(channel: KvChannel): Kv {
 }
 
 interface Pending {
+  readonly isCommit: boolean;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: StorageError) => void;
 }
@@ -130,7 +131,7 @@ class ChannelKv implements Kv {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject, isCommit: call.kind === "commit" });
       this.#send({ kind: "call", id, call });
     });
   }
@@ -238,7 +239,8 @@ class ChannelKv implements Kv {
 
   #lose(): void {
     this.#lost = new StorageError("unavailable", "The process that has the store is gone.");
-    for (const { reject } of this.#pending.values()) reject(this.#lost);
+    const undecided = new StorageError("undecided", this.#lost.message);
+    for (const { reject, isCommit } of this.#pending.values()) reject(isCommit ? undecided : this.#lost);
     this.#pending.clear();
     for (const id of [...this.#watches.keys()]) this.#end(id, this.#lost);
   }

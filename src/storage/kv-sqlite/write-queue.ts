@@ -63,7 +63,10 @@ export class WriteQueue {
     const values = pack(batch);
     this.#isBusy = true;
     const writes = batch.map(({ wire }) => wire);
-    this.#link.send({ kind: "write", writes, values }, (outcome) => this.#settle(batch, outcome), [values]);
+    const isSent = !this.#link.hasFailed;
+    const settle = (outcome: Outcome): void =>
+      this.#settle(batch, isSent && this.#link.hasFailed ? undecided(outcome) : outcome);
+    this.#link.send({ kind: "write", writes, values }, settle, [values]);
   }
 
   #takeBatch(): QueuedWrite[] {
@@ -113,4 +116,11 @@ function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
     offset += value.length;
   }
   return values.buffer;
+}
+
+/** The thread has ended before it answered, or just after. */
+function undecided(outcome: Outcome): Outcome {
+  return outcome instanceof StorageError
+    ? new StorageError("undecided", outcome.message, { cause: outcome.cause })
+    : outcome;
 }

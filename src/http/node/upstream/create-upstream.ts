@@ -30,6 +30,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const pool = new Pool(options);
   return {
     send: (request) => pool.send(request),
+    retire: (address) => pool.retire(address),
     disconnect: (address) => pool.disconnect(address),
     close: () => pool.close(),
   };
@@ -81,6 +82,11 @@ class Pool {
       if (idle === undefined) void this.#connect(this.#placeOf(request.address, authority), exchange, tls);
       else exchange.start(idle);
     });
+  }
+
+  retire(address: UpstreamAddress): void {
+    const place = this.#places.get(authorityOf(address));
+    if (place !== undefined) retire(place, () => true);
   }
 
   disconnect(address: UpstreamAddress): void {

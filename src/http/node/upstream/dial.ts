@@ -89,6 +89,7 @@ export function connectFailure(error: unknown, authority: string): UpstreamError
   const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
   return new UpstreamError(connectFailureKind(code), `no connection to ${authority}: ${message.trim()}`, {
     isSent: false,
+    isRefused: code === "ECONNREFUSED",
     cause: error,
   });
 }
