@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { isMinorVersion } from "../peers/route.ts";
 import { alignColumns } from "./columns.ts";
 import { CommandFailure } from "./failure.ts";
 
@@ -31,6 +32,12 @@ export function explainRouteCommand(): Command {
 async function explainRoute(verb: string, path: string, flags: ExplainFlags): Promise<void> {
   if (!path.startsWith("/"))
     throw new CommandFailure(`the path must begin with a slash, unlike ${JSON.stringify(path)}`, 2);
+  const { compatibilityVersion: release } = flags;
+  if (release !== undefined && !isMinorVersion(release))
+    throw new CommandFailure(
+      `--compatibility-version must be a release such as 1.36, not ${JSON.stringify(release)}`,
+      2,
+    );
   const query = new URLSearchParams({
     verb,
     path,

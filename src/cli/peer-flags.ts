@@ -3,11 +3,20 @@ import { hostname } from "node:os";
 import { Option, type Command } from "commander";
 import { load } from "js-yaml";
 import { DEFAULT_PEER_TIMING, type PeerTiming } from "../peers/timing.ts";
-import type { PeerOptions } from "../server/peer-config.ts";
+import type { PeerOptions, RoutingOptions } from "../server/peer-config.ts";
 import { count, duration } from "./flags.ts";
 import { asUsable, readFile } from "./read-file.ts";
 
-export interface PeerFlags {
+/** How a cluster routes and what it shows: the same for all of its servers, as a rule. */
+export interface RoutingFlags {
+  readonly peerRouting: string;
+  readonly peerRoutingSource: string;
+  readonly fieldLoss: string;
+  readonly discoveryMode: string;
+  readonly discoveryMergeScope: string;
+}
+
+export interface PeerFlags extends RoutingFlags {
   readonly serverId?: string;
   readonly peerCaFile?: string;
   readonly proxyClientCertFile?: string;
@@ -15,11 +24,6 @@ export interface PeerFlags {
   readonly peerAdvertiseIp?: string;
   readonly peerAdvertisePort?: string;
   readonly peerMaxRequestsInflight: number;
-  readonly peerRouting: string;
-  readonly peerRoutingSource: string;
-  readonly fieldLoss: string;
-  readonly discoveryMode: string;
-  readonly discoveryMergeScope: string;
   readonly egressSelectorConfigFile?: string;
   readonly peerProbeInterval: number;
   readonly peerProbeMisses: number;
@@ -34,14 +38,30 @@ export interface PeerFlags {
 export function withPeerFlags(command: Command): Command {
   const { probeIntervalMs, probeMissesMax, endpointTtlSeconds, endpointRefreshMs } = DEFAULT_PEER_TIMING;
   const { leaseDurationSeconds, leaseRenewMs, fenceAfterMs, departedGraceMs } = DEFAULT_PEER_TIMING;
-  return command
+  const peered = command
     .option("--server-id <id>", "this server's identity; without it one is made of the host's name")
     .option("--peer-ca-file <file>", "CA that signed the serving certificates of the other servers")
     .option("--proxy-client-cert-file <file>", "client certificate with which this server speaks for users")
     .option("--proxy-client-key-file <file>", "key of that certificate")
     .option("--peer-advertise-ip <ip>", "address at which the other servers reach this one")
     .option("--peer-advertise-port <port>", "port at which the other servers reach this one")
-    .option("--peer-max-requests-inflight <n>", "requests to other servers at the same time", count, 400)
+    .option("--peer-max-requests-inflight <n>", "requests to other servers at the same time", count, 400);
+  return withRoutingFlags(peered)
+    .option("--egress-selector-config-file <file>", "how other servers are connected to (context peer or controlplane)")
+    .addOption(time("--peer-probe-interval", "how often each other server is probed", probeIntervalMs))
+    .option("--peer-probe-misses <n>", "probes that may fail before a server is out of routing", count, probeMissesMax)
+    .addOption(time("--peer-endpoint-ttl", "life of this server's endpoint record", endpointTtlSeconds * 1000))
+    .addOption(time("--peer-endpoint-refresh", "how often it is refreshed", endpointRefreshMs))
+    .addOption(time("--identity-lease-duration", "life of this server's identity lease", leaseDurationSeconds * 1000))
+    .addOption(time("--identity-lease-renew-interval", "how often it is renewed", leaseRenewMs))
+    .addOption(time("--fence-after", "without a renewal for this long, writes are refused", fenceAfterMs))
+    .addOption(
+      time("--departed-grace", "how long what a departed server served is 503 before it is 404", departedGraceMs),
+    );
+}
+
+export function withRoutingFlags(command: Command): Command {
+  return command
     .addOption(
       new Option("--peer-routing <rules>", "extended also routes what only another release understands")
         .choices(["documents", "extended"])
@@ -66,18 +86,17 @@ export function withPeerFlags(command: Command): Command {
       new Option("--discovery-merge-scope <scope>", "which forms of discovery are merged")
         .choices(["all", "aggregated"])
         .default("all"),
-    )
-    .option("--egress-selector-config-file <file>", "how other servers are connected to (context peer or controlplane)")
-    .addOption(time("--peer-probe-interval", "how often each other server is probed", probeIntervalMs))
-    .option("--peer-probe-misses <n>", "probes that may fail before a server is out of routing", count, probeMissesMax)
-    .addOption(time("--peer-endpoint-ttl", "life of this server's endpoint record", endpointTtlSeconds * 1000))
-    .addOption(time("--peer-endpoint-refresh", "how often it is refreshed", endpointRefreshMs))
-    .addOption(time("--identity-lease-duration", "life of this server's identity lease", leaseDurationSeconds * 1000))
-    .addOption(time("--identity-lease-renew-interval", "how often it is renewed", leaseRenewMs))
-    .addOption(time("--fence-after", "without a renewal for this long, writes are refused", fenceAfterMs))
-    .addOption(
-      time("--departed-grace", "how long what a departed server served is 503 before it is 404", departedGraceMs),
     );
+}
+
+export function routingOptionsOf(flags: RoutingFlags): RoutingOptions {
+  return {
+    routing: flags.peerRouting,
+    routingSource: flags.peerRoutingSource,
+    fieldLoss: flags.fieldLoss,
+    discoveryMode: flags.discoveryMode,
+    discoveryMergeScope: flags.discoveryMergeScope,
+  };
 }
 
 export function peerOptionsOf(flags: PeerFlags): PeerOptions {
@@ -90,11 +109,7 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
     ...given("advertiseIp", flags.peerAdvertiseIp),
     ...given("advertisePort", flags.peerAdvertisePort),
     requestsInflightMax: flags.peerMaxRequestsInflight,
-    routing: flags.peerRouting,
-    routingSource: flags.peerRoutingSource,
-    fieldLoss: flags.fieldLoss,
-    discoveryMode: flags.discoveryMode,
-    discoveryMergeScope: flags.discoveryMergeScope,
+    ...routingOptionsOf(flags),
     ...given("egress", egressOf(flags.egressSelectorConfigFile)),
     timing: timingOf(flags),
   };

@@ -10,6 +10,7 @@ import { shareKv } from "../storage/share-kv.ts";
 import { ensureDirectory } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { list, port } from "./flags.ts";
+import { routingOptionsOf, withRoutingFlags, type RoutingFlags } from "./peer-flags.ts";
 import { inProcesses } from "./up/child-member.ts";
 import { Cluster } from "./up/cluster.ts";
 import { clusterCredentials, readState, type ClusterState } from "./up/cluster-files.ts";
@@ -24,7 +25,7 @@ import { createRollbackGuard } from "./up/rollback-guard.ts";
 import { DEFAULT_SERVERS, parseServerSpec, type CommonOptions, type ServerSpec } from "./up/server-spec.ts";
 import { serverJson, statusText, summaryText } from "./up/summary.ts";
 
-interface UpFlags {
+interface UpFlags extends RoutingFlags {
   readonly servers?: readonly string[];
   readonly dataDir: string;
   readonly port?: number;
@@ -40,7 +41,7 @@ const DEFAULT_PORT = 6443;
 const SERVERS_MAX = 32;
 
 export function upCommand(): Command {
-  return new Command("up")
+  const command = new Command("up")
     .description("Run a control plane of several API servers, of several releases, on this machine.")
     .option(
       "--servers <list>",
@@ -64,7 +65,8 @@ export function upCommand(): Command {
       "--controllers <names>",
       'controllers to run on the server that leads: "*" (default) for all, name, -name',
       list,
-    )
+    );
+  return withRoutingFlags(command)
     .option("--json", "print one line of JSON when everything is ready, and nothing else")
     .addOption(
       new Option("--log-level <level>", "what to log on standard error")
@@ -172,8 +174,9 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
   process.stdout.write(`${JSON.stringify({ servers: servers.map(serverJson), ...made })}\n`);
 }
 
-function commonOf({ featureGates = [], controllers = ["*"] }: UpFlags): CommonOptions {
-  return { featureGates, controllers };
+function commonOf(flags: UpFlags): CommonOptions {
+  const { featureGates = [], controllers = ["*"] } = flags;
+  return { featureGates, controllers, peers: routingOptionsOf(flags) };
 }
 
 function specsOf(flags: UpFlags, kept: ClusterState | undefined): ServerSpec[] {

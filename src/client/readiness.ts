@@ -35,7 +35,7 @@ export function readyOf(headers: AnswerHeaders): Ready {
 
 /** Keys are lower case. */
 export function readinessHeaders({ ifReadyHeader, compatibilityVersion }: ReadinessOptions): Record<string, string> {
-  if (compatibilityVersion !== undefined && !/^\d{1,3}\.\d{1,4}$/.test(compatibilityVersion))
+  if (compatibilityVersion !== undefined && !/^1\.(0|[1-9][0-9]{0,3})$/.test(compatibilityVersion))
     throw new TypeError(`compatibilityVersion ${JSON.stringify(compatibilityVersion)} is not a release such as "1.36"`);
   return {
     ...(ifReadyHeader === true ? { "x-kubernetes-if-ready": "true" } : {}),

@@ -204,9 +204,9 @@ function typeOf(served: ServedResource, value: JsonObject, { problem }: DecodeCo
 
 /** Fields that the release does not know stay as they are stored, unless the body says something else of them. */
 function settled(served: ServedResource, typed: TypedBody, context: DecodeContext & ExistingObject): DecodedBody {
-  const { object, repeated, named } = settledFields(served, typed, context);
+  const { object, repeated, named, isNamedCut } = settledFields(served, typed, context);
   const { kind, apiVersion } = typed;
-  const losses = named.length === 0 ? [] : (context.judge?.({ served, fields: named }) ?? []);
+  const losses = named.length === 0 ? [] : (context.judge?.({ served, fields: named, isCut: isNamedCut }) ?? []);
   const problems = context.validation === "Ignore" ? [] : bodyProblems(served, typed, { ...context, repeated });
   if (context.validation === "Strict" && problems.length > 0) {
     const { version } = parseGroupVersion(apiVersion);
@@ -225,7 +225,7 @@ function settledFields(
 ): SettledFields {
   const { existing } = context;
   const isAllKnown = unknownFields.length === 0 && (existing === undefined || !hasUnknownFields(existing, schema));
-  if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [] };
+  if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
   const omission = existing === undefined ? "not-known" : context.omission;
   return settleUnknownFields({ sent: value, known: object, existing: existing ?? {}, schema, omission });
 }

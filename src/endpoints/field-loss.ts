@@ -14,6 +14,8 @@ export interface NamedFields {
   readonly groupVersion: GroupVersion;
   readonly kind: string;
   readonly fields: readonly NamedField[];
+  /** There are more of them than anybody looks at. */
+  readonly isCut: boolean;
 }
 
 export type FieldLossVerdict =
@@ -37,7 +39,11 @@ export class HandedOn extends Error {
 }
 
 /** Gives warnings; throws when the request goes no further here. */
-export type JudgeFields = (of: { readonly served: ServedResource; readonly fields: readonly NamedField[] }) => string[];
+export type JudgeFields = (of: {
+  readonly served: ServedResource;
+  readonly fields: readonly NamedField[];
+  readonly isCut: boolean;
+}) => string[];
 
 export interface Judging extends Pick<EndpointCall, "fieldLoss"> {
   readonly request: WithInfo;
@@ -45,12 +51,12 @@ export interface Judging extends Pick<EndpointCall, "fieldLoss"> {
 
 export function judgeOf({ fieldLoss, request }: Judging, body: Buffer): JudgeFields | undefined {
   if (fieldLoss === undefined) return undefined;
-  return ({ served, fields }) => {
+  return ({ served, fields, isCut }) => {
     const isWritten = writtenMembers(served, request.info);
     const lost = fields.filter(({ paths }) => isWritten(String(paths[0]![0])));
     if (lost.length === 0) return [];
     const { groupVersion, kind } = served;
-    const verdict = fieldLoss({ groupVersion, kind, fields: lost });
+    const verdict = fieldLoss({ groupVersion, kind, fields: lost, isCut });
     if (verdict.kind === "handed-on") throw new HandedOn(() => verdict.answer(body));
     return [...verdict.warnings];
   };

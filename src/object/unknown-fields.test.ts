@@ -166,8 +166,16 @@ describe("what a request says itself", () => {
   test("bodies full of unknown fields are reported up to a bound", () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, { y: [index] }]));
     const settled = settle({}, { spec: many });
-    expect(settled.named).toHaveLength(100);
-    expect(settled.named.flatMap(({ paths }) => paths).length).toBeLessThanOrEqual(1_100);
+    expect([settled.named.length, settled.isNamedCut]).toEqual([1_000, true]);
+    expect(settled.named.flatMap(({ paths }) => paths).length).toBeLessThanOrEqual(2_000);
+  });
+
+  test("a field is named once, however many items have it", () => {
+    const containers = Array.from({ length: 5_000 }, (_, index) =>
+      container(`c${index}`, { novel: { [`k${index % 2}`]: 1 } }),
+    );
+    const settled = settle({}, { spec: { containers, later: 1 } });
+    expect([named(settled), settled.isNamedCut]).toEqual([["spec.later", "spec.containers[0].novel"], false]);
   });
 
   test("fields may be called anything", () => {

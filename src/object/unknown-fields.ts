@@ -7,7 +7,6 @@
  * can tell. What is removed or replaced takes the fields in it along.
  */
 import { isJsonObject, jsonEquals, setMember, type JsonObject } from "../meta/json.ts";
-import { REPORTED_PATHS_MAX } from "./json-text.ts";
 import { matchItems } from "./list-items.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
@@ -15,7 +14,7 @@ import type { FieldSchema, StructSchema } from "./schema.ts";
 export type ValuePath = readonly (string | number)[];
 
 export interface NamedField {
-  /** As field validation names it: `spec.ports[0].name`. */
+  /** As field validation names it: `spec.ports[0].name`. Where several items of a list have it, the first of them. */
   readonly name: string;
   /** Where there are values in it, itself included: a release may know the field and not all of them. */
   readonly paths: readonly ValuePath[];
@@ -44,6 +43,8 @@ export interface SettledFields {
   readonly repeated: ReadonlySet<string>;
   /** What the wish says anew, or removes. */
   readonly named: readonly NamedField[];
+  /** It names more than anybody looks at. */
+  readonly isNamedCut: boolean;
 }
 
 /** Whether the object has fields that the schema does not. Asked on every update, so it allocates nothing. */
@@ -80,7 +81,7 @@ export function settleUnknownFields(wish: Wish): SettledFields {
   const findings = new Findings(wish.omission);
   const { sent, known, existing, schema } = wish;
   const object = settleStruct({ sent, known, existing }, schema, { ...ROOT, findings });
-  return { object, repeated: findings.repeated, named: findings.named };
+  return { object, repeated: findings.repeated, named: [...findings.named.values()], isNamedCut: findings.isCut };
 }
 
 /** What becomes of one value. */
@@ -100,12 +101,16 @@ interface Place {
 
 const ROOT = { parent: undefined, step: "", isInList: false } as const;
 
-/** More values are not looked at: no release can be told from another by so many. */
+/** Distinct ones, whatever their positions in lists. No kind gains so many from release to release. */
+const NAMED_MAX = 1000;
+/** Values in named fields: more are not looked at, because no release can be told from another by so many. */
 const PATHS_MAX = 1000;
 
 class Findings {
   readonly repeated = new Set<string>();
-  readonly named: NamedField[] = [];
+  /** By shape. */
+  readonly named = new Map<string, { name: string; paths: ValuePath[] }>();
+  isCut = false;
   readonly #omission: Omission;
   #paths = 0;
 
@@ -122,11 +127,18 @@ class Findings {
   }
 
   addNamed(place: Place, value: unknown): void {
-    if (this.named.length >= REPORTED_PATHS_MAX) return;
     const path = pathOf(place);
-    const paths: ValuePath[] = [path];
-    this.#addBelow(value, path, paths);
-    this.named.push({ name: nameOf(path), paths });
+    const shape = shapeOf(path);
+    let field = this.named.get(shape);
+    if (field === undefined) {
+      if (this.named.size >= NAMED_MAX) {
+        this.isCut = true;
+        return;
+      }
+      field = { name: nameOf(path), paths: [path] };
+      this.named.set(shape, field);
+    }
+    this.#addBelow(value, path, field.paths);
   }
 
   #addBelow(value: unknown, path: ValuePath, paths: ValuePath[]): void {
@@ -144,6 +156,11 @@ function pathOf(place: Place): ValuePath {
   const path: (string | number)[] = [];
   for (let at = place; at.parent !== undefined; at = at.parent) path.push(at.step);
   return path.toReversed();
+}
+
+/** What a type has a place for, or not, whatever the position in a list. */
+function shapeOf(path: ValuePath): string {
+  return path.map((step) => (typeof step === "number" ? "[]" : `.${JSON.stringify(step)}`)).join("");
 }
 
 function nameOf(path: ValuePath): string {

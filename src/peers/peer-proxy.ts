@@ -38,11 +38,18 @@ const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set([
 export function peerProxy(options: PeerProxyOptions): PassingFilter<WithUser> {
   return (next) => (request) => {
     if (!request.info.isResourceRequest) return next(request);
-    const said = options.isVersionAware && !request.isProxied ? request.headers[COMPATIBILITY_HEADER] : undefined;
-    if (said === undefined) return proxy(options, next, request);
-    if (typeof said === "string" && isMinorVersion(said)) return proxy(options, next, request, said);
+    const isSaid = options.isVersionAware && !request.isProxied && request.headers[COMPATIBILITY_HEADER] !== undefined;
+    if (!isSaid) return proxy(options, next, request);
+    const release = clientRelease(request);
+    if (release !== undefined) return proxy(options, next, request, release);
     return proxy(options, next, request).then(warned, warnedError);
   };
+}
+
+/** The release that the client says it was made for; undefined when it says none, or something else. */
+export function clientRelease({ headers }: Pick<WithUser, "headers">): string | undefined {
+  const said = headers[COMPATIBILITY_HEADER];
+  return typeof said === "string" && isMinorVersion(said) ? said : undefined;
 }
 
 function proxy<Req extends WithUser>(

@@ -296,7 +296,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     resources: resourceHandler(
       {
         ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
-        fieldLoss: createFieldLoss({ ...cluster, peers }),
+        fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
       },
       table.resolve,
     ),

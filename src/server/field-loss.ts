@@ -5,16 +5,17 @@
 import type { WithUser } from "../auth/user.ts";
 import type { FieldLoss, FieldLossVerdict, NamedFields } from "../endpoints/field-loss.ts";
 import { bufferedBody } from "../http/request-body.ts";
-import { invalid, type FieldError } from "../meta/status-error.ts";
+import { badRequest, invalid, type FieldError } from "../meta/status-error.ts";
 import type { NamedField, ValuePath } from "../object/unknown-fields.ts";
 import type { Forward } from "../peers/forward.ts";
 import { serviceUnavailableBecause } from "../peers/refusals.ts";
-import { decideRoute } from "../peers/route.ts";
+import { clientRelease, routeOf } from "../peers/peer-proxy.ts";
 import type { ClusterView, NamedFieldsNeed, PeerView } from "../peers/view.ts";
 import type { PeerConfig } from "./peer-config.ts";
 
 export interface FieldLossParts {
   readonly peers: Pick<PeerConfig, "isEnabled" | "routing" | "fieldLoss">;
+  readonly isVersionAware: boolean;
   readonly view: () => ClusterView;
   readonly forward: Forward;
 }
@@ -36,6 +37,7 @@ export function createFieldLoss(parts: FieldLossParts): FieldLoss<WithUser> | un
     // At most one hop: whoever sent it here took this server for one that knows.
     if (request.isProxied) return SERVED_HERE;
     const view = parts.view();
+    if (named.isCut && mode !== "warn") refuseUncounted(named, view);
     const known = knownElsewhere(request, named, view);
     if (known.length === 0) return SERVED_HERE;
     switch (mode) {
@@ -47,6 +49,14 @@ export function createFieldLoss(parts: FieldLossParts): FieldLoss<WithUser> | un
         return routed(parts, request, { needs: needOf(named, pathsOf(known)), view }) ?? dropped(known, view);
     }
   };
+}
+
+/** What nobody looks at would be dropped, and another server may know it. */
+function refuseUncounted({ fields }: NamedFields, { self, peers }: ClusterView): void {
+  const other = peers.find(({ release }) => release !== undefined && release !== self.release);
+  if (other === undefined) return;
+  const known = `${self.id} (${self.release}) does not know, and ${other.id} (${other.release}) may`;
+  throw badRequest(`the request names more than ${fields.length} fields that ${known}`);
 }
 
 function knownElsewhere({ info }: WithUser, named: NamedFields, view: ClusterView): KnownField[] {
@@ -73,8 +83,10 @@ interface Needed {
 }
 
 /** Undefined when no peer knows all of them. */
-function routed({ forward }: FieldLossParts, request: WithUser, { needs, view }: Needed): FieldLossVerdict | undefined {
-  const route = decideRoute({ ...request.info, isProxied: request.isProxied, needs }, view);
+function routed(parts: FieldLossParts, request: WithUser, { needs, view }: Needed): FieldLossVerdict | undefined {
+  const { forward, isVersionAware } = parts;
+  const compatibilityVersion = isVersionAware ? clientRelease(request) : undefined;
+  const route = routeOf(request, view, { needs, compatibilityVersion });
   switch (route.kind) {
     case "peer":
       return { kind: "handed-on", answer: (body) => forward({ ...request, body: bufferedBody(body) }, route, view) };

@@ -47,6 +47,11 @@ export interface PeerOptions {
   readonly timing?: Partial<PeerTiming>;
 }
 
+export type RoutingOptions = Pick<
+  PeerOptions,
+  "routing" | "routingSource" | "fieldLoss" | "discoveryMode" | "discoveryMergeScope"
+>;
+
 export type FieldLoss = "warn" | "route" | "refuse";
 
 export interface PeerConfig {

@@ -151,6 +151,47 @@ describe("route", () => {
     }
   });
 
+  test("of several peers that know it the nearest to the client's release answers", async () => {
+    await using cluster = await startCluster(
+      ["1.31", "1.33", "1.36"].map((release) => ({
+        release,
+        options: { featureGates: ["UnknownVersionInteroperabilityProxy=true", "VersionAwareProxying=true"] },
+      })),
+    );
+    const [old] = cluster.members as [Member];
+    const headers = { "x-kubernetes-compatibility-version": "1.31" };
+    for (let round = 0; round < 8; round++) {
+      const body = pod(`p${round}`, { resources: RESOURCES });
+      expect(servedBy(await old.call(PODS, { method: "POST", body, headers }))).toEqual([201, SERVED_BY_PEER]);
+    }
+  });
+
+  test("a field that a peer knows is found behind any number of items with one that nobody knows", async () => {
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const containers = Array.from({ length: 500 }, (_item, index) => ({
+      name: `c${index}`,
+      image: "main",
+      typo: index,
+    }));
+    const answer = await old.create(PODS, pod("many", { containers, resources: RESOURCES }));
+    expect(servedBy(answer)).toEqual([201, SERVED_BY_PEER]);
+  });
+
+  test("more of them than anybody looks at are refused if a peer is of another release, and only then", async () => {
+    const typos = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`typo${index}`, 1]));
+    const { cluster, old } = await mixed();
+    await using _ = cluster;
+    const answer = await old.create(PODS, pod("many", typos));
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      "the request names more than 1000 fields that a (1.31) does not know, and b (1.33) may",
+    ]);
+    expect((await old.get(`${PODS}/many`)).status).toBe(404);
+    await using same = await startCluster([{ release: "1.31" }, { release: "1.31" }]);
+    expect((await same.members[0]!.create(PODS, pod("many", typos))).status).toBe(201);
+  });
+
   test("a request that a peer has sent is not sent on", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;

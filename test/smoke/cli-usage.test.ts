@@ -73,6 +73,12 @@ describe("a command line that cannot be used", () => {
     [["serve", "--min-compatibility-version", "1.37"], "1.37"],
     [["serve", "--discovery-mode", "oldest"], "oldest"],
     [["serve", "--field-loss", "ignore"], "ignore"],
+    [["up", "--field-loss", "ignore"], "ignore"],
+    [
+      ["up", "--peer-routing-source", "storageversion", "--feature-gates", "StorageVersionAPI=false"],
+      "StorageVersionAPI",
+    ],
+    [["explain-route", "get", "/api/v1/pods", "--compatibility-version", "v1.36"], "v1.36"],
     [["serve", "--peer-routing-source", "storageversion", "--strict-release"], "StorageVersionAPI"],
   ];
   test.each(cases)("%j is one sentence that names it, exit 2, and nothing on the disk", async (flags, names) => {

@@ -72,6 +72,17 @@ test("a server that was told not to serve jobs answers for them through the othe
   expect(await names(without, JOBS)).toEqual(["j"]);
 });
 
+test("how the cluster routes and what it shows is the same for all of its servers", async () => {
+  const flags = ["--discovery-mode", "local", "--field-loss", "refuse", "--peer-routing-source", "storageversion"];
+  await using cluster = await startCluster({ flags: ["--servers", "1.31,1.33", ...flags] });
+  const [old] = cluster.servers as [ClusterServer];
+  const { resources } = (await old.request("GET", "/apis/networking.k8s.io/v1")).body;
+  expect(resources.map(({ name }: { name: string }) => name)).not.toContain("servicecidrs");
+  const spec = { containers: [{ name: "a", image: "a" }], resources: { limits: { cpu: "1" } } };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec };
+  expect((await old.request("POST", "/api/v1/namespaces/default/pods", pod)).status).toBe(422);
+});
+
 describe("a restart on the same directory", { timeout: 60_000 }, () => {
   test("finds the same servers, ports and objects, and what was changed while it ran", async () => {
     using directory = disposableDirectory();

@@ -245,7 +245,7 @@ export class Cluster {
       clientCa: credentials.ca.certPem,
       rootCa: credentials.ca.certPem,
       requestHeader: { clientCa: credentials.frontProxyCa.certPem, allowedNames: [FRONT_PROXY_NAME] },
-      peers: { serverId: id, hostname, ...(this.#isProxyOn() ? { caFile, certFile, keyFile } : {}) },
+      peers: { ...common.peers, serverId: id, hostname, ...(this.#isProxyOn() ? { caFile, certFile, keyFile } : {}) },
       // Everything listens on this machine's own address: no other machine could use it.
       advertise: { address: undefined },
     };

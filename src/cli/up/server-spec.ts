@@ -1,6 +1,7 @@
 /** A server as people write it: `1.36`, or `1.36+batch/v1=false` with a runtime config of its own. */
 import { DEFAULT_RELEASE } from "../../catalogue/release.ts";
 import { resolveOptions, type ServerOptions } from "../../server/config.ts";
+import type { RoutingOptions } from "../../server/peer-config.ts";
 import { OptionError } from "../../server/option-error.ts";
 import { CommandFailure } from "../failure.ts";
 
@@ -15,7 +16,7 @@ const SPEC_LENGTH_MAX = 4_096;
 const USAGE_ERROR = 2;
 
 /** What holds for every server of a cluster. */
-export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers">;
+export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers"> & { readonly peers?: RoutingOptions };
 
 export function parseServerSpec(text: string, common: CommonOptions = {}): ServerSpec {
   if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the description of a server is too long", USAGE_ERROR);
