@@ -1,6 +1,6 @@
 import type { ApiResponse } from "../http/message.ts";
 import { create } from "../registry/create.ts";
-import { decodeObject, warningHeaders } from "./decode-body.ts";
+import { decodeObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions } from "./options.ts";
 import { writtenResponse } from "./render/respond.ts";
@@ -16,5 +16,5 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
     dryRun,
     requester: request.user,
   });
-  return writtenResponse(201, written, renderer, warningHeaders(warnings));
+  return writtenResponse(201, written, renderer, warnings);
 }

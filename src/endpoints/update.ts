@@ -2,7 +2,6 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import type { Door } from "../registry/prepare.ts";
 import { update } from "../registry/update.ts";
-import { warningHeaders } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { writtenResponse } from "./render/respond.ts";
 import { readWish } from "./write-wish.ts";
@@ -19,7 +18,7 @@ export async function updateEndpoint(call: EndpointCall): Promise<ApiResponse> {
     door: doorOf(request),
     verb: verb === "patch" ? "patch" : "update",
   });
-  return writtenResponse(isCreated ? 201 : 200, written, renderer, warningHeaders(warnings()));
+  return writtenResponse(isCreated ? 201 : 200, written, renderer, warnings());
 }
 
 function doorOf({ info }: WithInfo): Door {

@@ -22,7 +22,10 @@ export interface RegistryContext {
 }
 
 /** What a write left behind: a stored entry, or, for a dry run, what would have been stored. */
-export type Written = { readonly entry: Entry } | { readonly object: JsonObject };
+export type Written = ({ readonly entry: Entry } | { readonly object: JsonObject }) & {
+  /** What the client should know although it succeeded. */
+  readonly warnings?: readonly string[];
+};
 
 /** Seconds, UTC: the resolution of every timestamp the server sets. */
 export function timestamp(clock: Clock, fromNowMs = 0): string {

@@ -1,8 +1,9 @@
+import { firstErrors } from "../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { generateName } from "../meta/names.ts";
 import { alreadyExists, badRequest, invalid, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
-import { withDefaults } from "./defaults.ts";
+import { kindContext, withDefaults } from "./defaults.ts";
 import { createdManagedFields } from "./managed-fields.ts";
 import { metadataErrors } from "./metadata-validation.ts";
 import {
@@ -13,7 +14,6 @@ import {
 import { prepareForCreate } from "./prepare.ts";
 import { encodeForStorage } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
-import { kindRules } from "./kind-rules.ts";
 import { withAllocation, type Allocation } from "./services/service-allocation.ts";
 import { writeEncoded, type Place } from "./write-encoded.ts";
 
@@ -80,22 +80,24 @@ async function createNamed(
   request: CreateRequest & { readonly place: Place | undefined },
   allocation: Allocation,
 ): Promise<Written | undefined> {
-  const next = withDefaults(served, withoutSystemFields(withRequester(served, request)));
+  const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
   const managedFields = createdManagedFields(context, served, { next, manager: request.manager });
   const object = prepareForCreate(context, served, withoutManagedFields(next));
   const metadata = objectAt(object, "metadata");
   const name = stringAt(metadata, "name");
   const { stored } = served;
+  const inKind = kindContext(context, served);
   const errors = [
     ...metadataErrors(metadata, { nameRule: stored.strategy.nameRule, namespaced: stored.namespaced }),
-    ...kindRules(served).onCreate(object),
+    ...firstErrors(served.meaning.createErrors?.(object, inKind) ?? []),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
+  const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
     await request.place?.look();
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
-    return { object: withManagedFields(await allocation.assign(object), managedFields) };
+    return { object: withManagedFields(await allocation.assign(object), managedFields), warnings };
   }
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
@@ -107,7 +109,7 @@ async function createNamed(
       context.store.create(key, encodeForStorage(complete, served, version, { vouch, managedFields }), lease, guards),
     request.place,
   );
-  return result.committed ? { entry: result.entry } : undefined;
+  return result.committed ? { entry: result.entry, warnings } : undefined;
 }
 
 /** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */

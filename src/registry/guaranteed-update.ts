@@ -6,6 +6,7 @@ import { formatGroupVersion } from "../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../meta/json.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import type { RegistryContext, Written } from "./context.ts";
+import { withDefaults } from "./defaults.ts";
 import { removeNamespace } from "./namespace-finalize.ts";
 import { encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
@@ -14,7 +15,7 @@ import { writeEncoded } from "./write-encoded.ts";
 
 /** What to make of the current object (in the served version): a new one, or its removal after a last change. */
 export type Change =
-  | { readonly kind: "store"; readonly object: JsonObject }
+  | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
   | { readonly kind: "remove"; readonly object: JsonObject };
 
 export interface UpdatePlan {
@@ -61,28 +62,29 @@ async function tryUpdate(
   let existing: JsonObject;
   let change: Change;
   try {
-    existing = objectIn(entry, served);
+    existing = withDefaults(context, served, objectIn(entry, served));
     change = await plan.decide(existing, entry);
   } catch (thrown) {
     if (!isFresh) return { kind: "stale" };
     throw thrown;
   }
-  if (plan.dryRun) return isFresh ? { kind: "done", written: { object: change.object } } : { kind: "stale" };
-  return change.kind === "remove"
-    ? remove(context, served, { object: change.object, entry })
-    : replace(context, served, { object: change.object, existing, entry, isFresh });
+  const { object } = change;
+  if (change.kind === "remove" && !plan.dryRun) return remove(context, served, { object, entry });
+  const warnings = change.kind === "store" ? (change.warnings ?? []) : [];
+  if (plan.dryRun) return isFresh ? { kind: "done", written: { object, warnings } } : { kind: "stale" };
+  return replace(context, served, { object, warnings, existing, entry, isFresh });
 }
 
 async function replace(
   context: RegistryContext,
   served: ServedResource,
-  change: { object: JsonObject; existing: JsonObject; entry: Entry; isFresh: boolean },
+  change: { object: JsonObject; warnings: readonly string[]; existing: JsonObject; entry: Entry; isFresh: boolean },
 ): Promise<Outcome> {
-  const { entry, isFresh } = change;
+  const { entry, isFresh, warnings } = change;
   const isUnchanged = jsonEquals(change.object, change.existing);
   // An object that stays as it is but lies there in another version is written anew: that is how objects migrate.
   if (isUnchanged && (await isInCurrentVersion(served, entry)))
-    return isFresh ? { kind: "done", written: { entry } } : { kind: "stale" };
+    return isFresh ? { kind: "done", written: { entry, warnings } } : { kind: "stale" };
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;
@@ -91,7 +93,7 @@ async function replace(
     store.replace(entry, encodeForStorage(change.object, served, version, { vouch }), lease, guards),
   );
   return result.committed
-    ? { kind: "done", written: { entry: result.entry } }
+    ? { kind: "done", written: { entry: result.entry, warnings } }
     : { kind: "lost", current: result.current };
 }
 

@@ -1,4 +1,5 @@
 /** What holds for the metadata of every object, with the sentences clients see when it does not. */
+import { forbiddenField, invalidValue, required } from "../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors, type NameRule } from "../meta/names.ts";
 import type { FieldError } from "../meta/status-error.ts";
@@ -38,18 +39,6 @@ export function metadataUpdateErrors(metadata: JsonObject, existing: JsonObject)
     }
   }
   return errors;
-}
-
-export function required(field: string, why = ""): FieldError {
-  return { field, reason: "FieldValueRequired", message: why === "" ? "Required value" : `Required value: ${why}` };
-}
-
-export function invalidValue(field: string, value: unknown, why: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value)}: ${why}` };
-}
-
-export function forbiddenField(field: string, why: string): FieldError {
-  return { field, reason: "FieldValueForbidden", message: `Forbidden: ${why}` };
 }
 
 function generateNameErrors(metadata: JsonObject, rules: MetadataRules): FieldError[] {

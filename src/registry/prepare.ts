@@ -3,9 +3,7 @@ import { randomUuid } from "../base/random.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
-import { prepareService, prepareServiceUpdate } from "./services/service-defaults.ts";
-import { isServices } from "./services/service-fields.ts";
-import { isAboutStorageVersions, withSpecAndStatus } from "./storage-versions/preparation.ts";
+import { kindContext } from "./defaults.ts";
 
 /** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
 export type Door = "main" | "status" | "finalize";
@@ -24,18 +22,16 @@ export function prepareForCreate(context: RegistryContext, served: ServedResourc
   };
   if (strategy.tracksGeneration) objectAt(prepared, "metadata")["generation"] = 1;
   if (strategy.hasStatus) delete prepared["status"];
-  if (strategy.life === "namespace") prepareNamespace(prepared);
-  if (strategy.life === "pod") prepared["status"] = { phase: "Pending" };
-  if (isServices(served.stored)) prepareService(prepared);
-  return isAboutStorageVersions(served.stored) ? withSpecAndStatus(prepared) : prepared;
+  served.meaning.prepareCreate?.(prepared, kindContext(context, served));
+  return prepared;
 }
 
 /** The object as it will be stored; `existing` is in the served version. */
 export function prepareForUpdate(
+  context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
-  existing: JsonObject,
-  door: Door,
+  { existing, door }: { existing: JsonObject; door: Door },
 ): JsonObject {
   const { strategy } = served.stored;
   const before = objectAt(existing, "metadata");
@@ -57,14 +53,12 @@ export function prepareForUpdate(
     door,
     hasStatus: strategy.hasStatus,
   });
-  if (strategy.life === "namespace") prepareNamespaceUpdate(prepared, existing, door);
-  if (isServices(served.stored) && door === "main") prepareServiceUpdate(prepared, existing);
-  // What was asked to be signed, and by whom, stays as it was asked.
-  if (served.kind === "CertificateSigningRequest") prepared["spec"] = existing["spec"];
+  if (door === "main") served.meaning.prepareUpdate?.(prepared, existing, kindContext(context, served));
+  if (door === "status") served.meaning.prepareStatusUpdate?.(prepared, existing, kindContext(context, served));
   if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
     metadata["generation"] = Number(before["generation"] ?? 0) + 1;
   }
-  return isAboutStorageVersions(served.stored) ? withSpecAndStatus(prepared) : prepared;
+  return prepared;
 }
 
 function throughDoor(
@@ -75,7 +69,8 @@ function throughDoor(
   if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
   if (through.door === "status")
     return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
-  return { ...existing, metadata: existing["metadata"], spec: object["spec"] };
+  const finalizers = stringsAt(objectAt(object, "spec"), "finalizers");
+  return { ...existing, metadata: existing["metadata"], spec: finalizers.length === 0 ? {} : { finalizers } };
 }
 
 function withMember(object: JsonObject, key: string, value: unknown): JsonObject {
@@ -88,22 +83,4 @@ function hasNewDesiredState(object: JsonObject, existing: JsonObject): boolean {
   const { metadata: _metadata, status: _status, ...desired } = object;
   const { metadata: _oldMetadata, status: _oldStatus, ...before } = existing;
   return !jsonEquals(desired, before);
-}
-
-function prepareNamespace(namespace: JsonObject): void {
-  const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
-  namespace["spec"] = {
-    ...objectAt(namespace, "spec"),
-    finalizers: finalizers.includes("kubernetes") ? finalizers : [...finalizers, "kubernetes"],
-  };
-  namespace["status"] = { phase: "Active" };
-}
-
-function prepareNamespaceUpdate(namespace: JsonObject, existing: JsonObject, door: Door): void {
-  if (door === "main")
-    namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: objectAt(existing, "spec")["finalizers"] };
-  if (door === "finalize") {
-    const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
-    namespace["spec"] = finalizers.length === 0 ? {} : { finalizers };
-  }
 }

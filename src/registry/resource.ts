@@ -1,4 +1,5 @@
 /** A resource as it is stored, and as one served version shows it. */
+import type { Kind } from "../kinds/kind.ts";
 import type { GroupResource, GroupVersion } from "../meta/group-version.ts";
 import type { NameRule } from "../meta/names.ts";
 import type { StructSchema } from "../object/schema.ts";
@@ -60,6 +61,10 @@ export interface ServedResource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly listKind: string;
+  /** What the kind means beyond its shape. */
+  readonly meaning: Kind;
+  /** 36 for release 1.36. */
+  readonly minor: number;
   readonly schema: StructSchema;
   /** The schema of this or another kind in any version of the release, served or not. */
   readonly schemaOf: (groupVersion: GroupVersion, kind?: string) => StructSchema | undefined;

@@ -1,18 +1,17 @@
+import { firstErrors, invalidValue } from "../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { conflict, invalid, notFound, type FieldError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { create } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
-import { kindRules } from "./kind-rules.ts";
-import { withDefaults } from "./defaults.ts";
+import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields } from "./managed-fields.ts";
-import { invalidValue, metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
+import { metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
-import { isAboutStorageVersions, withMetadataLeftAlone } from "./storage-versions/preparation.ts";
 
 export interface UpdateRequest {
   readonly namespace: string;
@@ -50,11 +49,11 @@ export async function update(
         refuseUnconditional(served, object, request);
         const tracked = withManagedFields(context, served, {
           live: existing,
-          next: withDefaults(served, withinDoor(served, object, { existing, door: request.door })),
+          next: withDefaults(context, served, withinDoor(served, object, { existing, door: request.door })),
           manager: request.manager,
           door: request.door,
         });
-        const change = decideChange(served, tracked, { existing, request });
+        const change = decideChange(context, served, tracked, { existing, request });
         await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
         return allocation.apply(change, existing);
       },
@@ -80,20 +79,33 @@ export async function update(
 
 /** What a door cannot write must not become somebody's own either: it is taken out before that is tracked. */
 function withinDoor(
-  { stored }: ServedResource,
+  { meaning }: ServedResource,
   object: JsonObject,
   { existing, door }: { existing: JsonObject; door: Door },
 ): JsonObject {
-  return door === "status" && isAboutStorageVersions(stored) ? withMetadataLeftAlone(object, existing) : object;
+  return door === "status" && meaning.keepsMetadataInStatus === true ? withMetadataLeftAlone(object, existing) : object;
+}
+
+const LEFT_ALONE_BY_STATUS: readonly string[] = ["labels", "annotations", "finalizers", "ownerReferences"];
+
+function withMetadataLeftAlone(object: JsonObject, existing: JsonObject): JsonObject {
+  const metadata = { ...objectAt(object, "metadata") };
+  const before = objectAt(existing, "metadata");
+  for (const field of LEFT_ALONE_BY_STATUS) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = before[field];
+  }
+  return { ...object, metadata };
 }
 
 function decideChange(
+  context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
   against: { existing: JsonObject; request: UpdateRequest },
 ): Change {
   const { existing, request } = against;
-  const prepared = prepareForUpdate(served, object, existing, request.door);
+  const prepared = prepareForUpdate(context, served, object, { existing, door: request.door });
   const metadata = objectAt(prepared, "metadata");
   const updateErrors = metadataUpdateErrors(metadata, objectAt(existing, "metadata"));
   const errors = [
@@ -101,22 +113,25 @@ function decideChange(
     // As kubernetes: the generic update check runs once more inside each kind's own validation.
     ...updateErrors,
     ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
-    ...kindErrors(served, prepared, { existing, door: request.door }),
+    ...firstErrors(kindErrors(context, served, prepared, { existing, door: request.door })),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, errors);
-  return isFinallyDeleted(served, prepared)
-    ? { kind: "remove", object: prepared }
-    : { kind: "store", object: prepared };
+  if (isFinallyDeleted(served, prepared)) return { kind: "remove", object: prepared };
+  const warnings =
+    request.door === "main" ? served.meaning.warnings?.(prepared, existing, kindContext(context, served)) : undefined;
+  return { kind: "store", object: prepared, warnings: [...(warnings ?? [])] };
 }
 
 function kindErrors(
+  context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
   { existing, door }: { existing: JsonObject; door: Door },
-): FieldError[] {
-  const rules = kindRules(served);
-  if (door === "main") return rules.onUpdate(object, existing);
-  return door === "status" ? (rules.onStatusUpdate?.(object, existing) ?? []) : [];
+): Iterable<FieldError> {
+  const { meaning } = served;
+  const inKind = kindContext(context, served);
+  if (door === "main") return meaning.updateErrors?.(object, existing, inKind) ?? [];
+  return door === "status" ? (meaning.statusUpdateErrors?.(object, existing, inKind) ?? []) : [];
 }
 
 /** The write that empties the finalizers of an object being deleted is the one that deletes it. */

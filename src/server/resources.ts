@@ -5,6 +5,7 @@ import type { ResolveEndpoint } from "../endpoints/resources.ts";
 import { RELEASES, type ReleaseName } from "../catalogue/release.ts";
 import { openSchemas } from "../catalogue/schema-source.ts";
 import { tableColumns } from "../catalogue/table-columns.ts";
+import { kindOf } from "../kinds/kinds.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
 import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
 import { tableRenderer } from "../object/table/table.ts";
@@ -118,6 +119,8 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
     apiVersion,
     kind,
     listKind,
+    meaning: kindOf(groupVersion, kind),
+    minor: minorOf(catalogue.release.name),
     fieldSelectors,
     fieldSelectorErrorStyle,
     fieldSelectorAliases,

@@ -1,7 +1,7 @@
 /** Values that kube-apiserver wrote into the same store. */
 import { objectAt } from "../meta/json.ts";
 import { decodeProtobufObject, ProtobufDecodeError, type ProtobufTables } from "../object/protobuf/decode.ts";
-import { withClaimKinds } from "../registry/defaults.ts";
+import { setClaimKinds } from "../kinds/workloads/claim-templates.ts";
 import { canonicalMetadata } from "../registry/representation.ts";
 import type { DecodeForeign } from "../storage/watch-cache/entry.ts";
 
@@ -9,8 +9,8 @@ import type { DecodeForeign } from "../storage/watch-cache/entry.ts";
 export function storedProtobufDecoder(tables: () => ProtobufTables): DecodeForeign {
   return (value) => {
     try {
-      const decoded = decodeProtobufObject(value, tables());
-      const object = decoded["kind"] === "StatefulSet" ? withClaimKinds(decoded) : decoded;
+      const object = decodeProtobufObject(value, tables());
+      if (object["kind"] === "StatefulSet") setClaimKinds(object);
       const { kind, apiVersion, metadata: _metadata, ...rest } = object;
       return Buffer.from(
         JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest }),

@@ -13,9 +13,10 @@ const LAYERS = {
   base: { imports: [] },
   meta: { imports: ["base"] },
   object: { imports: ["base", "meta"] },
+  kinds: { imports: ["base", "meta", "object"] },
   catalogue: { imports: ["base", "meta", "object"] },
   storage: { imports: ["base", "meta"] },
-  registry: { imports: ["base", "meta", "object", "storage"] },
+  registry: { imports: ["base", "meta", "object", "kinds", "storage"] },
   http: { imports: ["base", "meta"] },
   // A watch hands on the entries of the watch cache and says how fresh a read must be.
   endpoints: { imports: ["base", "meta", "object", "registry", "http"], types: ["storage"] },

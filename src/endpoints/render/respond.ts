@@ -4,6 +4,7 @@ import { headerValue, type ApiResponse, type ResponseHeaders } from "../../http/
 import { jsonBytes } from "../../http/respond.ts";
 import type { Written } from "../../registry/context.ts";
 import type { ServedResource } from "../../registry/resource.ts";
+import { warningHeaders } from "../decode-body.ts";
 import { negotiateRepresentation, type AnswerKind, type Representation } from "./negotiate.ts";
 import { partialRenderer } from "./partial.ts";
 import { plainRenderer } from "./plain.ts";
@@ -41,11 +42,11 @@ export function writtenResponse(
   status: number,
   written: Written,
   renderer: Renderer,
-  headers?: ResponseHeaders,
+  warnings: readonly string[] = [],
 ): ApiResponse {
   return chunksResponse(
     status,
     "entry" in written ? renderer.entry(written.entry) : renderer.object(written.object),
-    headers,
+    warningHeaders([...warnings, ...(written.warnings ?? [])]),
   );
 }

@@ -1,6 +1,5 @@
 import type { ApiResponse } from "../../http/message.ts";
 import { updateThrough, type SubresourceDoor } from "../../registry/subresources/door-update.ts";
-import { warningHeaders } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { getEndpoint } from "../get.ts";
 import { writtenResponse } from "../render/respond.ts";
@@ -13,5 +12,5 @@ export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): P
   const wish = await readWish(call, served);
   const { namespace, name } = request.info;
   const written = await updateThrough(context, served, door, { ...wish, namespace, name });
-  return writtenResponse(200, written, renderer, warningHeaders(wish.warnings()));
+  return writtenResponse(200, written, renderer, wish.warnings());
 }

@@ -2,7 +2,7 @@ import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt } from "../../meta/json.ts";
 import { badRequest, invalid, StatusError } from "../../meta/status-error.ts";
-import { invalidValue } from "../../registry/metadata-validation.ts";
+import { invalidValue } from "../../meta/field-errors.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";

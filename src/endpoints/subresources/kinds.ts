@@ -49,6 +49,8 @@ function unstored(parent: ServedResource, { groupVersion, kind, schema, table }:
     apiVersion,
     kind,
     listKind: `${kind}List`,
+    meaning: {},
+    minor: parent.minor,
     schema,
     schemaOf: () => undefined,
     table,

@@ -4,7 +4,8 @@ import type { ObjectStore } from "../../storage/object-store.ts";
 import type { ServedResource } from "../resource.ts";
 import { createClaimPool, type ClaimPool } from "./claims.ts";
 import { createIpAddresses, type IpAddresses } from "./ip-addresses.ts";
-import type { IpFamily, IpRange } from "./ip-range.ts";
+import type { IpFamily } from "../../meta/ip-address.ts";
+import type { IpRange } from "./ip-range.ts";
 import type { NumberRange } from "./number-range.ts";
 
 export interface Allocators {

@@ -9,7 +9,7 @@ import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { encodeForStorage } from "../representation.ts";
 import { writeEncoded } from "../write-encoded.ts";
 import type { ServedResource } from "../resource.ts";
-import { familyOf } from "./ip-range.ts";
+import { familyOf } from "../../meta/ip-address.ts";
 
 export interface IpAddresses {
   /** Releases without the kind publish nothing, but still take back what others have published. */

@@ -1,10 +1,9 @@
 /** Which IP families a service gets on a cluster that has one. */
 import { stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { invalidValue } from "../metadata-validation.ts";
-import { familyOf, type IpFamily } from "./ip-range.ts";
-import { HEADLESS, isHeadless } from "./service-fields.ts";
-import { invalidList } from "./service-rules.ts";
+import { invalidList, invalidValue } from "../../meta/field-errors.ts";
+import { familyOf, type IpFamily } from "../../meta/ip-address.ts";
+import { HEADLESS, isHeadless } from "../../kinds/core/services/service-fields.ts";
 
 const BOTH: readonly IpFamily[] = ["IPv4", "IPv6"];
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { canonicalIp, familyOf, parseIpRange } from "./ip-range.ts";
+import { canonicalIp, familyOf } from "../../meta/ip-address.ts";
+import { parseIpRange } from "./ip-range.ts";
 import { parsePortRange } from "./port-range.ts";
 
 describe("a range of addresses", () => {

@@ -10,9 +10,9 @@ import type { RegistryContext } from "../context.ts";
 import { prepareForCreate } from "../prepare.ts";
 import { ownerUid, type Claim, type ClaimPool, type Owner } from "./claims.ts";
 import { parentOf } from "./ip-addresses.ts";
-import { canonicalIp } from "./ip-range.ts";
+import { canonicalIp } from "../../meta/ip-address.ts";
 import { ownerOf } from "./service-allocation.ts";
-import { holdingsOf, type Holdings } from "./service-fields.ts";
+import { holdingsOf, type Holdings } from "../../kinds/core/services/service-fields.ts";
 
 /** Longer than any request may take between claiming and storing. */
 const SUPERFLUOUS_MS = 150_000;

@@ -12,13 +12,13 @@ import { StorageError } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "../context.ts";
 import type { Change } from "../guaranteed-update.ts";
-import { invalidValue } from "../metadata-validation.ts";
+import { invalidList, invalidValue } from "../../meta/field-errors.ts";
 import { prepareForCreate } from "../prepare.ts";
 import type { ServedResource } from "../resource.ts";
 import { isOwnedBy, type Claim, type ClaimPool, type Owner, type Taken } from "./claims.ts";
 import { isFor } from "./ip-addresses.ts";
 import { fillIpFamilies } from "./ip-families.ts";
-import { canonicalIp } from "./ip-range.ts";
+import { canonicalIp } from "../../meta/ip-address.ts";
 import {
   allocatesNodePorts,
   HEADLESS,
@@ -31,8 +31,7 @@ import {
   portsOf,
   specOf,
   type Holdings,
-} from "./service-fields.ts";
-import { invalidList } from "./service-rules.ts";
+} from "../../kinds/core/services/service-fields.ts";
 
 export interface Allocation {
   /** The object with everything it needs. Called again after a lost race, with what is there by then. */
@@ -128,7 +127,7 @@ class AllocationSession implements Allocation {
   }
 
   async apply(change: Change, existing: JsonObject): Promise<Change> {
-    if (change.kind === "store") return { kind: "store", object: await this.assign(change.object, existing) };
+    if (change.kind === "store") return { ...change, object: await this.assign(change.object, existing) };
     await this.revert();
     this.#owner = ownerOf(existing);
     await this.#noteDropped(holdingsOf(existing), { ips: [], ports: [] });

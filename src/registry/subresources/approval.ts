@@ -1,7 +1,7 @@
 /** The verdict on a certificate signing request: written through a door of its own, so that it can be granted apart. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { forbiddenField, invalidValue, required } from "../metadata-validation.ts";
+import { forbiddenField, invalidValue, required } from "../../meta/field-errors.ts";
 import { passMetadata, type SubresourceDoor } from "./door-update.ts";
 import { conditionsOf } from "./pod-conditions.ts";
 

@@ -4,7 +4,7 @@ import { conflict, notFound, type FieldError } from "../../meta/status-error.ts"
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { timestamp, type RegistryContext } from "../context.ts";
 import { guaranteedUpdate } from "../guaranteed-update.ts";
-import { required } from "../metadata-validation.ts";
+import { required } from "../../meta/field-errors.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
 import { withPodCondition } from "./pod-conditions.ts";
 import { failedPrecondition } from "../preconditions.ts";

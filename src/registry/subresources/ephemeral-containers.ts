@@ -1,7 +1,7 @@
 /** Containers added to a running pod to look into it: they can only be added. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { CauseReason, FieldError } from "../../meta/status-error.ts";
-import { forbiddenField, required } from "../metadata-validation.ts";
+import { forbiddenField, required } from "../../meta/field-errors.ts";
 import type { SubresourceDoor } from "./door-update.ts";
 
 const FIELD = "spec.ephemeralContainers";

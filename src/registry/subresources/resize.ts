@@ -1,10 +1,10 @@
 /** New amounts of cpu and memory for the containers of a pod that keeps running. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { forbiddenField, invalidValue } from "../metadata-validation.ts";
+import { forbiddenField, invalidValue } from "../../meta/field-errors.ts";
 import type { SubresourceDoor } from "./door-update.ts";
 import { containersAt } from "./ephemeral-containers.ts";
-import { qosClass } from "./pod-qos.ts";
+import { qosClass } from "../../kinds/pods/qos-class.ts";
 
 const MIRROR_POD = "kubernetes.io/config.mirror";
 const CONTAINER_FIELDS = ["containers", "initContainers"] as const;

@@ -2,7 +2,8 @@
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { invalid } from "../../meta/status-error.ts";
 import type { RegistryContext } from "../context.ts";
-import { invalidValue, metadataErrors } from "../metadata-validation.ts";
+import { invalidValue } from "../../meta/field-errors.ts";
+import { metadataErrors } from "../metadata-validation.ts";
 import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
 import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";

@@ -1,6 +1,6 @@
 /** What a Service says about addresses and ports, read once for everybody. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
-import type { GroupResource } from "../../meta/group-version.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { GroupResource } from "../../../meta/group-version.ts";
 
 export const HEADLESS = "None";
 

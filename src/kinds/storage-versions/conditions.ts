@@ -2,8 +2,7 @@
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { qualifiedNameErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { invalidValue, required } from "../metadata-validation.ts";
-import { duplicateValue, tooLong, unsupportedValue } from "./field-errors.ts";
+import { duplicateValue, invalidValue, required, tooLong, unsupportedValue } from "../../meta/field-errors.ts";
 
 const STATUSES: readonly string[] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX = 1024;

@@ -2,9 +2,8 @@
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { invalidValue, required } from "../metadata-validation.ts";
+import { firstErrors, invalidValue, required } from "../../meta/field-errors.ts";
 import { conditionErrors, conditionsOf, isTrue, timeOf } from "./conditions.ts";
-import { firstErrors } from "./field-errors.ts";
 
 const RESOURCE_VERSION = /^[1-9][0-9]*$/;
 

@@ -1,5 +1,5 @@
 /** What the server fills in about a Service before anybody checks it, and what a change of type takes along. */
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import {
   isExternallyAccessible,
   needsClusterIp,
@@ -14,8 +14,8 @@ import {
 const CLIENT_IP_AFFINITY_SECONDS = 10_800;
 
 /** What the writer is taken to have said. */
-export function serviceDefaults(service: JsonObject): JsonObject {
-  return { ...service, spec: defaultSpec(specOf(service)) };
+export function setServiceDefaults(service: JsonObject): void {
+  service["spec"] = defaultSpec(specOf(service));
 }
 
 export function prepareService(service: JsonObject): void {

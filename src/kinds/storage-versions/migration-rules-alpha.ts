@@ -4,9 +4,8 @@
  */
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { invalidValue, required } from "../metadata-validation.ts";
+import { firstErrors, invalidValue, required } from "../../meta/field-errors.ts";
 import { conditionErrors, conditionsOf, isTrue, timeOf } from "./conditions.ts";
-import { firstErrors } from "./field-errors.ts";
 import { checkpointErrors, contradictionErrors, reversalErrors } from "./migration-rules.ts";
 
 const INT64_MAX = 2n ** 63n - 1n;

@@ -2,9 +2,8 @@
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { invalidValue, required } from "../metadata-validation.ts";
+import { duplicateValue, firstErrors, invalidValue, required } from "../../meta/field-errors.ts";
 import { apiVersionErrors } from "./api-version.ts";
-import { duplicateValue, firstErrors } from "./field-errors.ts";
 
 /** A list stands in the sentence about each version that is missing from it: together they must not outgrow the body. */
 const LIST_CHARACTERS_MAX = 1024;

@@ -1,8 +1,8 @@
 /** The rules of Services that allocation relies on; the sentences are kubernetes'. */
-import { stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
-import type { FieldError } from "../../meta/status-error.ts";
-import { forbiddenField, invalidValue, required } from "../metadata-validation.ts";
-import { familyOf } from "./ip-range.ts";
+import { stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { forbiddenField, invalidList, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
+import { familyOf } from "../../../meta/ip-address.ts";
 import { HEADLESS, isHeadless, needsClusterIp, needsNodePorts, portsOf, specOf } from "./service-fields.ts";
 
 const TYPES: ReadonlySet<string> = new Set(["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
@@ -24,18 +24,9 @@ export function serviceUpdateErrors(service: JsonObject, existing: JsonObject): 
   return [...clusterIpUpdateErrors(specOf(service), specOf(existing)), ...serviceErrors(service)];
 }
 
-/** As messages show a list of strings. */
-export function goStrings(values: readonly string[]): string {
-  return values.length === 0 ? "null" : `[]string{${values.map((value) => JSON.stringify(value)).join(", ")}}`;
-}
-
-export function invalidList(field: string, values: readonly string[], why: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${goStrings(values)}: ${why}` };
-}
-
 function typeErrors(spec: JsonObject): FieldError[] {
   const type = stringAt(spec, "type");
-  if (!TYPES.has(type)) return [notSupported("spec.type", type, TYPES)];
+  if (!TYPES.has(type)) return [unsupportedValue("spec.type", type, TYPES)];
   if (!isHeadless(spec) || !needsNodePorts(spec)) return [];
   return [invalidValue("spec.clusterIPs[0]", HEADLESS, `may not be set to 'None' for ${type} services`)];
 }
@@ -60,7 +51,7 @@ function clusterIpErrors(spec: JsonObject): FieldError[] {
   if (clusterIp !== "" && listed[0] !== clusterIp)
     errors.push(invalidList("spec.clusterIPs", listed, "first value must match `clusterIP`"));
   families.forEach((family, index) => {
-    if (!FAMILIES.has(family)) errors.push(notSupported(`spec.ipFamilies[${index}]`, family, FAMILIES));
+    if (!FAMILIES.has(family)) errors.push(unsupportedValue(`spec.ipFamilies[${index}]`, family, FAMILIES));
     if (families.indexOf(family) < index)
       errors.push({
         field: `spec.ipFamilies[${index}]`,
@@ -68,7 +59,7 @@ function clusterIpErrors(spec: JsonObject): FieldError[] {
         message: `Duplicate value: ${JSON.stringify(family)}`,
       });
   });
-  if (policy !== "" && !POLICIES.has(policy)) errors.push(notSupported("spec.ipFamilyPolicy", policy, POLICIES));
+  if (policy !== "" && !POLICIES.has(policy)) errors.push(unsupportedValue("spec.ipFamilyPolicy", policy, POLICIES));
   return [...errors, ...addressErrors(listed, families)];
 }
 
@@ -124,13 +115,4 @@ function clusterIpUpdateErrors(spec: JsonObject, before: JsonObject): FieldError
     return [invalidList("spec.clusterIPs[0]", listed, "primary clusterIP can not be unset")];
   const changed = had.slice(0, listed.length).findIndex((ip, index) => listed[index] !== ip);
   return changed < 0 ? [] : [invalidList(`spec.clusterIPs[${changed}]`, listed, "may not change once set")];
-}
-
-function notSupported(field: string, value: string, supported: ReadonlySet<string>): FieldError {
-  const list = [...supported].map((item) => JSON.stringify(item)).join(", ");
-  return {
-    field,
-    reason: "FieldValueNotSupported",
-    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`,
-  };
 }

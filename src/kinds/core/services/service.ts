@@ -1,0 +1,12 @@
+/** Services: what names and addresses stand for a set of pods. */
+import type { Kind } from "../../kind.ts";
+import { prepareService, prepareServiceUpdate, setServiceDefaults } from "./service-defaults.ts";
+import { serviceErrors, serviceUpdateErrors } from "./service-rules.ts";
+
+export const SERVICE: Kind = {
+  setDefaults: setServiceDefaults,
+  prepareCreate: prepareService,
+  prepareUpdate: prepareServiceUpdate,
+  createErrors: serviceErrors,
+  updateErrors: serviceUpdateErrors,
+};

@@ -1,0 +1,4 @@
+/** Ingresses, network policies, endpoint slices, and addresses. */
+import type { KindEntry } from "../kind.ts";
+
+export const NETWORK_KINDS: readonly KindEntry[] = [];

@@ -1,0 +1,59 @@
+/** What is wrong with a field, in the sentences clients know. */
+import type { FieldError } from "./status-error.ts";
+
+/** A body can hold a million mistakes; DIFFERS: kubernetes tells all of them. */
+const ERRORS_TOLD_MAX = 100;
+
+/** The first errors of a check that goes no further than it is asked. */
+export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
+  return Iterator.from(errors).take(ERRORS_TOLD_MAX).toArray();
+}
+
+export function required(field: string, why = ""): FieldError {
+  return { field, reason: "FieldValueRequired", message: why === "" ? "Required value" : `Required value: ${why}` };
+}
+
+export function invalidValue(field: string, value: unknown, why: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value) ?? "null"}: ${why}` };
+}
+
+/** A list of strings is shown as Go writes it. */
+export function invalidList(field: string, values: readonly string[], why: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${goStrings(values)}: ${why}` };
+}
+
+function goStrings(values: readonly string[]): string {
+  return values.length === 0 ? "null" : `[]string{${values.map((value) => JSON.stringify(value)).join(", ")}}`;
+}
+
+export function forbiddenField(field: string, why: string): FieldError {
+  return { field, reason: "FieldValueForbidden", message: why === "" ? "Forbidden" : `Forbidden: ${why}` };
+}
+
+export function duplicateValue(field: string, value: unknown): FieldError {
+  return { field, reason: "FieldValueDuplicate", message: `Duplicate value: ${JSON.stringify(value)}` };
+}
+
+export function notFoundValue(field: string, value: unknown): FieldError {
+  return { field, reason: "FieldValueNotFound", message: `Not found: ${JSON.stringify(value)}` };
+}
+
+/** Kubernetes lists what is supported in the order of the alphabet; so must the caller. */
+export function unsupportedValue(field: string, value: unknown, supported: Iterable<string>): FieldError {
+  const list = [...supported].map((one) => JSON.stringify(one)).join(", ");
+  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`;
+  return { field, reason: "FieldValueNotSupported", message };
+}
+
+export function tooLong(field: string, bytesMax: number): FieldError {
+  return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${bytesMax} bytes` };
+}
+
+export function tooLongCharacters(field: string, charactersMax: number): FieldError {
+  return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${charactersMax} characters` };
+}
+
+export function tooMany(field: string, count: number, max: number): FieldError {
+  const items = max === 1 ? "item" : "items";
+  return { field, reason: "FieldValueTooMany", message: `Too many: ${count}: must have at most ${max} ${items}` };
+}
