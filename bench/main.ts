@@ -12,6 +12,7 @@ import { residentMb } from "./process-usage.ts";
 import { renderComparison, renderResult, type Result } from "./report.ts";
 import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import type { Row } from "./row.ts";
+import { deploymentRows } from "./rows-deployment.ts";
 import { discoveryRows } from "./rows-discovery.ts";
 import { filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
@@ -29,7 +30,7 @@ import { figure } from "./statistics.ts";
 const RESULTS = join(ROOT, "bench-results");
 const USAGE_ERROR = 2;
 /** Those that are measured on one filled server. */
-const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "watch", "memory"];
+const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "deployment", "watch", "memory"];
 
 async function main(argv: readonly string[]): Promise<void> {
   const options = parseOptions(argv);
@@ -177,6 +178,8 @@ async function subjectRows(context: BenchContext, subject: Subject): Promise<Row
     memory.push(memoryRow(subject, "listed", "after the lists"));
   }
   if (only.has("create")) rows.push(...(await step(`create, ${store}`, () => createRows(context, subject))));
+  if (only.has("deployment"))
+    rows.push(...(await step(`Deployments, ${store}`, () => deploymentRows(context, subject))));
   if (only.has("watch")) rows.push(...(await step(`watch, ${store}`, () => watchRows(context, subject))));
   return only.has("memory") ? [...rows, ...memory] : rows;
 }

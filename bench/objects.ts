@@ -58,6 +58,40 @@ export function touchText(): string {
   return JSON.stringify({ metadata: { annotations: { "bench.example/sequence": NUMBER_MARK } } });
 }
 
+export function deploymentName(number: string): string {
+  return `web-${number}`;
+}
+
+/** As people write them: what is left out the server fills in. */
+export function deploymentText(tag: string): string {
+  const labels = { app: "web", "app.kubernetes.io/part-of": "evenkeel" };
+  const container = {
+    name: "web",
+    image: `registry.example/team/web:${tag}`,
+    env: [{ name: "REGION", value: "eu-central-1" }],
+    ports: [{ name: "http", containerPort: 8080 }],
+    resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { memory: "256Mi" } },
+    readinessProbe: { httpGet: { path: "/healthz", port: "http" } },
+    volumeMounts: [{ name: "config", mountPath: "/etc/config", readOnly: true }],
+  };
+  return JSON.stringify({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: deploymentName(NUMBER_MARK), labels },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { app: "web" } },
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [container, { name: "sidecar", image: "registry.example/team/sidecar:v1" }],
+          volumes: [{ name: "config", configMap: { name: "settings" } }],
+        },
+      },
+    },
+  });
+}
+
 export const DEVICE_CLASS = "bench-class";
 
 /** Served from 1.34 on, so that an older server hands requests for it on; 3 KB as stored and answered. */

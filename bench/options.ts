@@ -7,6 +7,7 @@ export const ROW_NAMES = [
   "get",
   "list",
   "create",
+  "deployment",
   "watch",
   "memory",
   "migrate",

@@ -1,0 +1,83 @@
+/** What kubectl and controllers do to a Deployment: create it, patch it, apply it, and apply it again unchanged. */
+import { teachFloor, type BenchContext, type Subject } from "./bench-context.ts";
+import type { RequestShape } from "./client/protocol.ts";
+import { deploymentName, deploymentText, NUMBER_MARK, WRITE_NAMESPACE } from "./objects.ts";
+import { measureRounds } from "./rounds.ts";
+import type { Row } from "./row.ts";
+
+const COLLECTION = `/apis/apps/v1/namespaces/${WRITE_NAMESPACE}/deployments`;
+const OBJECT = `${COLLECTION}/${deploymentName(NUMBER_MARK)}`;
+/** No round uses it. */
+const TAUGHT = "99999999";
+const COUNT = 1_000;
+
+interface Write {
+  readonly id: string;
+  readonly title: string;
+  readonly request: RequestShape;
+}
+
+/** In this order: each finds what the one before it left. */
+const WRITES: readonly Write[] = [
+  {
+    id: "create-deployment",
+    title: "create a Deployment",
+    request: { method: "POST", path: COLLECTION, body: deploymentText("v1"), expectStatus: 201 },
+  },
+  {
+    id: "strategic-patch",
+    title: "strategic patch of a Deployment",
+    request: {
+      method: "PATCH",
+      path: OBJECT,
+      contentType: "application/strategic-merge-patch+json",
+      body: JSON.stringify({
+        spec: { template: { spec: { containers: [{ name: "web", image: "registry.example/team/web:v2" }] } } },
+      }),
+      expectStatus: 200,
+    },
+  },
+  applied("apply", "apply a Deployment, changed", deploymentText("v3")),
+  applied("apply-same", "apply a Deployment, unchanged", deploymentText("v3")),
+];
+
+function applied(id: string, title: string, body: string): Write {
+  const path = `${OBJECT}?fieldManager=bench&force=true`;
+  return {
+    id,
+    title,
+    request: { method: "PATCH", path, contentType: "application/apply-patch+yaml", body, expectStatus: 200 },
+  };
+}
+
+export async function deploymentRows(context: BenchContext, subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const write of WRITES) rows.push(await writeRow(context, subject, write));
+  return rows;
+}
+
+async function writeRow(context: BenchContext, subject: Subject, { id, title, request }: Write): Promise<Row> {
+  const { client, floor, options } = context;
+  const numbered = (text: string): string => text.replaceAll(NUMBER_MARK, TAUGHT);
+  const taught = { ...request, path: numbered(request.path), body: numbered(request.body!) };
+  await teachFloor(context, subject, { request: taught, path: id });
+  const count = Math.max(1, Math.round(COUNT * options.scale));
+  const {
+    floor: below,
+    ours,
+    ratio,
+    wall,
+  } = await measureRounds({
+    client,
+    rounds: options.rounds,
+    protocol: "http/1.1",
+    connections: 16,
+    concurrency: 16,
+    count,
+    warmUp: count,
+    floor: { pids: [floor.pid], port: floor.port, request: { ...request, path: `/${id}` } },
+    ours: { pids: [subject.server.pid], port: subject.server.port, request },
+  });
+  const { store } = subject;
+  return { id: `${id}/${store}`, title: `${title}, ${store}`, unit: "CPU µs/request", floor: below, ours, ratio, wall };
+}
