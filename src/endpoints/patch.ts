@@ -1,111 +1,77 @@
 /** Patches: the body read once, applied to whatever is there. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
-import { badRequest, requestEntityTooLarge, StatusError } from "../meta/status-error.ts";
-import {
-  applyJsonPatch,
-  JSON_PATCH_OPERATIONS_MAX,
-  JsonPatchError,
-  parseJsonPatch,
-} from "../object/patch/json-patch.ts";
-import { findDuplicateMembers } from "../object/json-text.ts";
-import { applyMergePatch } from "../object/patch/merge-patch.ts";
-import type { Omission } from "../object/unknown-fields.ts";
+import { requestEntityTooLarge, StatusError, unsupportedMediaType } from "../meta/status-error.ts";
+import { jsonLength } from "../object/patch/json-size.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { contentType, decodeAs, parseJsonBody, readBody, type DecodeContext } from "./decode-body.ts";
+import { APPLY_PATCH_TYPE } from "./apply.ts";
+import { contentType, decodeAs, readBody, type DecodeContext } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf } from "./field-loss.ts";
+import { BODY_BYTES_MAX } from "./limits.ts";
 import { writeOptions } from "./options.ts";
+import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
 import type { WriteWish } from "./write-wish.ts";
 
-/** Those of Kubernetes that can be applied here so far. */
-export const PATCH_TYPES: ReadonlySet<string> = new Set([
+/** Those that say what to change. */
+export const PATCH_TYPES: ReadonlySet<string> = new Set([...READERS.keys(), APPLY_PATCH_TYPE]);
+
+/** Without a Go type there are no tags that say how to merge. */
+const CUSTOM_PATCH_TYPES: readonly string[] = [
   "application/json-patch+json",
   "application/merge-patch+json",
-]);
-
-type Patch = (existing: JsonObject) => unknown;
+  APPLY_PATCH_TYPE,
+];
 
 export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const { request } = call;
-  const type = contentType(request);
-  if (!PATCH_TYPES.has(type)) {
-    throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
-  }
-  const { dryRun, fieldValidation, manager } = writeOptions(request, "PatchOptions");
+  const readPatchBody = readerOf(contentType(request), kind);
   const bytes = await readBody(request);
-  const value = parseJsonBody(bytes, (why) => badRequest(`error decoding patch: ${why}`));
-  const repeated = repeatedMembers(type, bytes);
-  const isJsonPatch = type === "application/json-patch+json";
-  const apply = isJsonPatch ? jsonPatch(value) : mergePatch(value);
-  const omission = isJsonPatch ? "removed" : "removed-outside-lists";
-  const checks = {
-    validation: fieldValidation,
-    syntaxProblems: repeated,
-    judge: judgeOf(call, bytes),
-  };
+  const { dryRun, fieldValidation: validation, manager } = writeOptions(request, "PatchOptions");
+  const judge = judgeOf(call, bytes);
+  let body: PatchBody | undefined;
   let warnings: readonly string[] = [];
+  // Nothing is wrong with the patch of an object that does not exist.
   const next = (existing: JsonObject): JsonObject => {
-    const decoded = decodePatched(kind, apply(existing), { ...checks, existing, omission });
+    body ??= readPatchBody({ bytes, validation, kind });
+    const { apply, problems, omission, refusal } = body;
+    const checks = { validation, syntaxProblems: problems, judge, existing, omission };
+    const decoded = decodePatched(kind, apply(existing), { ...checks, refusal });
     warnings = decoded.warnings;
     return decoded.object;
   };
   return { manager, dryRun, next, warnings: () => warnings };
 }
 
-function mergePatch(value: unknown): Patch {
-  if (!isJsonObject(value))
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go value of type map[string]interface {}`,
-    );
-  return (existing) => applyMergePatch(existing, value);
+function readerOf(type: string, { schema }: ServedResource): NonNullable<ReturnType<(typeof READERS)["get"]>> {
+  if (schema.isCustom && !CUSTOM_PATCH_TYPES.includes(type)) throw unsupportedMediaType(CUSTOM_PATCH_TYPES);
+  const read = READERS.get(type);
+  if (read !== undefined) return read;
+  throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
 }
 
-function jsonPatch(value: unknown): Patch {
-  if (!Array.isArray(value)) {
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${isJsonObject(value) ? "object" : typeof value} into Go value of type []handlers.jsonPatchOp`,
-    );
-  }
-  if (value.length > JSON_PATCH_OPERATIONS_MAX) {
-    throw requestEntityTooLarge(
-      `The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`,
-    );
-  }
-  return (existing) => {
-    try {
-      return applyJsonPatch(existing, parseJsonPatch(value));
-    } catch (thrown) {
-      if (!(thrown instanceof JsonPatchError)) throw thrown;
-      throw new StatusError("Invalid", "the server rejected our request due to an error in our request", {
-        details: {},
-        cause: thrown,
-      });
-    }
-  };
-}
-
-/** Members that stand twice in the text of the patch itself; a JSON Patch's are named apart. */
-function repeatedMembers(type: string, bytes: Buffer): string[] {
-  const prefix = type === "application/json-patch+json" ? "json patch duplicate field" : "duplicate field";
-  return findDuplicateMembers(bytes.toString("utf8")).map((path) => `${prefix} ${JSON.stringify(path)}`);
-}
-
-type PatchChecks = DecodeContext & { readonly existing: JsonObject; readonly omission: Omission };
+type PatchChecks = Omit<DecodeContext, "bytes" | "problem"> &
+  Pick<PatchBody, "omission" | "refusal"> & { readonly existing: JsonObject };
 
 function decodePatched(
   served: ServedResource,
-  value: unknown,
-  checks: Omit<PatchChecks, "bytes" | "problem">,
+  patched: unknown,
+  { refusal, ...checks }: PatchChecks,
 ): ReturnType<typeof decodeAs> {
-  if (!isJsonObject(value)) throw invalidPatch("the patched object is not an object");
-  return decodeAs(served, value, {
+  if (!isJsonObject(patched)) throw invalidPatch(NOT_AN_OBJECT);
+  refuseGrown(patched, checks.existing);
+  return decodeAs(served, patched, {
     ...checks,
     bytes: undefined,
-    problem: (_kind, _version, why) => invalidPatch(why),
+    problem: (_kind, _version, why) => refusal(why, patched),
   });
 }
 
-function invalidPatch(why: string): StatusError {
-  const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
-  return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });
+const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+
+/** Patch by patch an object may grow to what could be sent at once, and no further. */
+function refuseGrown(patched: JsonObject, existing: JsonObject): void {
+  if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
+  if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {
+    throw requestEntityTooLarge(`limit is ${BODY_BYTES_MAX}`);
+  }
 }

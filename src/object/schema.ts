@@ -38,4 +38,6 @@ export interface StructSchema {
   readonly fields: ReadonlyMap<string, FieldSchema>;
   readonly mapType: "atomic" | "granular" | undefined;
   readonly preserveUnknown: boolean;
+  /** Of a custom resource: nothing says how strategic merge patches would merge it. */
+  readonly isCustom?: boolean;
 }

@@ -67,7 +67,7 @@ describe("a patch type", () => {
   test("is needed when it cannot be applied here", () => {
     expect(patch("application/merge-patch+json")).toBeUndefined();
     expect(patch("application/json-patch+json; charset=utf-8")).toBeUndefined();
-    const patchType = "application/apply-patch+yaml";
+    const patchType = "application/apply-patch+cbor";
     expect(patch(`${patchType};x=y`)).toEqual({ kind: "patch-type", patchType });
     expect(patch()).toEqual({ kind: "patch-type", patchType: "" });
   });
@@ -76,9 +76,9 @@ describe("a patch type", () => {
     const supports = createSupports();
     const asked = (release: string | undefined, patchType: string): boolean =>
       supports(peerOf("b", { release }), SERVICES, { kind: "patch-type", patchType });
-    expect(asked(undefined, "application/apply-patch+yaml")).toBe(true);
+    expect(asked(undefined, "application/apply-patch+cbor")).toBe(true);
     expect(asked(undefined, "application/x")).toBe(false);
-    expect(asked("1.36", "application/apply-patch+yaml")).toBe(false);
+    expect(asked("1.36", "application/apply-patch+cbor")).toBe(false);
   });
 });
 

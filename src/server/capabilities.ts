@@ -11,11 +11,7 @@ import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } f
 const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 
 /** What every kube-apiserver of these releases can apply. */
-const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([
-  ...PATCH_TYPES,
-  "application/strategic-merge-patch+json",
-  "application/apply-patch+yaml",
-]);
+const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([...PATCH_TYPES, "application/apply-patch+cbor"]);
 
 type Needing = Pick<WithInfo, "info" | "query" | "headers">;
 

@@ -1,82 +1,167 @@
-/** RFC 6902 on JSON values. Never modifies its input; shares what it does not change. */
+/** JSON Patch (RFC 6902) with the liberties of the library that Kubernetes uses. Never modifies its input. */
 import { cloneJson, isJsonObject, jsonEquals, setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json-text.ts";
 
 export const JSON_PATCH_OPERATIONS_MAX = 10_000;
-/** What all copy operations of one patch may add together. */
+/** What all copy operations of one patch may add together; as kube-apiserver. */
 const COPIED_BYTES_MAX = 3 * 1024 * 1024;
-
-export type JsonPatchOperation =
-  | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: unknown }
-  | { readonly op: "remove"; readonly path: string }
-  | { readonly op: "move" | "copy"; readonly from: string; readonly path: string };
+/** Items that all operations together may shift in lists: some hundredths of a second, and far from any real patch. */
+const SHIFTED_ITEMS_MAX = 20_000_000;
 
 /** The patch does not fit the document, or is no patch. */
 export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
 }
 
-/** Unknown operations and missing members are errors of the patch, found before anything is applied. */
-export function parseJsonPatch(operations: readonly unknown[]): JsonPatchOperation[] {
-  return operations.map((operation) => {
-    if (!isJsonObject(operation)) throw new JsonPatchError("an operation must be an object");
-    const { op, path, from } = operation;
-    if (typeof path !== "string") throw new JsonPatchError("an operation must have a path");
-    switch (op) {
-      case "add":
-      case "replace":
-      case "test":
-        return { op, path, value: operation["value"] ?? null };
-      case "remove":
-        return { op, path };
-      case "move":
-      case "copy":
-        if (typeof from !== "string") throw new JsonPatchError(`the ${op} operation must have a from`);
-        return { op, from, path };
-      default:
-        throw new JsonPatchError(`unknown operation: ${String(op)}`);
-    }
-  });
+/** The operations may be anything: one that cannot be carried out is an error only when its turn has come. */
+export function applyJsonPatch(document: JsonObject, operations: readonly unknown[]): unknown {
+  const patched = new PatchedDocument(cloneJson(document));
+  for (const operation of operations) patched.apply(isJsonObject(operation) ? operation : {});
+  if (isDeeperThan(patched.root, JSON_DEPTH_MAX)) throw tooDeep();
+  return patched.root;
 }
 
-export function applyJsonPatch(document: JsonObject, operations: readonly JsonPatchOperation[]): unknown {
-  let root: unknown = cloneJson(document);
-  let copiedBytes = 0;
-  for (const operation of operations) {
-    switch (operation.op) {
+type Container = JsonObject | unknown[];
+
+/** The last step of a path, and what it is a step in. */
+interface Target {
+  readonly container: Container;
+  readonly key: string;
+}
+
+class PatchedDocument {
+  root: unknown;
+  #copiedBytes = 0;
+  #shiftedItems = 0;
+
+  constructor(root: JsonObject) {
+    this.root = root;
+  }
+
+  apply(operation: JsonObject): void {
+    switch (operation["op"]) {
       case "add":
-        root = addAt(root, pointer(operation.path), cloneJson(operation.value));
-        break;
-      case "replace":
-        root = replaceAt(root, pointer(operation.path), cloneJson(operation.value));
-        break;
+        return this.#add(this.#locate(operation, "path"), cloneJson(operation["value"] ?? null));
       case "remove":
-        root = removeAt(root, pointer(operation.path));
-        break;
+        return this.#remove(this.#locate(operation, "path"));
+      case "replace":
+        return this.#replace(operation);
       case "test":
-        if (!jsonEquals(valueOrNull(root, pointer(operation.path)), operation.value)) {
-          throw new JsonPatchError(`testing value ${operation.path} failed`);
-        }
-        break;
-      case "move": {
-        if (operation.path.startsWith(`${operation.from}/`))
-          throw new JsonPatchError("a value cannot be moved into itself");
-        const moved = valueAt(root, pointer(operation.from));
-        root = addAt(removeAt(root, pointer(operation.from)), pointer(operation.path), moved);
-        break;
-      }
-      case "copy": {
-        const source = valueAt(root, pointer(operation.from));
-        if (isDeeperThan(source, JSON_DEPTH_MAX)) throw tooDeep();
-        const copy = cloneJson(source);
-        copiedBytes += JSON.stringify(copy ?? null).length;
-        if (copiedBytes > COPIED_BYTES_MAX) throw new JsonPatchError("the copy operations of the patch add too much");
-        root = addAt(root, pointer(operation.path), copy);
-      }
+        return this.#test(operation);
+      case "move":
+        return this.#move(operation);
+      case "copy":
+        return this.#copy(operation);
+      default:
+        throw new JsonPatchError(`unknown operation: ${String(operation["op"])}`);
     }
   }
-  if (isDeeperThan(root, JSON_DEPTH_MAX)) throw tooDeep();
-  return root;
+
+  #replace(operation: JsonObject): void {
+    const value = cloneJson(operation["value"] ?? null);
+    if (pathOf(operation, "path") === "") {
+      if (typeof value !== "object" || value === null) throw new JsonPatchError("the document must be an object");
+      this.root = value;
+      return;
+    }
+    const { container, key } = this.#locate(operation, "path");
+    // In an object, what is not there is added.
+    if (Array.isArray(container)) container[existingIndex(container, key)] = value;
+    else setMember(container, key, value);
+  }
+
+  #test(operation: JsonObject): void {
+    const expected = operation["value"] ?? null;
+    const found = pathOf(operation, "path") === "" ? this.root : memberAt(this.#locate(operation, "path"));
+    // An absent member equals null.
+    if (!jsonEquals(found ?? null, expected)) throw new JsonPatchError("a tested value is not as expected");
+  }
+
+  #move(operation: JsonObject): void {
+    const from = this.#locate(operation, "from");
+    const value = memberAt(from);
+    this.#remove(from);
+    this.#add(this.#locate(operation, "path"), value);
+  }
+
+  #copy(operation: JsonObject): void {
+    const source = memberAt(this.#locate(operation, "from"));
+    const target = this.#locate(operation, "path");
+    if (isDeeperThan(source, JSON_DEPTH_MAX)) throw tooDeep();
+    if (source !== undefined) this.#copiedBytes += Buffer.byteLength(JSON.stringify(source));
+    if (this.#copiedBytes > COPIED_BYTES_MAX) throw new JsonPatchError("the copies add too much");
+    // What an object does not have is copied as null.
+    this.#add(target, cloneJson(source ?? null));
+  }
+
+  #add({ container, key }: Target, value: unknown): void {
+    if (!Array.isArray(container)) {
+      setMember(container, key, value);
+      return;
+    }
+    const index = key === "-" ? container.length : indexIn(key, container.length + 1);
+    this.#shift(container.length - index);
+    container.splice(index, 0, value);
+  }
+
+  #remove({ container, key }: Target): void {
+    if (Array.isArray(container)) {
+      const index = existingIndex(container, key);
+      this.#shift(container.length - index);
+      container.splice(index, 1);
+    } else if (Object.hasOwn(container, key)) delete container[key];
+    else throw new JsonPatchError("what is to be removed does not exist");
+  }
+
+  /** Whatever stands before the first slash is nobody's business, but there has to be a slash. */
+  #locate(operation: JsonObject, which: "path" | "from"): Target {
+    const [, ...tokens] = pathOf(operation, which).split("/");
+    const key = tokens.pop();
+    let container = this.root;
+    for (const token of tokens) {
+      if (!isContainer(container)) break;
+      container = memberAt({ container, key: unescaped(token) });
+    }
+    if (key === undefined || !isContainer(container)) throw new JsonPatchError(`the ${which} does not exist`);
+    return { container, key: unescaped(key) };
+  }
+
+  #shift(items: number): void {
+    this.#shiftedItems += items;
+    if (this.#shiftedItems > SHIFTED_ITEMS_MAX) throw new JsonPatchError("the operations shift too many items");
+  }
+}
+
+function pathOf(operation: JsonObject, which: "path" | "from"): string {
+  const path = operation[which];
+  if (typeof path !== "string") throw new JsonPatchError(`an operation lacks its ${which}`);
+  return path;
+}
+
+function unescaped(token: string): string {
+  return token.includes("~") ? token.replaceAll("~1", "/").replaceAll("~0", "~") : token;
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === "object" && value !== null;
+}
+
+/** Undefined for a member that an object does not have. */
+function memberAt({ container, key }: Target): unknown {
+  if (Array.isArray(container)) return container[existingIndex(container, key)];
+  return Object.hasOwn(container, key) ? container[key] : undefined;
+}
+
+function existingIndex(array: readonly unknown[], key: string): number {
+  return indexIn(key, array.length);
+}
+
+/** Negative ones count from the end. */
+function indexIn(key: string, length: number): number {
+  const index = /^[+-]?[0-9]+$/.test(key) ? Number(key) : Number.NaN;
+  const place = index < 0 ? index + length : index;
+  if (place >= 0 && place < length) return place;
+  throw new JsonPatchError("an index is outside of its list");
 }
 
 function tooDeep(): JsonPatchError {
@@ -85,80 +170,6 @@ function tooDeep(): JsonPatchError {
 
 /** Operations can nest what each of them holds: the result may not be deeper than a body may be. */
 function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isContainer(value)) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1));
-}
-
-function pointer(path: string): string[] {
-  if (path === "") return [];
-  if (!path.startsWith("/")) throw new JsonPatchError(`the path ${JSON.stringify(path)} does not start with a slash`);
-  return path
-    .slice(1)
-    .split("/")
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-function valueAt(root: unknown, tokens: readonly string[]): unknown {
-  let value = root;
-  for (const token of tokens) {
-    if (Array.isArray(value)) value = value[existingIndex(value, token)];
-    else if (isJsonObject(value) && Object.hasOwn(value, token)) value = value[token];
-    else throw missing(tokens);
-  }
-  return value;
-}
-
-/** For `test`: an absent member equals null, as the field's clients expect. */
-function valueOrNull(root: unknown, tokens: readonly string[]): unknown {
-  const parent = valueAt(root, tokens.slice(0, -1));
-  if (tokens.length > 0 && isJsonObject(parent) && !Object.hasOwn(parent, tokens.at(-1)!)) return null;
-  return valueAt(root, tokens);
-}
-
-function addAt(root: unknown, tokens: readonly string[], value: unknown): unknown {
-  if (tokens.length === 0) return value;
-  const parent = valueAt(root, tokens.slice(0, -1));
-  const token = tokens.at(-1)!;
-  if (Array.isArray(parent)) {
-    const index = token === "-" ? parent.length : arrayIndex(token, parent.length);
-    parent.splice(index, 0, value);
-  } else if (isJsonObject(parent)) setMember(parent, token, value);
-  else throw missing(tokens);
-  return root;
-}
-
-function replaceAt(root: unknown, tokens: readonly string[], value: unknown): unknown {
-  if (tokens.length === 0) return value;
-  const parent = valueAt(root, tokens.slice(0, -1));
-  const token = tokens.at(-1)!;
-  if (Array.isArray(parent)) parent[existingIndex(parent, token)] = value;
-  else if (isJsonObject(parent) && Object.hasOwn(parent, token)) setMember(parent, token, value);
-  else throw missing(tokens);
-  return root;
-}
-
-function removeAt(root: unknown, tokens: readonly string[]): unknown {
-  if (tokens.length === 0) throw new JsonPatchError("the whole document cannot be removed");
-  const parent = valueAt(root, tokens.slice(0, -1));
-  const token = tokens.at(-1)!;
-  if (Array.isArray(parent)) parent.splice(existingIndex(parent, token), 1);
-  else if (isJsonObject(parent) && Object.hasOwn(parent, token)) delete parent[token];
-  else throw missing(tokens);
-  return root;
-}
-
-function existingIndex(array: readonly unknown[], token: string): number {
-  const index = arrayIndex(token, array.length);
-  if (index >= array.length) throw new JsonPatchError(`the index ${token} is outside the array`);
-  return index;
-}
-
-function arrayIndex(token: string, length: number): number {
-  if (!/^(?:0|[1-9][0-9]{0,9})$/.test(token) || Number(token) > length)
-    throw new JsonPatchError(`the index ${token} is outside the array`);
-  return Number(token);
-}
-
-function missing(tokens: readonly string[]): JsonPatchError {
-  return new JsonPatchError(`the path /${tokens.join("/")} does not exist`);
 }

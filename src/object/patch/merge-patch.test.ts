@@ -26,6 +26,14 @@ describe("applyMergePatch", () => {
     expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
   });
 
+  test.each([
+    ["in a new list", "{}", '{"a":[{"b":null,"c":1},null]}', '{"a":[{"c":1},null]}'],
+    ["in a list that replaces a list", '{"a":[1]}', '{"a":[{"b":null}]}', '{"a":[{}]}'],
+    ["but not in one that replaces a map", '{"a":{}}', '{"a":[{"b":null}]}', '{"a":[{"b":null}]}'],
+  ])("nulls are left out %s, as Kubernetes has it", (_where, target, patch, result) => {
+    expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
+  });
+
   test("changes neither the target nor the patch", () => {
     const target = { a: { b: { c: 1 } }, d: 1 };
     const patch = { a: { b: { c: null, e: 1 } }, d: null };

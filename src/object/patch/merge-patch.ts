@@ -2,11 +2,23 @@
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(target)) return withoutNulls(patch);
   if (!isJsonObject(patch)) return patch;
-  const merged: JsonObject = isJsonObject(target) ? { ...target } : {};
+  const merged: JsonObject = { ...target };
   for (const key of Object.keys(patch)) {
     if (patch[key] === null) delete merged[key];
     else setMember(merged, key, applyMergePatch(Object.hasOwn(merged, key) ? merged[key] : undefined, patch[key]));
   }
   return merged;
+}
+
+/** What is new has no nulls, not even in the items of a list. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value)) return value;
+  const members: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    if (value[key] !== null) setMember(members, key, withoutNulls(value[key]));
+  }
+  return members;
 }

@@ -1,0 +1,20 @@
+/** How long a value is as JSON. */
+import { isJsonObject } from "../../meta/json.ts";
+
+/** At least: what is escaped, or not ASCII, takes more. Stops counting behind `limit`. */
+export function jsonLength(value: unknown, limit: number): number {
+  if (typeof value === "string") return value.length + 2;
+  let length = 1;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      length += 1 + jsonLength(item, limit - length);
+      if (length > limit) break;
+    }
+  } else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      length += key.length + 4 + jsonLength(value[key], limit - length);
+      if (length > limit) break;
+    }
+  }
+  return length;
+}

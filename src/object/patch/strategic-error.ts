@@ -1,0 +1,43 @@
+/** What can be wrong with a strategic merge patch, in Kubernetes' words. */
+import type { JsonObject } from "../../meta/json.ts";
+import { goType, printAsString, printValue } from "./go-value.ts";
+
+/** How the server takes it: a bad request, something it cannot process, or (most of them) a failure of its own. */
+export type StrategicPatchProblem = "bad-request" | "unprocessable" | "internal";
+
+export class StrategicPatchError extends Error {
+  override readonly name = "StrategicPatchError";
+  readonly problem: StrategicPatchProblem;
+
+  constructor(problem: StrategicPatchProblem, message: string) {
+    super(message);
+    this.problem = problem;
+  }
+}
+
+export function internal(message: string): StrategicPatchError {
+  return new StrategicPatchError("internal", message);
+}
+
+export function badFormat(of: "primitive list" | "retainKeys" | "setElementOrder list"): StrategicPatchError {
+  return new StrategicPatchError("bad-request", `invalid patch format of ${of}`);
+}
+
+export function noListOfLists(): StrategicPatchError {
+  return new StrategicPatchError("unprocessable", "lists of lists are not supported");
+}
+
+export function noMergeKey(item: JsonObject, mergeKey: string): StrategicPatchError {
+  return internal(`map: ${printValue(item)} does not contain declared merge key: ${mergeKey}`);
+}
+
+export function badArgType(
+  expected: "[]interface {}" | "map[string]interface {}",
+  actual: unknown,
+): StrategicPatchError {
+  return internal(`expected a ${expected}, but received a ${goType(actual)}`);
+}
+
+export function badPatchType(directive: unknown, map: JsonObject): StrategicPatchError {
+  return internal(`unknown patch type: ${printAsString(directive)} in map: ${printValue(map)}`);
+}

@@ -1,0 +1,240 @@
+/** Lists in a strategic merge patch: which items stay, which are merged, and the order they come in. */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { goType, printValue } from "./go-value.ts";
+import { badArgType, badFormat, badPatchType, internal, noListOfLists, noMergeKey } from "./strategic-error.ts";
+
+export const PATCH_DIRECTIVE = "$patch";
+export const ELEMENT_ORDER_DIRECTIVE = "$setElementOrder";
+
+export interface ListRules {
+  /** Empty for lists of scalars. */
+  readonly mergeKey: string;
+  /** Go's word for the type of the items. */
+  readonly itemKind: string;
+  readonly mergeItems: (original: JsonObject, patch: JsonObject) => JsonObject;
+}
+
+export interface MergedList {
+  readonly items: unknown[];
+  /** How the items count as having stood before, for whoever orders them once more. */
+  readonly serverOrder: readonly unknown[];
+}
+
+type List = readonly unknown[];
+
+export function mergeLists(original: List, patch: List, rules: ListRules): MergedList {
+  if (original.length === 0 && patch.length === 0) return { items: [], serverOrder: [] };
+  const { mergeKey } = rules;
+  if (elementKind(original, patch) === "scalar") {
+    if (mergeKey !== "") throw badArgType("map[string]interface {}", original[0] ?? patch[0]);
+    const orders = { patchOrder: positions(patch, itself), serverOrder: positions(original, itself), keyOf: itself };
+    return { items: inOrder([...new Set([...original, ...patch])], orders), serverOrder: original };
+  }
+  if (mergeKey === "") throw internal(`cannot merge lists without merge key for ${rules.itemKind}`);
+  return mergeKeyed(original as JsonObject[], patch as JsonObject[], rules);
+}
+
+/** What a parallel list of deletions leaves. */
+export function deleteFromList(original: List, deleted: List, rules: ListRules): unknown[] {
+  if (original.length === 0 && deleted.length === 0) return [];
+  if (elementKind(original, deleted) === "map") return mergeLists(original, deleted, rules).items;
+  const gone = new Set(deleted);
+  return original.filter((item) => !gone.has(item));
+}
+
+function mergeKeyed(before: readonly JsonObject[], patch: readonly JsonObject[], rules: ListRules): MergedList {
+  const { mergeKey, mergeItems } = rules;
+  const { kept, merging, isReplaced } = settleDirectives(before, patch, mergeKey);
+  const keyOf = mergeKeyOf(mergeKey);
+  const merged = [...kept];
+  const known = new Map<unknown, number>();
+  kept.forEach((item, index) => {
+    if (Object.hasOwn(item, mergeKey) && !known.has(item[mergeKey])) known.set(item[mergeKey], index);
+  });
+  for (const item of merging) {
+    const key = keyOf(item);
+    const index = known.get(key);
+    if (index === undefined) known.set(key, merged.push(item) - 1);
+    else merged[index] = mergeItems(merged[index]!, item);
+  }
+  const items = inOrder(merged, {
+    patchOrder: positions(merging, keyOf),
+    serverOrder: positions(kept, keyOf),
+    keyOf,
+  });
+  if (isReplaced) return { items, serverOrder: before };
+  // Items that are new count as having stood where deleted ones made room: so it is with Go's slices, and seen by clients.
+  return { items, serverOrder: [...kept, ...merged.slice(kept.length)].slice(0, before.length) };
+}
+
+interface Settled {
+  readonly kept: readonly JsonObject[];
+  readonly merging: readonly JsonObject[];
+  readonly isReplaced: boolean;
+}
+
+/** Takes the items with a directive out of the patch, and does what they say. */
+function settleDirectives(original: readonly JsonObject[], patch: readonly JsonObject[], mergeKey: string): Settled {
+  const merging: JsonObject[] = [];
+  const deleted = new Set<unknown>();
+  let isReplaced = false;
+  for (const item of patch) {
+    if (!hasDirective(item)) {
+      merging.push(item);
+      continue;
+    }
+    const directive = item[PATCH_DIRECTIVE];
+    if (directive === "delete") deleted.add(mergeKeyOf(mergeKey)(item));
+    else if (directive === "replace") isReplaced = true;
+    else if (directive === "merge") throw internal("merging lists cannot yet be specified in the patch");
+    else throw badPatchType(directive, item);
+  }
+  if (isReplaced) return { kept: merging, merging: [], isReplaced };
+  const kept = original.filter((item) => !Object.hasOwn(item, mergeKey) || !deleted.has(item[mergeKey]));
+  return { kept, merging, isReplaced };
+}
+
+export function hasDirective(value: unknown): boolean {
+  return isJsonObject(value) && Object.hasOwn(value, PATCH_DIRECTIVE);
+}
+
+/** Items of one type, and which; lists of lists do not exist. */
+function elementKind(...lists: readonly List[]): "map" | "scalar" {
+  let first: string | undefined;
+  for (const list of lists) {
+    for (const item of list) {
+      const type = goType(item);
+      if (first === undefined) {
+        if (Array.isArray(item)) throw noListOfLists();
+        first = type;
+      } else if (type !== first) throw internal(`list element types are not identical: ${printValue(lists)}`);
+    }
+  }
+  if (first === undefined) throw internal("no elements in any of the given slices");
+  return first === "map[string]interface {}" ? "map" : "scalar";
+}
+
+export interface ElementOrder {
+  readonly original: List;
+  readonly patch: List;
+  readonly order: List;
+  readonly serverOrder: List;
+  readonly mergeKey: string;
+}
+
+/** The merged items in the order that the patch asks for; what it does not name stands where it stood. */
+export function orderElements(merged: readonly unknown[], how: ElementOrder): unknown[] {
+  const { original, patch, order, serverOrder, mergeKey } = how;
+  if (mergeKey !== "" && merged.length > 0) {
+    merged.forEach(mergeKeyOf(mergeKey));
+    const stranger = order.findIndex((item) => !isJsonObject(item));
+    if (stranger >= 0) throw internal(`value for key ${stranger} is not a map`);
+  }
+  const isScalar = elementKind(original, patch) === "scalar";
+  const keyOf = isScalar && mergeKey === "" ? itself : mergeKeyOf(mergeKey);
+  return inOrder(merged, {
+    patchOrder: positions(order, keyOf),
+    serverOrder: positions(serverOrder, keyOf),
+    keyOf,
+  });
+}
+
+/** A patch may not contradict the order it asks for: its items stand in it, and in that order. */
+export function checkElementOrder(patch: List, order: List, mergeKey: string): void {
+  if (patch.length === 0 || order.length === 0) return;
+  const stranger = patch.find((item) => !isJsonObject(item));
+  if (mergeKey !== "" && stranger !== undefined) throw badArgType("map[string]interface {}", stranger);
+  const keyOf = mergeKey === "" ? itself : mergeKeyOf(mergeKey);
+  const items = patch.filter((item) => mergeKey === "" || (item as JsonObject)[PATCH_DIRECTIVE] !== "delete");
+  let at = 0;
+  let place = 0;
+  while (at < items.length && place < order.length) {
+    if (hasDirective(items[at])) at++;
+    else if (keyOf(items[at]) === keyOf(order[place++])) at++;
+  }
+  if (at >= items.length) return;
+  throw internal(
+    `The order in patch list:\n${printValue(patch)}\n doesn't match ${ELEMENT_ORDER_DIRECTIVE} list:\n${printValue(order)}\n`,
+  );
+}
+
+/** The name of the list that a directive such as `$setElementOrder/containers` is about. */
+export function listNamed(directive: string, prefix: string): string {
+  if (!directive.startsWith(`${prefix}/`))
+    throw badFormat(prefix === ELEMENT_ORDER_DIRECTIVE ? "setElementOrder list" : "primitive list");
+  return directive.slice(prefix.length + 1);
+}
+
+type KeyOf = (item: unknown) => unknown;
+
+function itself(item: unknown): unknown {
+  return item;
+}
+
+/** DIFFERS: a key that is an object or a list equals nothing; kube-apiserver panics. */
+function mergeKeyOf(mergeKey: string): KeyOf {
+  return (item) => {
+    if (!isJsonObject(item)) throw badArgType("map[string]interface {}", item);
+    if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
+    return item[mergeKey];
+  };
+}
+
+type Positions = ReadonlyMap<unknown, number>;
+
+/** Of the first item with each key. */
+function positions(items: readonly unknown[], keyOf: KeyOf): Positions {
+  const found = new Map<unknown, number>();
+  items.forEach((item, index) => {
+    const key = keyOf(item);
+    if (!found.has(key)) found.set(key, index);
+  });
+  return found;
+}
+
+interface Orders {
+  readonly patchOrder: Positions;
+  readonly serverOrder: Positions;
+  readonly keyOf: KeyOf;
+}
+
+/**
+ * What the patch names comes in the patch's order, everything else in the order it had. Between the two, an item that
+ * the patch does not name comes before the first one named that stood behind it, unless there is none.
+ */
+function inOrder(items: readonly unknown[], { patchOrder, serverOrder, keyOf }: Orders): unknown[] {
+  const named: Placed[] = [];
+  const others: Placed[] = [];
+  for (const item of items) {
+    const key = keyOf(item);
+    const inPatch = patchOrder.get(key);
+    const inServer = serverOrder.get(key);
+    if (inPatch === undefined) others.push({ item, place: inServer, inServer });
+    else named.push({ item, place: inPatch, inServer });
+  }
+  const left = sorted(others);
+  const all: unknown[] = [];
+  let at = 0;
+  for (const { item, inServer = -1 } of sorted(named)) {
+    while (at < left.length && (left[at]!.inServer ?? Infinity) < inServer) all.push(left[at++]!.item);
+    all.push(item);
+  }
+  while (at < left.length) all.push(left[at++]!.item);
+  return all;
+}
+
+interface Placed {
+  readonly item: unknown;
+  /** In the order that its part of the list follows. */
+  readonly place: number | undefined;
+  readonly inServer: number | undefined;
+}
+
+/** Stable. What has no place comes first, the last of it foremost: so Go's sort leaves it. */
+function sorted(items: readonly Placed[]): readonly Placed[] {
+  const isSorted = items.every(({ place }, index) => index === 0 || place! >= items[index - 1]!.place!);
+  if (isSorted) return items;
+  const placed = items.filter(({ place }) => place !== undefined);
+  placed.sort((left, right) => left.place! - right.place!);
+  return [...items.filter(({ place }) => place === undefined).toReversed(), ...placed];
+}

@@ -1,0 +1,182 @@
+/**
+ * Strategic merge patch: a merge patch that knows the type of what it patches, so that lists can be merged by a key of
+ * their items, and that can say with directives what a merge patch cannot. Never modifies its input; shares with it
+ * what it does not change.
+ */
+import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
+import type { StructSchema } from "../schema.ts";
+import {
+  isAlwaysThere,
+  isUnknownMember,
+  kindName,
+  listMeta,
+  memberMeta,
+  unknownMember,
+  type MergeType,
+  type PatchMeta,
+} from "./patch-meta.ts";
+import { badArgType, badFormat, badPatchType } from "./strategic-error.ts";
+import {
+  checkElementOrder,
+  deleteFromList,
+  ELEMENT_ORDER_DIRECTIVE,
+  hasDirective,
+  listNamed,
+  mergeLists,
+  orderElements,
+  PATCH_DIRECTIVE,
+  type ListRules,
+  type MergedList,
+} from "./strategic-lists.ts";
+
+const RETAIN_KEYS_DIRECTIVE = "$retainKeys";
+const DELETE_DIRECTIVE = "$deleteFromPrimitiveList";
+
+export function applyStrategicMergePatch(original: JsonObject, patch: JsonObject, schema: StructSchema): JsonObject {
+  return mergeMap(original, patch, schema);
+}
+
+function mergeMap(original: JsonObject, patch: JsonObject, type: MergeType): JsonObject {
+  if (hasDirective(patch)) return directed(patch);
+  const merged = retainedMembers(original, patch);
+  const ordered = orderLists(merged, patch, type);
+  for (const key of Object.keys(patch)) {
+    if (key === RETAIN_KEYS_DIRECTIVE || key.startsWith(ELEMENT_ORDER_DIRECTIVE) || ordered.has(key)) continue;
+    mergeMember(merged, { key, value: patch[key], type });
+  }
+  return merged;
+}
+
+function directed(patch: JsonObject): JsonObject {
+  const { [PATCH_DIRECTIVE]: directive, ...members } = patch;
+  if (directive === "replace") return members;
+  if (directive === "delete") return {};
+  throw badPatchType(directive, patch);
+}
+
+/** A copy; of those members only that the patch wants to retain, if it says so. */
+function retainedMembers(original: JsonObject, patch: JsonObject): JsonObject {
+  if (!Object.hasOwn(patch, RETAIN_KEYS_DIRECTIVE)) return { ...original };
+  const retained = patch[RETAIN_KEYS_DIRECTIVE];
+  if (!Array.isArray(retained)) throw badFormat("retainKeys");
+  const keys = new Set<unknown>(retained);
+  for (const key of Object.keys(patch)) {
+    if (key === RETAIN_KEYS_DIRECTIVE || patch[key] === null || keys.has(key)) continue;
+    if (!key.startsWith(DELETE_DIRECTIVE) && !key.startsWith(ELEMENT_ORDER_DIRECTIVE)) throw badFormat("retainKeys");
+  }
+  return Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key)));
+}
+
+interface Member {
+  readonly key: string;
+  readonly value: unknown;
+  /** Of the map it is a member of. */
+  readonly type: MergeType;
+}
+
+function mergeMember(merged: JsonObject, { key, value, type }: Member): void {
+  const isDeletion = key.startsWith(DELETE_DIRECTIVE);
+  const name = (isDeletion && listNamed(key, DELETE_DIRECTIVE)) || key;
+  if (value === null) {
+    delete merged[name];
+    return;
+  }
+  const before = Object.hasOwn(merged, name) ? merged[name] : isAlwaysThere(type, name) ? {} : undefined;
+  if (Array.isArray(before) && Array.isArray(value)) {
+    setOrDrop(merged, name, mergeListMember(before, { key: name, value, type, isDeletion }));
+  } else if (isJsonObject(before) && isJsonObject(value)) {
+    const meta = memberMeta(type, name);
+    setMember(merged, name, meta.strategy === "replace" ? value : mergeMap(before, value, meta.type));
+  } else if (!isDeletion || (typeof before === typeof value && typeof value !== "object")) {
+    setOrDrop(merged, name, withoutDirectives(value, { keepsNulls: false }));
+  }
+}
+
+function mergeListMember(
+  before: unknown[],
+  { key, value, type, isDeletion }: Member & { readonly value: unknown[]; readonly isDeletion: boolean },
+): unknown[] | undefined {
+  const meta = listMeta(type, key);
+  if (isDeletion) return unlessEmpty(deleteFromList(before, value, listRules(meta)), meta);
+  return meta.strategy === "merge" ? unlessEmpty(mergeLists(before, value, listRules(meta)).items, meta) : value;
+}
+
+function unlessEmpty(list: unknown[], { isOptional }: PatchMeta): unknown[] | undefined {
+  return list.length === 0 && isOptional ? undefined : list;
+}
+
+function listRules({ mergeKey, type }: PatchMeta): ListRules {
+  return { mergeKey, itemKind: kindName(type), mergeItems: (original, patch) => mergeMap(original, patch, type) };
+}
+
+function setOrDrop(merged: JsonObject, name: string, value: unknown): void {
+  if (value === undefined) delete merged[name];
+  else setMember(merged, name, value);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Merges the lists that the patch wants in an order. Returns which: the patch says no more about them. */
+function orderLists(merged: JsonObject, patch: JsonObject, type: MergeType): ReadonlySet<string> {
+  let done: Set<string> | undefined;
+  for (const directive of Object.keys(patch)) {
+    if (!directive.startsWith(ELEMENT_ORDER_DIRECTIVE)) continue;
+    const order = asList(patch[directive]);
+    const name = listNamed(directive, ELEMENT_ORDER_DIRECTIVE);
+    const original = Object.hasOwn(merged, name) ? asList(merged[name]) : undefined;
+    const patched = Object.hasOwn(patch, name) ? asList(patch[name]) : undefined;
+    if (isUnknownMember(type, name)) {
+      // DIFFERS: a list that another release may know is left to field validation.
+      if (original === undefined && patched === undefined) throw unknownMember(type, name);
+      continue;
+    }
+    const meta = listMeta(type, name);
+    const { mergeKey } = meta;
+    checkElementOrder(patched ?? [], order, mergeKey);
+    const list = mergedBefore(original, patched, meta);
+    if (list === undefined) continue;
+    const how = { original: original ?? [], patch: patched ?? [], order, serverOrder: list.serverOrder, mergeKey };
+    setOrDrop(merged, name, unlessEmpty(orderElements(list.items, how), meta));
+    (done ??= new Set()).add(name);
+  }
+  return done ?? NONE;
+}
+
+/** What there is to put in order. */
+function mergedBefore(
+  original: unknown[] | undefined,
+  patch: unknown[] | undefined,
+  meta: PatchMeta,
+): MergedList | undefined {
+  if (patch === undefined) return original && { items: original, serverOrder: original };
+  if (original === undefined) {
+    return { items: withoutDirectives(patch, { keepsNulls: true }) as unknown[], serverOrder: [] };
+  }
+  return meta.strategy === "merge"
+    ? mergeLists(original, patch, listRules(meta))
+    : { items: patch, serverOrder: original };
+}
+
+function asList(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw badArgType("[]interface {}", value);
+  return value;
+}
+
+/**
+ * What is new where nothing was: maps with a directive have nothing to say there, and neither has a null, except as an
+ * item of a list. Undefined if nothing is left of the value.
+ */
+function withoutDirectives(value: unknown, how: { readonly keepsNulls: boolean }): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) => withoutDirectives(item, how)).filter((item) => item !== undefined);
+  }
+  if (!isJsonObject(value)) return value;
+  if (hasDirective(value) && (how.keepsNulls || value[PATCH_DIRECTIVE] !== null)) return undefined;
+  const members: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    if (value[key] === null && !how.keepsNulls) continue;
+    const member = withoutDirectives(value[key], how);
+    if (member !== undefined) setMember(members, key, member);
+  }
+  return members;
+}
