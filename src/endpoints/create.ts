@@ -3,18 +3,22 @@ import { create } from "../registry/create.ts";
 import { decodeObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions } from "./options.ts";
-import { writtenResponse } from "./render/respond.ts";
+import { refusedResponse, writtenResponse } from "./render/respond.ts";
 
 export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
   const { object, warnings } = await decodeObject(call, fieldValidation);
-  const written = await create(context, served, {
-    namespace: request.info.namespace,
-    object,
-    manager,
-    dryRun,
-    requester: request.user,
-  });
-  return writtenResponse(201, written, renderer, warnings);
+  try {
+    const written = await create(context, served, {
+      namespace: request.info.namespace,
+      object,
+      manager,
+      dryRun,
+      requester: request.user,
+    });
+    return writtenResponse(201, written, renderer, warnings);
+  } catch (thrown) {
+    return refusedResponse(thrown, warnings);
+  }
 }

@@ -8,7 +8,7 @@ import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../reg
 import { list } from "../registry/list.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
-import { parseBody, readBody } from "./decode-body.ts";
+import { parseBody, readBody, warningHeaders } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { dryRunErrors, integer, invalidOptions, listOptions, selectorOptions } from "./options.ts";
 import { chunksResponse, writtenResponse } from "./render/respond.ts";
@@ -18,8 +18,16 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { namespace, name } = request.info;
   const options = await deleteOptions(call);
   const deleted = await deleteObject(context, served, { namespace, name, options });
-  if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details));
-  return writtenResponse(deleted.remains && options.orphanDependents === false ? 202 : 200, deleted.written, renderer);
+  const warnings = deletionWarnings(served, options);
+  if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details), warningHeaders(warnings));
+  const status = deleted.remains && options.orphanDependents === false ? 202 : 200;
+  return writtenResponse(status, deleted.written, renderer, warnings);
+}
+
+function deletionWarnings({ meaning }: ServedResource, options: DeleteOptions): string[] {
+  const { orphaningWarning } = meaning;
+  const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  return orphaningWarning === undefined || isSaid ? [] : [orphaningWarning];
 }
 
 /** Deletes what the selectors choose, one by one, and answers with the list of it. */
@@ -42,7 +50,7 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
         .map((entry) => deleteListed(context, served, { entry, options })),
     );
   }
-  return chunksResponse(200, renderer.list(listed));
+  return chunksResponse(200, renderer.list(listed), warningHeaders(deletionWarnings(served, options)));
 }
 
 /** Enough to share group commits; few enough that other writers are not held up. */

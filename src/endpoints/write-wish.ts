@@ -2,10 +2,11 @@
 import type { JsonObject } from "../meta/json.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { refuseMisplaced } from "../registry/preconditions.ts";
-import { readObject } from "./decode-body.ts";
+import { APPLY_PATCH_TYPE, readApply, refuseForce, type ApplyWish } from "./apply.ts";
+import { contentType, readObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { writeOptions } from "./options.ts";
-import { readPatch } from "./patch.ts";
+import { PATCH_TYPES, readPatch } from "./patch.ts";
 
 export interface WriteWish {
   readonly manager: string;
@@ -16,8 +17,13 @@ export interface WriteWish {
 }
 
 /** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
-export function readWish(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
-  return call.request.info.verb === "patch" ? readPatch(call, kind) : readPut(call, kind);
+export async function readWish(call: EndpointCall, kind: ServedResource): Promise<WriteWish | ApplyWish> {
+  const { request } = call;
+  if (request.info.verb !== "patch") return readPut(call, kind);
+  const type = contentType(request);
+  if (type === APPLY_PATCH_TYPE) return readApply(call, kind);
+  if (PATCH_TYPES.has(type)) refuseForce(request);
+  return readPatch(call, kind);
 }
 
 async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {

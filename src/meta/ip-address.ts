@@ -64,3 +64,79 @@ function compressZeros(groups: readonly string[]): string {
   if (longest.length < 2) return groups.join(":");
   return `${groups.slice(0, longest.start).join(":")}::${groups.slice(longest.start + longest.length).join(":")}`;
 }
+
+/** An address as kubernetes' older fields take it: with needless zeros, or IPv4 dressed up as IPv6. */
+export interface LooseAddress {
+  /** What it stands for: IPv4 for an IPv4-mapped IPv6 address. */
+  readonly address: Address;
+  readonly hasLeadingZeros: boolean;
+  readonly isMapped: boolean;
+}
+
+const MAPPED_PREFIX = 0xffffn;
+
+export function parseLooseAddress(text: string): LooseAddress | undefined {
+  const stripped = withoutLeadingZeros(text);
+  const address = parseAddress(stripped);
+  if (address === undefined) return undefined;
+  const isMapped = address.family === "IPv6" && address.value >> 32n === MAPPED_PREFIX;
+  return {
+    address: isMapped ? { family: "IPv4", value: address.value & 0xffff_ffffn } : address,
+    hasLeadingZeros: parseAddress(text) === undefined,
+    isMapped,
+  };
+}
+
+/** A hundred characters are enough for every address, however it is padded. */
+const LOOSE_LENGTH_MAX = 100;
+
+function withoutLeadingZeros(text: string): string {
+  return text.length > LOOSE_LENGTH_MAX ? "" : text.replace(/(^|[:.])0+(?=[0-9a-fA-F])/g, "$1");
+}
+
+export interface Cidr {
+  readonly family: IpFamily;
+  /** As written, with bits beyond the prefix. */
+  readonly ip: bigint;
+  readonly network: bigint;
+  readonly prefixLength: number;
+}
+
+export interface LooseCidr extends Cidr {
+  readonly hasLeadingZeros: boolean;
+  readonly isMapped: boolean;
+}
+
+export function parseLooseCidr(text: string): LooseCidr | undefined {
+  const slash = text.indexOf("/");
+  const length = text.slice(slash + 1);
+  const loose = slash < 0 ? undefined : parseLooseAddress(text.slice(0, slash));
+  if (loose === undefined || !/^\d{1,100}$/.test(length)) return undefined;
+  const { hasLeadingZeros, isMapped } = loose;
+  const family: IpFamily = isMapped ? "IPv6" : loose.address.family;
+  const ip = isMapped ? (MAPPED_PREFIX << 32n) | loose.address.value : loose.address.value;
+  const bits = bitsOf(family);
+  const prefixLength = Number(length);
+  if (prefixLength > bits) return undefined;
+  const rest = BigInt(bits - prefixLength);
+  const network = (ip >> rest) << rest;
+  return {
+    family,
+    ip,
+    network,
+    prefixLength,
+    hasLeadingZeros: hasLeadingZeros || /^0\d/.test(length),
+    isMapped,
+  };
+}
+
+export function bitsOf(family: IpFamily): number {
+  return family === "IPv4" ? 32 : 128;
+}
+
+/** One spelling for each network; what is mapped is written as IPv4, as Go does. */
+export function formatCidr({ family, network, prefixLength }: Cidr): string {
+  if (family === "IPv6" && prefixLength >= 96 && network >> 32n === MAPPED_PREFIX)
+    return `${formatAddress({ family: "IPv4", value: network & 0xffff_ffffn })}/${prefixLength - 96}`;
+  return `${formatAddress({ family, value: network })}/${prefixLength}`;
+}

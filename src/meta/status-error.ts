@@ -35,6 +35,7 @@ export type CauseReason =
   | "FieldValueTooMany"
   | "FieldValueTypeInvalid"
   | "FieldValueNotFound"
+  | "FieldManagerConflict"
   | "NamespaceTerminating"
   | "DisruptionBudget"
   | "ResourceVersionTooLarge"

@@ -4,6 +4,7 @@
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { base64Error, quantityError, timeError } from "./go-text.ts";
+import { canonicalQuantity } from "./table/quantity.ts";
 import { ReportedPaths } from "./json-text.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
@@ -45,13 +46,20 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
     const member = value[key];
     if (member === null || member === undefined) continue;
     const goPath = place.goPath === "" ? key : `${place.goPath}.${key}`;
-    setMember(
-      result,
-      key,
-      decodeValue(member, field, { path, struct: schema, goPath, unknownFields: place.unknownFields }),
-    );
+    const decoded = decodeValue(member, field, { path, struct: schema, goPath, unknownFields: place.unknownFields });
+    if (field.required || !isEmptyCollection(decoded, field) || key === MEANT_WHEN_EMPTY)
+      setMember(result, key, decoded);
   }
   return result;
+}
+
+/** An empty list of them clears those that are there. */
+const MEANT_WHEN_EMPTY = "managedFields";
+
+/** As kubernetes: an optional list or map that is empty is not there. */
+function isEmptyCollection(value: unknown, { type }: FieldSchema): boolean {
+  if (type === "array") return Array.isArray(value) && value.length === 0;
+  return type === "map" && Object.keys(value as JsonObject).length === 0;
 }
 
 function decodeValue(value: unknown, schema: FieldSchema, place: Place): unknown {
@@ -144,7 +152,7 @@ function isInt32(value: unknown): value is number {
 
 function decodeQuantity(value: unknown): string {
   const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : "true";
-  return checked(text, quantityError(text));
+  return canonicalQuantity(checked(text, quantityError(text)));
 }
 
 function decodeString(text: string, schema: FieldSchema): string {

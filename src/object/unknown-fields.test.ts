@@ -210,9 +210,11 @@ function valueOf(field: FieldSchema, depth: number): fc.Arbitrary<unknown> {
     case "struct":
       return field.struct === undefined || depth === 0 ? fc.constant({}) : structOf(field.struct, depth - 1);
     case "array":
-      return field.items === undefined ? fc.constant([]) : fc.array(valueOf(field.items, depth), { maxLength: 3 });
+      return field.items === undefined
+        ? fc.constant([1])
+        : fc.array(valueOf(field.items, depth), { minLength: 1, maxLength: 3 });
     case "map":
-      return fc.dictionary(fc.constantFrom("k", "l.m"), valueOf(field.items!, depth), { maxKeys: 2 });
+      return fc.dictionary(fc.constantFrom("k", "l.m"), valueOf(field.items!, depth), { minKeys: 1, maxKeys: 2 });
     case "integer":
     case "number":
       return fc.constantFrom(1, 2);

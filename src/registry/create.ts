@@ -38,6 +38,8 @@ export interface CreateRequest {
   /** Who asks: what a certificate signing request says of its requester is never the client's to say. */
   readonly requester?: Requester | undefined;
   readonly dryRun: boolean;
+  /** The object says itself who owns what. */
+  readonly isApplied?: boolean;
 }
 
 export async function create(
@@ -81,7 +83,10 @@ async function createNamed(
   allocation: Allocation,
 ): Promise<Written | undefined> {
   const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
-  const managedFields = createdManagedFields(context, served, { next, manager: request.manager });
+  const managedFields =
+    request.isApplied === true
+      ? managedFieldsText(next)
+      : createdManagedFields(context, served, { next, manager: request.manager });
   const object = prepareForCreate(context, served, withoutManagedFields(next));
   const metadata = objectAt(object, "metadata");
   const name = stringAt(metadata, "name");
@@ -91,7 +96,7 @@ async function createNamed(
     ...metadataErrors(metadata, { nameRule: stored.strategy.nameRule, namespaced: stored.namespaced }),
     ...firstErrors(served.meaning.createErrors?.(object, inKind) ?? []),
   ];
-  if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
+  if (errors.length > 0) throw invalid({ group: stored.group, kind: served.kind }, name, errors);
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
@@ -110,6 +115,11 @@ async function createNamed(
     request.place,
   );
   return result.committed ? { entry: result.entry, warnings } : undefined;
+}
+
+function managedFieldsText(object: JsonObject): string | undefined {
+  const { managedFields } = objectAt(object, "metadata");
+  return managedFields === undefined ? undefined : JSON.stringify(managedFields);
 }
 
 /** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */

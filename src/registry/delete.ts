@@ -75,7 +75,9 @@ function decideDeletion(
   const grace = life === "pod" ? podGraceSeconds(existing, options) : 0;
   const marked = markDeleted(context, existing, { finalizers, grace, isGraceful: life === "pod" });
   if (finalizers.length > 0 || grace > 0) return { kind: "store", object: marked };
-  return { kind: "remove", object: finalizers.length === stringsAt(metadata, "finalizers").length ? existing : marked };
+  // As kubernetes: a pod goes gracefully even when it takes no time, and the answer shows it.
+  const isShown = life === "pod" || finalizers.length < stringsAt(metadata, "finalizers").length;
+  return { kind: "remove", object: isShown ? marked : existing };
 }
 
 /** A namespace stays, terminating, until its controller has emptied it and taken its finalizers away. */

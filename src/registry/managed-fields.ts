@@ -1,10 +1,13 @@
-/** Who wrote what: metadata.managedFields, kept on every write that is not an apply. */
+/** Who wrote what: metadata.managedFields, kept on every write. */
 import { parseGroupVersion } from "../meta/group-version.ts";
-import { objectAt, type JsonObject } from "../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../meta/json.ts";
 import { convertObject, isConvertible } from "../object/conversion/convert.ts";
-import { trackCreate, trackUpdate, type VersionedObject } from "../object/managed-fields/manager.ts";
+import type { AbsentFields } from "../object/managed-fields/absent-fields.ts";
+import { trackCreate, trackUpdate } from "../object/managed-fields/manager.ts";
+import type { VersionedObject } from "../object/managed-fields/tracking.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { Door } from "./prepare.ts";
+import { resetFields } from "./reset-fields.ts";
 import type { ServedResource } from "./resource.ts";
 
 export interface TrackedWrite {
@@ -26,6 +29,7 @@ export function withManagedFields(context: RegistryContext, served: ServedResour
     subresource: write.door === "main" ? "" : write.door,
     time: timestamp(context.clock),
     resetFields: resetFields(served, write.door),
+    absentFields: absentFields(served),
     inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
   });
   const { managedFields: _sent, ...metadata } = objectAt(write.next, "metadata");
@@ -45,17 +49,17 @@ export function createdManagedFields(
     manager,
     time: timestamp(context.clock),
     resetFields: resetFields(served, "main"),
+    absentFields: absentFields(served),
     inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
   });
 }
 
-/** What a door cannot write, nobody comes to own through it. */
-function resetFields(served: ServedResource, door: Door): readonly (readonly string[])[] {
-  if (door === "main") return served.stored.strategy.hasStatus ? [["status"]] : [];
-  return door === "status" ? [["spec"]] : [["status"]];
+export function absentFields({ schema }: ServedResource): AbsentFields {
+  return schema.isCustom === true ? "none" : "zero";
 }
 
-function inVersion(
+/** Undefined when there is no such version any more, or no telling what the object is in it. */
+export function inVersion(
   object: JsonObject,
   served: ServedResource,
   apiVersion: string,
@@ -71,4 +75,32 @@ function inVersion(
     // An object too odd to be converted: its entry in that version ends.
     return undefined;
   }
+}
+
+/** The way back. */
+export function fromVersion(object: JsonObject, served: ServedResource, apiVersion: string): JsonObject | undefined {
+  const source = parseGroupVersion(apiVersion);
+  if (!isConvertible(served.kind, source, served.groupVersion)) return undefined;
+  try {
+    return convertObject(object, source, served.groupVersion);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A write that would change nothing but when somebody wrote is none. */
+export function withoutTimeChanges(object: JsonObject, existing: JsonObject): JsonObject {
+  const { managedFields: now, ...metadata } = objectAt(object, "metadata");
+  const { managedFields: before, ...metadataBefore } = objectAt(existing, "metadata");
+  if (now === before || !Array.isArray(now) || !Array.isArray(before) || now.length !== before.length) return object;
+  const isSame =
+    now.every((entry, index) => isSameButTime(entry, before[index])) &&
+    jsonEquals(metadata, metadataBefore) &&
+    jsonEquals({ ...object, metadata: {} }, { ...existing, metadata: {} });
+  return isSame ? { ...object, metadata: { ...metadata, managedFields: before } } : object;
+}
+
+function isSameButTime(entry: unknown, before: unknown): boolean {
+  if (entry === before || !isJsonObject(entry) || !isJsonObject(before)) return entry === before;
+  return jsonEquals({ ...entry, time: "" }, { ...before, time: "" });
 }

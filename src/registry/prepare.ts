@@ -21,7 +21,7 @@ export function prepareForCreate(context: RegistryContext, served: ServedResourc
     },
   };
   if (strategy.tracksGeneration) objectAt(prepared, "metadata")["generation"] = 1;
-  if (strategy.hasStatus) delete prepared["status"];
+  if (strategy.hasStatus && !strategy.createsWithStatus) delete prepared["status"];
   served.meaning.prepareCreate?.(prepared, kindContext(context, served));
   return prepared;
 }

@@ -19,6 +19,8 @@ export interface Strategy {
   readonly returnsDeletedObject: boolean;
   /** The status is written through the status subresource only. */
   readonly hasStatus: boolean;
+  /** Whoever registers itself says at once how it is. */
+  readonly createsWithStatus: boolean;
   /** Special lives: namespaces are finalized by their controller, pods end gracefully on their node. */
   readonly life: "ordinary" | "namespace" | "pod";
   /** Objects vanish by themselves after this many seconds. */

@@ -1,11 +1,7 @@
 /** Which kinds live differently from the rest, as data. Keys are "group/resource"; the core group is "". */
-import {
-  dns1035LabelErrors,
-  dnsLabelErrors,
-  dnsSubdomainErrors,
-  pathSegmentErrors,
-  type NameRule,
-} from "../meta/names.ts";
+import { configKeyErrors } from "../kinds/core/name-checks.ts";
+import { canonicalIpSentences } from "../kinds/network/ip-checks.ts";
+import { dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../meta/names.ts";
 import type { Strategy } from "./resource.ts";
 
 const TRACKS_GENERATION: ReadonlySet<string> = new Set([
@@ -35,7 +31,6 @@ const TRACKS_GENERATION: ReadonlySet<string> = new Set([
   "resource.k8s.io/deviceclasses",
   "resource.k8s.io/devicetaintrules",
   "resource.k8s.io/resourceslices",
-  "scheduling.k8s.io/priorityclasses",
 ]);
 
 const CREATES_ON_UPDATE: ReadonlySet<string> = new Set([
@@ -63,11 +58,13 @@ const NEEDS_RESOURCE_VERSION: ReadonlySet<string> = new Set([
   "apiextensions.k8s.io/customresourcedefinitions",
   "apiregistration.k8s.io/apiservices",
   "certificates.k8s.io/clustertrustbundles",
+  "certificates.k8s.io/podcertificaterequests",
   "coordination.k8s.io/leasecandidates",
   "coordination.k8s.io/leases",
   "internal.apiserver.k8s.io/storageversions",
   "node.k8s.io/runtimeclasses",
   "policy/poddisruptionbudgets",
+  "resource.k8s.io/resourcepoolstatusrequests",
   "storage.k8s.io/csidrivers",
   "storage.k8s.io/csinodes",
   "storage.k8s.io/csistoragecapacities",
@@ -93,11 +90,17 @@ const RETURNS_DELETED_OBJECT: ReadonlySet<string> = new Set([
 
 const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
   ["/namespaces", dnsLabelErrors],
-  ["/services", dns1035LabelErrors],
+  ["apps/statefulsets", dnsLabelErrors],
+  // Events' names have always been whatever clients made of them.
+  ["/events", pathSegmentErrors],
   ["apiregistration.k8s.io/apiservices", pathSegmentErrors],
-  // Clusters' trust bundles and addresses carry separators that no DNS name has.
+  // Clusters' trust bundles carry separators that no DNS name has.
   ["certificates.k8s.io/clustertrustbundles", pathSegmentErrors],
-  ["networking.k8s.io/ipaddresses", pathSegmentErrors],
+  ["coordination.k8s.io/leasecandidates", configKeyErrors],
+  ["certificates.k8s.io/certificatesigningrequests", pathSegmentErrors],
+  ["networking.k8s.io/ipaddresses", canonicalIpSentences],
+  // What a service may be called depends on the release.
+  ["/services", () => []],
   // The kind's own rules hold names and what names are generated from to the same, which a rule of names cannot.
   ["internal.apiserver.k8s.io/storageversions", () => []],
   ["rbac.authorization.k8s.io/clusterrolebindings", pathSegmentErrors],
@@ -105,6 +108,8 @@ const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
   ["rbac.authorization.k8s.io/rolebindings", pathSegmentErrors],
   ["rbac.authorization.k8s.io/roles", pathSegmentErrors],
 ]);
+
+const ORPHANS_BY_DEFAULT: ReadonlySet<string> = new Set(["/replicationcontrollers", "batch/jobs"]);
 
 export interface StrategyOptions {
   readonly hasStatus: boolean;
@@ -121,9 +126,10 @@ export function strategyFor(group: string, resource: string, options: StrategyOp
     allowsUnconditionalUpdate: !NEEDS_RESOURCE_VERSION.has(key),
     returnsDeletedObject: RETURNS_DELETED_OBJECT.has(key) || group === "resource.k8s.io",
     hasStatus: options.hasStatus,
+    createsWithStatus: key === "/nodes",
     life: key === "/namespaces" ? "namespace" : key === "/pods" ? "pod" : "ordinary",
     ttlSeconds: isEvent ? options.eventTtlSeconds : undefined,
-    orphansByDefault: key === "/replicationcontrollers",
+    orphansByDefault: ORPHANS_BY_DEFAULT.has(key),
     ignoresGarbageCollection: isEvent,
   };
 }

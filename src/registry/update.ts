@@ -2,10 +2,10 @@ import { firstErrors, invalidValue } from "../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { conflict, invalid, notFound, type FieldError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
-import { create } from "./create.ts";
+import { create, type Requester } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
-import { withManagedFields } from "./managed-fields.ts";
+import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
 import { metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
@@ -24,6 +24,9 @@ export interface UpdateRequest {
   readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
   /** PUT demands a resourceVersion of some kinds; a patch is applied again to whatever is there. */
   readonly verb: "update" | "patch";
+  /** `next` says who owns what, and makes an object of nothing where there is none. */
+  readonly isApply?: boolean;
+  readonly requester?: Requester | undefined;
 }
 
 export interface Updated {
@@ -47,34 +50,33 @@ export async function update(
         refuseMisplaced(object, request);
         refuseOutdated(served, { object, entry, existing });
         refuseUnconditional(served, object, request);
-        const tracked = withManagedFields(context, served, {
-          live: existing,
-          next: withDefaults(context, served, withinDoor(served, object, { existing, door: request.door })),
-          manager: request.manager,
-          door: request.door,
-        });
+        const next = withDefaults(context, served, withinDoor(served, object, { existing, door: request.door }));
+        const { manager, door } = request;
+        const tracked =
+          request.isApply === true ? next : withManagedFields(context, served, { live: existing, next, manager, door });
         const change = decideChange(context, served, tracked, { existing, request });
         await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
         return allocation.apply(change, existing);
       },
       absent: async () => {
+        const isApplied = request.isApply === true && request.door === "main";
         // What is wrong with a PUT by itself is said whether or not the object exists.
-        const wished = request.verb === "update" ? await request.next({}) : {};
-        if (!stored.strategy.allowsCreateOnUpdate || request.verb === "patch" || request.door !== "main")
-          throw notFound(served.groupResource, request.name);
+        const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
+        if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
+        if (isApplied) refuseMisplaced(wished, request);
         isCreated = true;
         await allocation.revert();
+        const { namespace, manager, dryRun, requester } = request;
         const object = withoutRevision(served, wished, request);
-        return create(context, served, {
-          namespace: request.namespace,
-          object,
-          manager: request.manager,
-          dryRun: request.dryRun,
-        });
+        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied });
       },
     }),
   );
   return { written, isCreated };
+}
+
+function mayCreate({ stored }: ServedResource, { verb, door }: UpdateRequest): boolean {
+  return stored.strategy.allowsCreateOnUpdate && verb === "update" && door === "main";
 }
 
 /** What a door cannot write must not become somebody's own either: it is taken out before that is tracked. */
@@ -115,11 +117,11 @@ function decideChange(
     ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
     ...firstErrors(kindErrors(context, served, prepared, { existing, door: request.door })),
   ];
-  if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, request.name, errors);
+  if (errors.length > 0) throw invalid({ group: served.stored.group, kind: served.kind }, request.name, errors);
   if (isFinallyDeleted(served, prepared)) return { kind: "remove", object: prepared };
   const warnings =
     request.door === "main" ? served.meaning.warnings?.(prepared, existing, kindContext(context, served)) : undefined;
-  return { kind: "store", object: prepared, warnings: [...(warnings ?? [])] };
+  return { kind: "store", object: withoutTimeChanges(prepared, existing), warnings: [...(warnings ?? [])] };
 }
 
 function kindErrors(
@@ -159,10 +161,15 @@ function refuseUnconditional(served: ServedResource, object: JsonObject, request
   ]);
 }
 
-/** An object that must not exist yet cannot have been seen at a version. */
+/** An object that must not exist yet cannot have been seen at a version; who applies one is not held to it. */
 function withoutRevision(served: ServedResource, object: JsonObject, request: UpdateRequest): JsonObject {
   const { resourceVersion, ...metadata } = objectAt(object, "metadata");
-  if (typeof resourceVersion === "string" && resourceVersion !== "" && resourceVersion !== "0")
+  if (
+    request.isApply !== true &&
+    typeof resourceVersion === "string" &&
+    resourceVersion !== "" &&
+    resourceVersion !== "0"
+  )
     throw conflict(served.groupResource, request.name, MODIFIED);
   return { ...object, metadata };
 }

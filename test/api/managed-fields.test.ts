@@ -151,7 +151,7 @@ describe("who wrote what", () => {
     const spec = {
       maxReplicas: 3,
       targetCPUUtilizationPercentage: 50,
-      scaleTargetRef: { kind: "Deployment", name: "web" },
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
     };
     await send(api, "POST", `/apis/autoscaling/v1/${HPAS}?fieldManager=one`, {
       body: { metadata: { name: "h" }, spec },
@@ -163,6 +163,7 @@ describe("who wrote what", () => {
     expect(managers(patched)).toEqual(["one Update autoscaling/v1", "two Update autoscaling/v2"]);
     expect(fields(patched, "two")).toEqual({ "f:spec": { "f:maxReplicas": {} } });
     expect(fields(patched, "one")["f:spec"]).toEqual({
+      "f:minReplicas": {},
       "f:scaleTargetRef": {},
       "f:targetCPUUtilizationPercentage": {},
     });

@@ -1,4 +1,5 @@
 import type { ApiResponse } from "../../http/message.ts";
+import { applyScale } from "../../registry/apply-scale.ts";
 import { get } from "../../registry/read.ts";
 import { objectIn } from "../../registry/representation.ts";
 import { scaleOf, updateScale } from "../../registry/subresources/scale.ts";
@@ -24,6 +25,10 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
     return chunksResponse(200, renderer.object(scaleOf(objectIn(entry, served))));
   }
   const wish = await readWish(call, kind);
-  const scale = await updateScale(context, served, { ...wish, namespace, name });
+  const place = { namespace, name };
+  const scale =
+    "applied" in wish
+      ? await applyScale(context, served, { ...wish, ...place })
+      : await updateScale(context, served, { ...wish, ...place });
   return chunksResponse(200, renderer.object(scale), warningHeaders(wish.warnings()));
 }

@@ -7,7 +7,7 @@ import type { FieldSchema, StructSchema } from "../schema.ts";
 import { absentValue, type AbsentFields } from "./absent-fields.ts";
 import type { FieldChildren, FieldSet } from "./field-set.ts";
 import { compareElementKeys, fieldKey } from "./path-element.ts";
-import { DEDUCED, isAtomicMap, itemKey, listKeys, memberSchema, rootSchema } from "./shape.ts";
+import { isAtomicMap, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
 export interface CreatedFieldsOptions {
   readonly absent: AbsentFields;
@@ -78,12 +78,12 @@ function whole(value: unknown, schema: FieldSchema): string {
 }
 
 function itemsText(list: readonly unknown[], schema: FieldSchema, keys: readonly string[]): string {
-  const itemSchema = schema.items ?? DEDUCED;
+  const below = itemSchema(schema);
   const items = new Map<string, string>();
   for (const item of list) {
     const key = itemKey(item, schema, keys);
     // Items that share a key are owned together.
-    items.set(key, items.has(key) ? OWNED : whole(item, itemSchema));
+    items.set(key, items.has(key) ? OWNED : whole(item, below));
   }
   let text = "";
   for (const key of [...items.keys()].sort(compareElementKeys))

@@ -6,6 +6,7 @@ import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldSet } from "./field-set.ts";
 import { fromFieldsV1, toFieldsV1 } from "./fields-v1.ts";
 import { FieldSetError } from "./path-element.ts";
+import { managedFieldsOf } from "./tracking.ts";
 
 export interface ManagerEntry {
   readonly manager: string;
@@ -48,6 +49,22 @@ export function decodeEntries(value: unknown): ManagerEntries {
     entries.set(managerIdentifier(entry), entry);
   }
   return entries;
+}
+
+/** What cannot be read is as good as nothing. */
+export function entriesOrNone(value: unknown): ManagerEntries {
+  try {
+    return decodeEntries(value);
+  } catch (error) {
+    if (error instanceof FieldSetError) return new Map();
+    throw error;
+  }
+}
+
+/** Undefined for none. */
+export function liveEntries(live: JsonObject | undefined): readonly JsonObject[] | undefined {
+  const stored = live && managedFieldsOf(live);
+  return Array.isArray(stored) && stored.length > 0 ? (stored as readonly JsonObject[]) : undefined;
 }
 
 function decodeEntry(value: unknown): ManagerEntry {

@@ -6,52 +6,27 @@
  * fields that the server itself fills in later are nobody's.
  */
 import { timestampAt } from "../../meta/timestamp.ts";
-import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
-import type { StructSchema } from "../schema.ts";
-import type { AbsentFields } from "./absent-fields.ts";
+import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
 import { createdFields } from "./created-fields.ts";
 import {
   capUpdateManagers,
-  decodeEntries,
   encodeEntries,
+  entriesOrNone,
   entryText,
+  liveEntries,
   managerIdentifier,
   type ManagerEntries,
   type ManagerEntry,
 } from "./entries.ts";
-import { FieldSet } from "./field-set.ts";
-import { FieldSetError, type FieldPath } from "./path-element.ts";
+import type { FieldSet } from "./field-set.ts";
+import { FieldSetError } from "./path-element.ts";
 import { reconcileWithSchema } from "./reconcile.ts";
-import { changedFields, type ChangedFields } from "./typed-set.ts";
+import { managedFieldsOf, NEVER_TRACKED, resetSet, type TrackedRequest } from "./tracking.ts";
+import { VersionComparisons } from "./version-comparisons.ts";
 
-export interface VersionedObject {
-  readonly object: JsonObject;
-  readonly schema: StructSchema;
-}
-
-export interface ManagedFieldsUpdate {
-  /** Undefined on create. */
-  readonly live: JsonObject | undefined;
+export interface ManagedFieldsUpdate extends TrackedRequest {
   /** The object as it is to be, in the version of the request; its own managedFields are what the client sent. */
   readonly next: JsonObject;
-  readonly schema: StructSchema;
-  /** Of the request. */
-  readonly apiVersion: string;
-  readonly manager: string;
-  /** Empty for the object itself. */
-  readonly subresource: string;
-  /** RFC 3339, whole seconds; writes through /scale leave none. */
-  readonly time: string | undefined;
-  /** Paths that this door cannot write, such as `["status"]`. */
-  readonly resetFields?: readonly (readonly string[])[];
-  /** `none` for custom resources; `zero` by default. */
-  readonly absentFields?: AbsentFields;
-  /**
-   * The object in the version of an entry; undefined where there is no such version any more, which ends
-   * the entry; `unknown` where there is no telling, which leaves it as it is. It must not throw. Without it entries of
-   * other versions are left as they are.
-   */
-  readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | "unknown" | undefined;
 }
 
 /** The new metadata.managedFields, or undefined for none. */
@@ -89,15 +64,6 @@ export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresou
   }
 }
 
-function liveEntries(live: JsonObject | undefined): readonly JsonObject[] | undefined {
-  const stored = live && managedFieldsOf(live);
-  return Array.isArray(stored) && stored.length > 0 ? (stored as readonly JsonObject[]) : undefined;
-}
-
-function managedFieldsOf(object: JsonObject): unknown {
-  return objectAt(object, "metadata")["managedFields"];
-}
-
 /** Whether the live object's entries are the ones to start from: nothing else was sent, or this door does not take any. */
 function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean {
   const sent = managedFieldsOf(next);
@@ -109,10 +75,10 @@ function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean
   );
 }
 
-/** What the client sent, as long as it is usable, else the live object's. */
 /** Far above the ten update managers a server keeps, and whoever applies besides. */
 const SENT_ENTRIES_MAX = 200;
 
+/** What the client sent, as long as it is usable, else the live object's. */
 function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
   const sent = managedFieldsOf(next);
   if (isReset(sent)) return new Map();
@@ -124,15 +90,6 @@ function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
   for (const [id, entry] of entries)
     entries.set(id, { ...entry, time: entry.time && canonicalTime(entry.time), source: undefined });
   return entries;
-}
-
-function entriesOrNone(value: unknown): ManagerEntries {
-  try {
-    return decodeEntries(value);
-  } catch (error) {
-    if (error instanceof FieldSetError) return new Map();
-    throw error;
-  }
 }
 
 /** An empty list, or a list of one empty entry, which is how merge patches can say it. */
@@ -183,109 +140,6 @@ function writer({
 }: ManagedFieldsUpdate): Omit<ManagerEntry, "time" | "fields" | "source"> {
   return { manager: manager === "" ? UNKNOWN_MANAGER : manager, operation: "Update", apiVersion, subresource };
 }
-
-function resetSet({ resetFields = [] }: ManagedFieldsUpdate): FieldSet {
-  return FieldSet.of(...resetFields.map(namedPath));
-}
-
-interface VersionComparison extends ChangedFields {
-  readonly schema: StructSchema;
-}
-
-/** What changed, as each version that somebody owns fields in sees it. */
-class VersionComparisons {
-  readonly inRequestVersion: VersionComparison;
-  readonly #update: ManagedFieldsUpdate;
-  readonly #reset: FieldSet;
-  readonly #byVersion = new Map<string, VersionComparison | "unknown" | undefined>();
-
-  constructor(update: ManagedFieldsUpdate) {
-    this.#update = update;
-    this.#reset = resetSet(update);
-    const { live, next, schema } = update;
-    this.inRequestVersion = this.#compare({ before: live ?? {}, after: next, schema });
-    this.#byVersion.set(update.apiVersion, this.inRequestVersion);
-  }
-
-  /** Nothing changed that anybody can own. */
-  get isEmpty(): boolean {
-    const { changed, removed } = this.inRequestVersion;
-    return changed.difference(NEVER_TRACKED).isEmpty && removed.difference(NEVER_TRACKED).isEmpty;
-  }
-
-  /** Undefined for a version that is no more, `unknown` when there is no way to tell. */
-  of(apiVersion: string): VersionComparison | "unknown" | undefined {
-    if (this.#byVersion.has(apiVersion)) return this.#byVersion.get(apiVersion);
-    if (this.#update.inVersion === undefined) return "unknown";
-    const comparison = this.#convertAndCompare(apiVersion, this.#update.inVersion);
-    this.#byVersion.set(apiVersion, comparison);
-    return comparison;
-  }
-
-  #convertAndCompare(
-    apiVersion: string,
-    inVersion: NonNullable<ManagedFieldsUpdate["inVersion"]>,
-  ): VersionComparison | "unknown" | undefined {
-    const { live, next } = this.#update;
-    const after = inVersion(next, apiVersion);
-    const before = live === undefined ? { object: {} } : inVersion(live, apiVersion);
-    if (before === undefined || after === undefined) return undefined;
-    if (before === "unknown" || after === "unknown") return "unknown";
-    return this.#compare({ before: before.object, after: after.object, schema: after.schema });
-  }
-
-  #compare({
-    before,
-    after,
-    schema,
-  }: {
-    before: JsonObject;
-    after: JsonObject;
-    schema: StructSchema;
-  }): VersionComparison {
-    const absent = this.#update.absentFields ?? "zero";
-    const { changed, removed } = changedFields(
-      withoutManagedFields(before),
-      withoutManagedFields(after),
-      schema,
-      absent,
-    );
-    return {
-      changed: changed.recursiveDifference(this.#reset),
-      removed: removed.recursiveDifference(this.#reset),
-      schema,
-    };
-  }
-}
-
-function withoutManagedFields(object: JsonObject): JsonObject {
-  const { metadata } = object;
-  return isJsonObject(metadata) ? { ...object, metadata: { ...metadata, managedFields: undefined } } : object;
-}
-
-function namedPath(names: readonly string[]): FieldPath {
-  return names.map((name) => ({ kind: "field", name }));
-}
-
-/** Identity and bookkeeping of the object; `metadata` as such is nobody's either. */
-export const NEVER_TRACKED: FieldSet = FieldSet.of(
-  ...[
-    ["apiVersion"],
-    ["kind"],
-    ["metadata"],
-    ...[
-      "name",
-      "namespace",
-      "creationTimestamp",
-      "selfLink",
-      "uid",
-      "clusterName",
-      "generation",
-      "managedFields",
-      "resourceVersion",
-    ].map((name) => ["metadata", name]),
-  ].map(namedPath),
-);
 
 const UNKNOWN_MANAGER = "unknown";
 const MANAGER_NAME_BYTES_MAX = 128;

@@ -4,7 +4,7 @@
  */
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
-import { DEDUCED, isAtomicMap, listKeys, memberSchema, rootSchema } from "./shape.ts";
+import { isAtomicMap, listKeys, rootSchema, schemaBelow } from "./shape.ts";
 
 export function reconcileWithSchema(set: FieldSet, schema: StructSchema): FieldSet {
   const children = reconcileChildren(set.children, rootSchema(schema));
@@ -21,11 +21,6 @@ function reconcileChildren(children: FieldChildren, schema: FieldSchema): FieldC
     result.set(key, reconciled);
   }
   return result ?? children;
-}
-
-function schemaBelow(schema: FieldSchema, key: string): FieldSchema {
-  if (key.startsWith("f:")) return memberSchema(schema, key.slice(2));
-  return schema.type === "array" ? (schema.items ?? DEDUCED) : DEDUCED;
 }
 
 function reconcileNode(node: FieldNode, schema: FieldSchema): FieldNode {

@@ -72,26 +72,44 @@ export function rootSchema(struct: StructSchema): FieldSchema {
   return { ...DEDUCED, type: "struct", struct, preserveUnknown: struct.preserveUnknown };
 }
 
-/** The fieldsV1 key of an item of an associative list or set. */
+/** Of what a step below a value leads to. */
+export function schemaBelow(schema: FieldSchema, key: string): FieldSchema {
+  if (key.startsWith("f:")) return memberSchema(schema, key.slice(2));
+  return itemSchema(schema);
+}
+
+export function itemSchema(schema: FieldSchema): FieldSchema {
+  return schema.type === "array" ? (schema.items ?? DEDUCED) : DEDUCED;
+}
+
+/** The fieldsV1 key of an item of an associative list or set. Throws FieldSetError in Kubernetes' words. */
 export function itemKey(item: unknown, schema: FieldSchema, keys: readonly string[]): string {
   if (keys.length === 0) return setItemKey(item);
-  if (!isJsonObject(item))
-    throw new FieldSetError("an associative list with keys may not have items that are no objects");
+  if (item === null) throw new FieldSetError("associative list with keys may not have a null element");
+  if (!isJsonObject(item)) throw new FieldSetError("associative list with keys may not have non-map elements");
   const fields: JsonObject = {};
   let found = 0;
   for (const name of keys) {
-    const value =
-      (Object.hasOwn(item, name) ? item[name] : undefined) ?? schema.items?.struct?.fields.get(name)?.default;
+    // Null is a value of its own here.
+    const own = Object.hasOwn(item, name) ? item[name] : undefined;
+    const value = own === undefined ? schema.items?.struct?.fields.get(name)?.default : own;
     if (value === undefined) continue;
     setMember(fields, name, value);
     found++;
   }
-  if (found === 0)
-    throw new FieldSetError(`an item of an associative list omits all its key fields: ${keys.join(", ")}`);
+  if (found === 0) {
+    const names = keys.map((name) => JSON.stringify(name)).join(" ");
+    throw new FieldSetError(
+      `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+    );
+  }
   return elementKey({ kind: "key", fields });
 }
 
 function setItemKey(item: unknown): string {
-  if (item === null || typeof item === "object") throw new FieldSetError("a set may only have scalars as items");
+  if (item === null) throw new FieldSetError("associative list without keys has an element that's an explicit null");
+  if (Array.isArray(item)) throw new FieldSetError("not supported: associative list with lists as elements");
+  if (typeof item === "object")
+    throw new FieldSetError("associative list without keys has an element that's a map type");
   return elementKey({ kind: "value", value: item });
 }

@@ -6,7 +6,7 @@ import type { FieldSchema, StructSchema } from "../schema.ts";
 import { absentValue, type AbsentFields } from "./absent-fields.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
 import { fieldKey } from "./path-element.ts";
-import { DEDUCED, isAtomicMap, isDeclaredMember, itemKey, listKeys, memberSchema, rootSchema } from "./shape.ts";
+import { isAtomicMap, isDeclaredMember, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
 /**
  * The fields an applied object speaks about: its leaves, every item of an associative list and every
@@ -211,10 +211,6 @@ function itemsByKey(list: readonly unknown[], schema: FieldSchema, keys: readonl
     else known.push(item);
   }
   return items;
-}
-
-function itemSchema(schema: FieldSchema): FieldSchema {
-  return schema.items ?? DEDUCED;
 }
 
 /** A value with everything below it, leaves or not. */

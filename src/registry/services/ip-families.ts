@@ -1,14 +1,19 @@
 /** Which IP families a service gets on a cluster that has one. */
 import { stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { invalidList, invalidValue } from "../../meta/field-errors.ts";
+import { invalidValue } from "../../meta/field-errors.ts";
 import { familyOf, type IpFamily } from "../../meta/ip-address.ts";
+import { invalidStrings } from "../../kinds/core/services/go-strings.ts";
 import { HEADLESS, isHeadless } from "../../kinds/core/services/service-fields.ts";
 
 const BOTH: readonly IpFamily[] = ["IPv4", "IPv6"];
 
 /** Fills in ipFamilyPolicy and ipFamilies of a service that is more than a name; returns what is wrong with them. */
-export function fillIpFamilies(spec: JsonObject, before: JsonObject | undefined, family: IpFamily): FieldError[] {
+export function fillIpFamilies(
+  spec: JsonObject,
+  before: JsonObject | undefined,
+  { family, minor }: { readonly family: IpFamily; readonly minor: number },
+): FieldError[] {
   const listed = stringsAt(spec, "clusterIPs");
   const families = stringsAt(spec, "ipFamilies");
   // Nobody has to ask for the addresses behind a headless service without a selector: it can have both families.
@@ -23,7 +28,10 @@ export function fillIpFamilies(spec: JsonObject, before: JsonObject | undefined,
     const own = ip === HEADLESS ? undefined : familyOf(ip);
     if (own === undefined || index < families.length) return;
     if (own === family) families.push(own);
-    else errors.push(invalidList(`spec.clusterIPs[${index}]`, listed, `${own} is not configured on this cluster`));
+    else
+      errors.push(
+        invalidStrings(`spec.clusterIPs[${index}]`, listed, `${own} is not configured on this cluster`, { minor }),
+      );
   });
   if (isOpen) {
     if (families.length === 0) families.push(family);

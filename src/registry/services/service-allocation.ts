@@ -12,13 +12,14 @@ import { StorageError } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "../context.ts";
 import type { Change } from "../guaranteed-update.ts";
-import { invalidList, invalidValue } from "../../meta/field-errors.ts";
+import { invalidValue } from "../../meta/field-errors.ts";
 import { prepareForCreate } from "../prepare.ts";
 import type { ServedResource } from "../resource.ts";
 import { isOwnedBy, type Claim, type ClaimPool, type Owner, type Taken } from "./claims.ts";
 import { isFor } from "./ip-addresses.ts";
 import { fillIpFamilies } from "./ip-families.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
+import { invalidStrings } from "../../kinds/core/services/go-strings.ts";
 import {
   allocatesNodePorts,
   HEADLESS,
@@ -179,11 +180,10 @@ class AllocationSession implements Allocation {
   async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: Holdings): Promise<void> {
     const spec = specOf(service);
     if (!needsClusterIp(spec)) return;
-    const errors = fillIpFamilies(
-      spec,
-      existing === undefined ? undefined : specOf(existing),
-      this.#context.allocators.family,
-    );
+    const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
+      family: this.#context.allocators.family,
+      minor: this.#served.minor,
+    });
     if (errors.length > 0) throw this.#invalid(errors);
     const asked = stringsAt(spec, "clusterIPs");
     if (asked[0] === HEADLESS) return;
@@ -205,7 +205,7 @@ class AllocationSession implements Allocation {
     }
     const canonical = canonicalIp(ip) ?? ip;
     const refuse = (why: string): StatusError =>
-      this.#invalid([invalidList("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`)]);
+      this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
     if (clusterIps.range.indexOf(canonical) === undefined) {
       // Releases with ServiceCIDRs look for one that fits; before, there was one range to name.
       const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;

@@ -4,7 +4,7 @@ import { conflict, notFound, type FieldError } from "../../meta/status-error.ts"
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { timestamp, type RegistryContext } from "../context.ts";
 import { guaranteedUpdate } from "../guaranteed-update.ts";
-import { required } from "../../meta/field-errors.ts";
+import { required, unsupportedValue } from "../../meta/field-errors.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
 import { withPodCondition } from "./pod-conditions.ts";
 import { failedPrecondition } from "../preconditions.ts";
@@ -21,11 +21,7 @@ export function bindingErrors(binding: JsonObject): FieldError[] {
   const kind = stringAt(target, "kind");
   const errors: FieldError[] = [];
   if (kind !== "" && kind !== "Node") {
-    errors.push({
-      field: "target.kind",
-      reason: "FieldValueNotSupported",
-      message: `Unsupported value: ${JSON.stringify(kind)}: supported values: "<empty>", "Node"`,
-    });
+    errors.push(unsupportedValue("target.kind", kind, ["Node", "<empty>"]));
   }
   if (stringAt(target, "name") === "") errors.push(required("target.name"));
   return errors;

@@ -1,7 +1,9 @@
 /** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields through. */
+import type { KindContext } from "../../kinds/kind.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { invalid, notFound, type FieldError } from "../../meta/status-error.ts";
 import { trackUpdate } from "../../object/managed-fields/manager.ts";
+import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
 import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
 import { metadataErrors, metadataUpdateErrors } from "../metadata-validation.ts";
@@ -11,10 +13,10 @@ import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditi
 export interface SubresourceDoor {
   readonly subresource: string;
   /** The existing object with what this door lets through of the wish. */
-  pass(wish: JsonObject, existing: JsonObject): JsonObject;
+  pass(wish: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
   /** What the server adds, owned by nobody. */
   complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
-  errors(object: JsonObject, existing: JsonObject): FieldError[];
+  errors(object: JsonObject, existing: JsonObject, context: KindContext): FieldError[];
   /** As kubernetes ScaleHandler: what /scale writes is owned without a time. */
   readonly isTimed: boolean;
 }
@@ -22,6 +24,8 @@ export interface SubresourceDoor {
 export interface DoorRequest extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
+  /** The wish says itself who owns what. */
+  readonly isApply?: boolean;
   /** The wish, made from the current object; called again after a lost race. */
   readonly next: (existing: JsonObject) => JsonObject;
 }
@@ -40,14 +44,15 @@ export function updateThrough(
       refuseMisplaced(object, request);
       refuseOutdated(served, { object, existing, entry });
       const now = timestamp(context.clock);
-      const tracked = track(served, door, {
-        existing,
-        next: door.pass(object, existing),
-        manager: request.manager,
-        now,
-      });
+      const inKind = kindContext(context, served);
+      const next = door.pass(object, existing, inKind);
+      const tracked =
+        request.isApply === true
+          ? withOwnersOf(next, object)
+          : track(served, door, { existing, next, manager: request.manager, now });
       const completed = door.complete?.(tracked, existing, now) ?? tracked;
       return decideChange(served, door, {
+        inKind,
         object: withGeneration(served, completed, existing),
         existing,
         name: request.name,
@@ -57,6 +62,11 @@ export function updateThrough(
       throw notFound(served.groupResource, request.name);
     },
   });
+}
+
+function withOwnersOf(object: JsonObject, wish: JsonObject): JsonObject {
+  const { managedFields } = objectAt(wish, "metadata");
+  return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields } };
 }
 
 function track(
@@ -86,14 +96,14 @@ function withGeneration(served: ServedResource, object: JsonObject, existing: Js
 function decideChange(
   served: ServedResource,
   door: SubresourceDoor,
-  to: { object: JsonObject; existing: JsonObject; name: string },
+  to: { object: JsonObject; existing: JsonObject; name: string; inKind: KindContext },
 ): Change {
   const { object, existing, name } = to;
   const metadata = objectAt(object, "metadata");
   const errors = [
     ...metadataUpdateErrors(metadata, objectAt(existing, "metadata")),
     ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
-    ...door.errors(object, existing),
+    ...door.errors(object, existing, to.inKind),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
   return { kind: isLetGo(metadata, existing) ? "remove" : "store", object };

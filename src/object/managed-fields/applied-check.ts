@@ -1,0 +1,153 @@
+/**
+ * Whether an object can be applied: its values must be of the schema's types, its fields declared, and the items of its
+ * lists told apart. The sentences are Kubernetes'.
+ */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { heldSyntax, heldText, typeText } from "./go-values.ts";
+import { FieldSetError, parseElementKey, pathText, type PathElement } from "./path-element.ts";
+import { itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
+
+export interface AppliedCheck {
+  /** Undefined when there is nothing against it. */
+  readonly problem: string | undefined;
+  /** Whether that is, among others, that the schema does not have a field. */
+  readonly hasUndeclaredField: boolean;
+  /** Somewhere it says null: that is more than saying nothing. */
+  readonly hasNull: boolean;
+}
+
+export function checkApplied(object: JsonObject, schema: StructSchema): AppliedCheck {
+  const walk = new Walk();
+  walk.map(object, rootSchema(schema));
+  return { problem: problemText(walk.problems), hasUndeclaredField: walk.hasUndeclaredField, hasNull: walk.hasNull };
+}
+
+function problemText(problems: readonly string[]): string | undefined {
+  return problems.length > 1 ? ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n") : problems[0];
+}
+
+/** DIFFERS: of more problems than these only the first are said. */
+const PROBLEMS_MAX = 100;
+
+class Walk {
+  readonly problems: string[] = [];
+  hasUndeclaredField = false;
+  hasNull = false;
+  /** Names of fields, positions, and keys of list items with their `k:` or `v:` in a list of their own. */
+  readonly #path: (string | number | readonly [key: string])[] = [];
+
+  value(value: unknown, schema: FieldSchema): void {
+    if (value === null) {
+      this.hasNull = true;
+      return;
+    }
+    switch (schema.type) {
+      case "struct":
+      case "map":
+        if (isJsonObject(value)) this.map(value, schema);
+        else this.#report(`expected map, got ${heldText(value)}`);
+        return;
+      case "array":
+        if (Array.isArray(value)) this.#list(value, schema);
+        else this.#report(`expected list, got ${heldText(value)}`);
+        return;
+      case "any":
+        // Raw JSON is whatever it is, null included.
+        return;
+      default:
+        this.#scalar(value, schema);
+    }
+  }
+
+  map(object: JsonObject, schema: FieldSchema): void {
+    const { struct } = schema;
+    const isOpen = struct === undefined || struct.preserveUnknown || struct.fields.size === 0;
+    for (const name of Object.keys(object)) {
+      this.#path.push(name);
+      const isUndeclared = !isOpen && !struct.fields.has(name);
+      if (isUndeclared) {
+        this.hasUndeclaredField = true;
+        this.#report("field not declared in schema");
+      } else this.value(object[name], memberSchema(schema, name));
+      this.#path.pop();
+      // As kubernetes, for which the rest of such an object cannot be judged.
+      if (isUndeclared || this.#isFull) return;
+    }
+  }
+
+  #list(list: readonly unknown[], schema: FieldSchema): void {
+    const keys = listKeys(schema);
+    const items = itemSchema(schema);
+    const seen = new Set<string>();
+    for (const [index, item] of list.entries()) {
+      const key = keys === undefined ? undefined : this.#keyOf(item, { index, schema, keys });
+      if (keys !== undefined && key === undefined) return;
+      if (key !== undefined && seen.has(key)) this.#report(`duplicate entries for key ${stepText([key])}`);
+      if (key !== undefined) seen.add(key);
+      this.#path.push(key === undefined ? index : [key]);
+      this.value(item, items);
+      this.#path.pop();
+      if (this.#isFull) return;
+    }
+  }
+
+  #keyOf(
+    item: unknown,
+    at: { readonly index: number; readonly schema: FieldSchema; readonly keys: readonly string[] },
+  ): string | undefined {
+    try {
+      return itemKey(item, at.schema, at.keys);
+    } catch (error) {
+      if (!(error instanceof FieldSetError)) throw error;
+      this.#report(`element ${at.index}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  #scalar(value: unknown, schema: FieldSchema): void {
+    const type = scalarType(schema);
+    if (type === "untyped") {
+      if (typeof value === "object") this.#report(`expected any scalar, got ${heldText(value)}`);
+    } else if (typeof value !== type) {
+      this.#report(MISMATCH[type](value));
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.problems.length >= PROBLEMS_MAX;
+  }
+
+  #report(what: string): void {
+    if (this.#isFull) return;
+    const path = this.#path.map(stepText).join("");
+    this.problems.push(path === "" ? what : `${path}: ${what}`);
+  }
+}
+
+type ScalarType = "string" | "number" | "boolean" | "untyped";
+
+function scalarType(schema: FieldSchema): ScalarType {
+  if (schema.intOrString || schema.quantity) return "untyped";
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return "number";
+    case "boolean":
+      return "boolean";
+    default:
+      return schema.format === undefined || schema.format === "byte" ? "string" : "untyped";
+  }
+}
+
+const MISMATCH: Readonly<Record<Exclude<ScalarType, "untyped">, (value: unknown) => string>> = {
+  number: (value) => `expected numeric (int or float), got ${typeText(value)}`,
+  string: (value) => `expected string, got ${heldSyntax(value)}`,
+  boolean: (value) => `expected boolean, got ${heldText(value)}`,
+};
+
+function stepText(step: string | number | readonly [key: string]): string {
+  if (typeof step === "string") return `.${step}`;
+  if (typeof step === "number") return `[${step}]`;
+  return pathText([parseElementKey(step[0]) as PathElement]);
+}

@@ -1,0 +1,44 @@
+/** Fields that an applier wants otherwise than their owners. */
+import type { ManagerEntry } from "./entries.ts";
+import type { FieldChildren, FieldSet } from "./field-set.ts";
+import { compareElementKeys, parseElementKey, pathText, type FieldPath, type PathElement } from "./path-element.ts";
+
+export interface FieldConflict {
+  readonly owner: ManagerEntry;
+  readonly path: FieldPath;
+}
+
+/** In the order of paths: a place's own fields before what lies below them. */
+export function conflictsWith(owner: ManagerEntry, fields: FieldSet): FieldConflict[] {
+  return [...orderedPaths(fields.children, [])].map((path) => ({ owner, path }));
+}
+
+function* orderedPaths(children: FieldChildren, prefix: FieldPath): Generator<FieldPath> {
+  const keys = [...children.keys()].sort(compareElementKeys);
+  for (const key of keys) if (children.get(key)!.member) yield [...prefix, parseElementKey(key) as PathElement];
+  for (const key of keys) {
+    const below = children.get(key)!.children;
+    if (below !== undefined) yield* orderedPaths(below, [...prefix, parseElementKey(key) as PathElement]);
+  }
+}
+
+/** `"kubectl" with subresource "scale" using apps/v1`. */
+export function ownerText({ owner }: Pick<FieldConflict, "owner">): string {
+  const { manager, subresource, operation, apiVersion } = owner;
+  const through = subresource === "" ? "" : ` with subresource ${JSON.stringify(subresource)}`;
+  return `${JSON.stringify(manager)}${through}${operation === "Update" ? ` using ${apiVersion}` : ""}`;
+}
+
+/** As a client reads it; the conflicts of one owner stand together. */
+export function conflictsText(conflicts: readonly FieldConflict[]): string {
+  const [first] = conflicts;
+  if (first === undefined) return "";
+  if (conflicts.length === 1)
+    return `Apply failed with 1 conflict: conflict with ${ownerText(first)}: ${pathText(first.path)}`;
+  const byOwner = Map.groupBy(conflicts, ({ owner }) => owner);
+  const lines = [...byOwner.values()].flatMap((own) => [
+    `conflicts with ${ownerText(own[0]!)}:`,
+    ...own.map(({ path }) => `- ${pathText(path)}`),
+  ]);
+  return `Apply failed with ${conflicts.length} conflicts: ${lines.join("\n")}`;
+}

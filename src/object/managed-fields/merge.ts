@@ -1,0 +1,97 @@
+/**
+ * An applied object laid over the live one: what it says counts, what it does not speak of stays. Lists whose items
+ * have names are merged by them, in the order that the applied list has as far as it goes.
+ *
+ * Neither input is changed; the result shares with both, and is the live object itself where nothing differs.
+ */
+import { isJsonObject, jsonEquals, setMember, type JsonObject } from "../../meta/json.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { isAtomicMap, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
+
+/** No two items of a list in `applied` have the same key. */
+export function mergeObjects(live: JsonObject, applied: JsonObject, schema: StructSchema): JsonObject {
+  return mergeMaps(live, applied, rootSchema(schema));
+}
+
+function mergeMaps(live: JsonObject, applied: JsonObject, schema: FieldSchema): JsonObject {
+  let merged = live;
+  for (const name of Object.keys(applied)) {
+    const value = applied[name];
+    if (value === undefined) continue;
+    const before = Object.hasOwn(live, name) ? live[name] : undefined;
+    const after = mergeValues(before, value, memberSchema(schema, name));
+    if (after === before) continue;
+    if (merged === live) merged = { ...live };
+    setMember(merged, name, after);
+  }
+  return merged;
+}
+
+function mergeValues(live: unknown, applied: unknown, schema: FieldSchema): unknown {
+  if (live === undefined || live === applied) return applied;
+  if (applied === null) return isHeldByParts(live, schema) ? live : null;
+  if (isJsonObject(live) && isJsonObject(applied) && !isAtomicMap(schema)) return mergeMaps(live, applied, schema);
+  if (Array.isArray(live) && Array.isArray(applied)) {
+    const keys = listKeys(schema);
+    if (keys !== undefined && live.length > 0)
+      return applied.length === 0 ? live : mergeLists(live, applied, { schema, keys });
+  }
+  return jsonEquals(live, applied) ? live : applied;
+}
+
+/** Saying null of such a value says nothing of its parts. */
+function isHeldByParts(value: unknown, schema: FieldSchema): boolean {
+  if (Array.isArray(value)) return value.length > 0 && listKeys(schema) !== undefined;
+  return isJsonObject(value) && Object.keys(value).length > 0 && !isAtomicMap(schema);
+}
+
+interface ListShape {
+  readonly schema: FieldSchema;
+  readonly keys: readonly string[];
+}
+
+/**
+ * Walks both lists at once. An item that only the live list has keeps its place between its neighbours; one that both
+ * have stands where the applied list has it.
+ */
+function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape: ListShape): readonly unknown[] {
+  const before = keyedItems(live, shape);
+  const wished = keyedItems(applied, shape);
+  const shared = wished.order.filter((key) => before.items.has(key));
+  const items = itemSchema(shape.schema);
+  const merged: unknown[] = [];
+  let nextShared = 0;
+  let at = 0;
+  for (const key of wished.order) {
+    for (; at < live.length && before.order[at] !== key; at++) {
+      const here = before.order[at]!;
+      if (!wished.items.has(here)) {
+        merged.push(live[at]);
+      } else if (nextShared === shared.length) {
+        // It stands elsewhere already.
+        at++;
+        break;
+      } else if (shared[nextShared] === here) break;
+    }
+    // Live items that share a key are replaced by the one that has it now.
+    merged.push(mergeValues(before.items.get(key), wished.items.get(key), items));
+    if (shared[nextShared] === key) nextShared++;
+    if (before.order[at] === key) at++;
+  }
+  for (; at < live.length; at++) if (!wished.items.has(before.order[at]!)) merged.push(live[at]);
+  return merged.length === live.length && merged.every((item, index) => item === live[index]) ? live : merged;
+}
+
+interface KeyedItems {
+  /** The key of each item. */
+  readonly order: readonly string[];
+  /** By key; undefined where several have it. */
+  readonly items: ReadonlyMap<string, unknown>;
+}
+
+function keyedItems(list: readonly unknown[], { schema, keys }: ListShape): KeyedItems {
+  const items = new Map<string, unknown>();
+  const order = list.map((item) => itemKey(item, schema, keys));
+  order.forEach((key, index) => items.set(key, items.has(key) ? undefined : list[index]));
+  return { order, items };
+}

@@ -1,0 +1,73 @@
+/** What every write says about itself to whoever keeps managedFields, and what nobody keeps. */
+import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
+import type { StructSchema } from "../schema.ts";
+import type { AbsentFields } from "./absent-fields.ts";
+import { FieldSet } from "./field-set.ts";
+import type { FieldPath } from "./path-element.ts";
+
+export interface VersionedObject {
+  readonly object: JsonObject;
+  readonly schema: StructSchema;
+}
+
+export interface TrackedRequest {
+  /** Undefined on create. */
+  readonly live: JsonObject | undefined;
+  readonly schema: StructSchema;
+  /** Of the request. */
+  readonly apiVersion: string;
+  readonly manager: string;
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  /** RFC 3339, whole seconds; writes through /scale leave none. */
+  readonly time: string | undefined;
+  /** Paths that this door cannot write, such as `["status"]`. */
+  readonly resetFields?: readonly (readonly string[])[];
+  /** `none` for custom resources; `zero` by default. */
+  readonly absentFields?: AbsentFields;
+  /**
+   * The object in the version of an entry; undefined where there is no such version any more, which ends
+   * the entry; `unknown` where there is no telling, which leaves it as it is. It must not throw. Without it entries of
+   * other versions are left as they are.
+   */
+  readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | "unknown" | undefined;
+}
+
+export function resetSet({ resetFields = [] }: Pick<TrackedRequest, "resetFields">): FieldSet {
+  return FieldSet.of(...resetFields.map(namedPath));
+}
+
+function namedPath(names: readonly string[]): FieldPath {
+  return names.map((name) => ({ kind: "field", name }));
+}
+
+/** Identity and bookkeeping of the object; `metadata` as such is nobody's either. */
+export const NEVER_TRACKED: FieldSet = FieldSet.of(
+  ...[
+    ["apiVersion"],
+    ["kind"],
+    ["metadata"],
+    ...[
+      "name",
+      "namespace",
+      "creationTimestamp",
+      "selfLink",
+      "uid",
+      "clusterName",
+      "generation",
+      "managedFields",
+      "resourceVersion",
+    ].map((name) => ["metadata", name]),
+  ].map(namedPath),
+);
+
+export function managedFieldsOf(object: JsonObject): unknown {
+  return objectAt(object, "metadata")["managedFields"];
+}
+
+export function withoutManagedFields(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata) || metadata["managedFields"] === undefined) return object;
+  const { managedFields: _managedFields, ...others } = metadata;
+  return { ...object, metadata: others };
+}

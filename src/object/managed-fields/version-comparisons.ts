@@ -1,0 +1,78 @@
+/** What a write changes, as each version that somebody owns fields in sees it. */
+import type { JsonObject } from "../../meta/json.ts";
+import type { StructSchema } from "../schema.ts";
+import type { FieldSet } from "./field-set.ts";
+import { NEVER_TRACKED, resetSet, withoutManagedFields, type TrackedRequest } from "./tracking.ts";
+import { changedFields, type ChangedFields } from "./typed-set.ts";
+
+type ComparedWrite = Pick<
+  TrackedRequest,
+  "live" | "schema" | "apiVersion" | "resetFields" | "absentFields" | "inVersion"
+> & { readonly next: JsonObject };
+
+interface Compared {
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+  readonly schema: StructSchema;
+}
+
+export interface VersionComparison extends ChangedFields {
+  readonly schema: StructSchema;
+}
+
+export class VersionComparisons {
+  readonly inRequestVersion: VersionComparison;
+  readonly #update: ComparedWrite;
+  readonly #reset: FieldSet;
+  readonly #byVersion = new Map<string, VersionComparison | "unknown" | undefined>();
+
+  constructor(update: ComparedWrite) {
+    this.#update = update;
+    this.#reset = resetSet(update);
+    const { live, next, schema } = update;
+    this.inRequestVersion = this.#compare({ before: live ?? {}, after: next, schema });
+    this.#byVersion.set(update.apiVersion, this.inRequestVersion);
+  }
+
+  /** Nothing changed that anybody can own. */
+  get isEmpty(): boolean {
+    const { changed, removed } = this.inRequestVersion;
+    return changed.difference(NEVER_TRACKED).isEmpty && removed.difference(NEVER_TRACKED).isEmpty;
+  }
+
+  /** Undefined for a version that is no more, `unknown` when there is no way to tell. */
+  of(apiVersion: string): VersionComparison | "unknown" | undefined {
+    if (this.#byVersion.has(apiVersion)) return this.#byVersion.get(apiVersion);
+    if (this.#update.inVersion === undefined) return "unknown";
+    const comparison = this.#convertAndCompare(apiVersion, this.#update.inVersion);
+    this.#byVersion.set(apiVersion, comparison);
+    return comparison;
+  }
+
+  #convertAndCompare(
+    apiVersion: string,
+    inVersion: NonNullable<TrackedRequest["inVersion"]>,
+  ): VersionComparison | "unknown" | undefined {
+    const { live, next } = this.#update;
+    const after = inVersion(next, apiVersion);
+    const before = live === undefined ? { object: {} } : inVersion(live, apiVersion);
+    if (before === undefined || after === undefined) return undefined;
+    if (before === "unknown" || after === "unknown") return "unknown";
+    return this.#compare({ before: before.object, after: after.object, schema: after.schema });
+  }
+
+  #compare({ before, after, schema }: Compared): VersionComparison {
+    const absent = this.#update.absentFields ?? "zero";
+    const { changed, removed } = changedFields(
+      withoutManagedFields(before),
+      withoutManagedFields(after),
+      schema,
+      absent,
+    );
+    return {
+      changed: changed.recursiveDifference(this.#reset),
+      removed: removed.recursiveDifference(this.#reset),
+      schema,
+    };
+  }
+}
