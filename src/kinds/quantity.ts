@@ -1,4 +1,6 @@
 /** Quantities as numbers: canonical texts are object/table/quantity.ts' matter. */
+import { canonicalQuantity } from "../object/table/quantity.ts";
+
 const QUANTITY = /^([+-]?)(\d{0,30})(?:\.(\d{0,30}))?(?:(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE]([+-]?\d{1,2}))?$/;
 const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
   n: -9,
@@ -25,4 +27,29 @@ export function nanosOf(value: unknown): bigint {
   const shift = NANO_EXPONENT - fraction.length + Number(exponent) + (isBinary ? 0 : (DECIMAL_EXPONENTS[suffix] ?? 0));
   const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
   return sign === "-" ? -magnitude : magnitude;
+}
+
+const NANOS_PER_UNIT = 1_000_000_000n;
+const NANOS_PER_MILLI = 1_000_000n;
+const BYTES_PER_KI = 1024n;
+
+export function isBinaryQuantity(text: string): boolean {
+  return text.endsWith("i");
+}
+
+/** The canonical text of an amount. */
+export function quantityOf(nanos: bigint, isBinary: boolean): string {
+  const units = nanos / NANOS_PER_UNIT;
+  if (units * NANOS_PER_UNIT !== nanos) return canonicalQuantity(`${nanos}n`);
+  if (isBinary && units % BYTES_PER_KI === 0n) return canonicalQuantity(`${units / BYTES_PER_KI}Ki`);
+  return canonicalQuantity(`${units}`);
+}
+
+/** As lists of resources are kept: nothing smaller than a thousandth, and the canonical text. */
+export function roundedUpToMilli(text: string): string {
+  const canonical = canonicalQuantity(text);
+  const nanos = nanosOf(canonical);
+  const beyond = nanos % NANOS_PER_MILLI;
+  if (beyond === 0n) return canonical;
+  return canonicalQuantity(`${nanos / NANOS_PER_MILLI + (beyond > 0n ? 1n : 0n)}m`);
 }

@@ -1,12 +1,26 @@
 /** Namespaces, Services, nodes, and what else the core group has beside pods and storage. */
 import type { KindEntry } from "../kind.ts";
-import { CONFIG_MAP, SECRET } from "./config-data.ts";
+import { CONFIG_MAP } from "./config-map.ts";
+import { ENDPOINTS } from "./endpoints.ts";
+import { EVENT, NEW_EVENT } from "./events/event.ts";
+import { LIMIT_RANGE } from "./limit-range.ts";
 import { NAMESPACE } from "./namespace.ts";
+import { NODE } from "./nodes/node.ts";
+import { RESOURCE_QUOTA } from "./resource-quota.ts";
+import { SECRET } from "./secret.ts";
+import { SERVICE_ACCOUNT } from "./service-account.ts";
 import { SERVICE } from "./services/service.ts";
 
 export const CORE_KINDS: readonly KindEntry[] = [
   ["/ConfigMap", CONFIG_MAP],
-  ["/Secret", SECRET],
+  ["/Endpoints", ENDPOINTS],
+  ["/Event", EVENT],
+  ["/LimitRange", LIMIT_RANGE],
   ["/Namespace", NAMESPACE],
+  ["/Node", NODE],
+  ["/ResourceQuota", RESOURCE_QUOTA],
+  ["/Secret", SECRET],
   ["/Service", SERVICE],
+  ["/ServiceAccount", SERVICE_ACCOUNT],
+  ["events.k8s.io/Event", NEW_EVENT],
 ];

@@ -1,9 +1,17 @@
 /** Namespaces: held by finalizers of their own until they are empty. */
+import { invalidValue } from "../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { qualifiedNameErrors } from "../../meta/names.ts";
+import type { FieldError } from "../../meta/status-error.ts";
 import type { Kind } from "../kind.ts";
 
 export const NAMESPACE: Kind = {
-  setDefaults: setNameLabel,
+  setDefaults(namespace) {
+    setNameLabel(namespace);
+    namespace["spec"] = objectAt(namespace, "spec");
+    const status = objectAt(namespace, "status");
+    namespace["status"] = stringAt(status, "phase") === "" ? { ...status, phase: "Active" } : status;
+  },
   prepareCreate(namespace) {
     const finalizers = stringsAt(objectAt(namespace, "spec"), "finalizers");
     namespace["spec"] = {
@@ -14,6 +22,16 @@ export const NAMESPACE: Kind = {
   },
   prepareUpdate(namespace, existing) {
     namespace["spec"] = { ...objectAt(namespace, "spec"), finalizers: objectAt(existing, "spec")["finalizers"] };
+  },
+  createErrors: finalizerErrors,
+  updateErrors: finalizerErrors,
+  *statusUpdateErrors(namespace) {
+    const isDeleted = objectAt(namespace, "metadata")["deletionTimestamp"] !== undefined;
+    const expected = isDeleted ? "Terminating" : "Active";
+    const phase = stringAt(objectAt(namespace, "status"), "phase");
+    if (phase === expected) return;
+    const when = isDeleted ? "is not empty" : "is empty";
+    yield invalidValue("status.Phase", phase, `may only be '${expected}' if \`deletionTimestamp\` ${when}`);
   },
 };
 
@@ -26,4 +44,17 @@ function setNameLabel(namespace: JsonObject): void {
     ...metadata,
     labels: { ...objectAt(metadata, "labels"), "kubernetes.io/metadata.name": name },
   };
+}
+
+const STANDARD_FINALIZERS: readonly string[] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+function* finalizerErrors(namespace: JsonObject): Generator<FieldError> {
+  const field = "spec.finalizers";
+  for (const finalizer of stringsAt(objectAt(namespace, "spec"), "finalizers")) {
+    for (const sentence of qualifiedNameErrors(finalizer)) yield invalidValue(field, finalizer, sentence);
+    if (!finalizer.includes("/") && !STANDARD_FINALIZERS.includes(finalizer)) {
+      const why = "name is neither a standard finalizer name nor is it fully qualified";
+      yield invalidValue(field, finalizer, why);
+    }
+  }
 }

@@ -1,30 +1,48 @@
 /** The quality of service that a pod's requests and limits amount to. */
-import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
 import { nanosOf } from "../quantity.ts";
+import { hasFeature } from "./pod-features.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 const COUNTED = ["cpu", "memory"] as const;
 
-export function qosClass(pod: JsonObject): QosClass {
+/** What a pod asks for as a whole counts instead of what its containers do. */
+export function qosClass(pod: JsonObject, context: Pick<KindContext, "minor">): QosClass {
   const spec = objectAt(pod, "spec");
-  const containers = [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")].map(amountsOf);
-  if (containers.every(({ requests, limits }) => COUNTED.every((name) => requests[name] === 0n && limits[name] === 0n)))
-    return "BestEffort";
-  const isGuaranteed = containers.every(({ requests, limits }) =>
-    COUNTED.every((name) => limits[name] > 0n && limits[name] === requests[name]),
+  const { resources } = spec;
+  const isWhole = isJsonObject(resources) && hasFeature("PodLevelResources", context);
+  const parts = isWhole
+    ? [resources]
+    : [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")].map((container) =>
+        objectAt(container, "resources"),
+      );
+  const requests = totalOf(parts, "requests");
+  const limits = totalOf(parts, "limits");
+  if (requests.size === 0 && limits.size === 0) return "BestEffort";
+  const isLimited = parts.every(
+    (part) => (isWhole && Object.keys(objectAt(part, "limits")).length === 0) || hasAllLimits(part),
   );
-  return isGuaranteed ? "Guaranteed" : "Burstable";
+  const isEqual = requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name) === amount);
+  return isLimited && isEqual ? "Guaranteed" : "Burstable";
 }
 
-type Amounts = Record<(typeof COUNTED)[number], bigint>;
+function hasAllLimits(resources: JsonObject): boolean {
+  return COUNTED.every((name) => nanosOf(objectAt(resources, "limits")[name]) > 0n);
+}
 
-function amountsOf(container: JsonObject): { readonly requests: Amounts; readonly limits: Amounts } {
-  const resources = objectAt(container, "resources");
-  const limits = objectAt(resources, "limits");
-  // Who names a limit and no request requests the limit.
-  const requests = { ...limits, ...objectAt(resources, "requests") };
-  const amounts = (from: JsonObject): Amounts => ({ cpu: nanosOf(from["cpu"]), memory: nanosOf(from["memory"]) });
-  return { requests: amounts(requests), limits: amounts(limits) };
+/** Who names a limit and no request requests the limit. */
+function totalOf(parts: readonly JsonObject[], amounts: "requests" | "limits"): ReadonlyMap<string, bigint> {
+  const total = new Map<string, bigint>();
+  for (const part of parts) {
+    const limits = objectAt(part, "limits");
+    const list = amounts === "limits" ? limits : { ...limits, ...objectAt(part, "requests") };
+    for (const name of COUNTED) {
+      const amount = nanosOf(list[name]);
+      if (amount > 0n) total.set(name, (total.get(name) ?? 0n) + amount);
+    }
+  }
+  return total;
 }

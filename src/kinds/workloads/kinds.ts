@@ -1,26 +1,28 @@
 /** What runs pods: deployments, sets, jobs, and what scales and protects them. */
-import { objectAt, type JsonObject } from "../../meta/json.ts";
-import type { Kind, KindEntry } from "../kind.ts";
-import { setClaimKinds } from "./claim-templates.ts";
-
-const SCALED: Kind = { setDefaults: setReplicas };
-
-const STATEFUL_SET: Kind = {
-  setDefaults(statefulSet) {
-    setReplicas(statefulSet);
-    setClaimKinds(statefulSet);
-  },
-};
+import type { KindEntry } from "../kind.ts";
+import { AUTOSCALER, AUTOSCALER_V1 } from "./autoscaler.ts";
+import { CONTROLLER_REVISION } from "./controller-revision.ts";
+import { CRON_JOB } from "./cron-job.ts";
+import { DAEMON_SET } from "./daemon-set.ts";
+import { DEPLOYMENT } from "./deployment.ts";
+import { DISRUPTION_BUDGET } from "./disruption-budget.ts";
+import { JOB } from "./job.ts";
+import { PRIORITY_CLASS } from "./priority-class.ts";
+import { REPLICA_SET } from "./replica-set.ts";
+import { REPLICATION_CONTROLLER } from "./replication-controller.ts";
+import { STATEFUL_SET } from "./stateful-set.ts";
 
 export const WORKLOAD_KINDS: readonly KindEntry[] = [
-  ["apps/Deployment", SCALED],
-  ["apps/ReplicaSet", SCALED],
+  ["/ReplicationController", REPLICATION_CONTROLLER],
+  ["apps/ControllerRevision", CONTROLLER_REVISION],
+  ["apps/DaemonSet", DAEMON_SET],
+  ["apps/Deployment", DEPLOYMENT],
+  ["apps/ReplicaSet", REPLICA_SET],
   ["apps/StatefulSet", STATEFUL_SET],
+  ["autoscaling/v1/HorizontalPodAutoscaler", AUTOSCALER_V1],
+  ["autoscaling/HorizontalPodAutoscaler", AUTOSCALER],
+  ["batch/CronJob", CRON_JOB],
+  ["batch/Job", JOB],
+  ["policy/PodDisruptionBudget", DISRUPTION_BUDGET],
+  ["scheduling.k8s.io/PriorityClass", PRIORITY_CLASS],
 ];
-
-/** Clients count on a number of replicas; some fall over without one. */
-function setReplicas(workload: JsonObject): void {
-  const spec = objectAt(workload, "spec");
-  spec["replicas"] ??= 1;
-  workload["spec"] = spec;
-}

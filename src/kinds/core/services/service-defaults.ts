@@ -1,6 +1,7 @@
 /** What the server fills in about a Service before anybody checks it, and what a change of type takes along. */
 import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import {
+  allocatesNodePorts,
   isExternallyAccessible,
   needsClusterIp,
   needsHealthCheckPort,
@@ -9,20 +10,34 @@ import {
   portsOf,
   specOf,
 } from "./service-fields.ts";
+import { ingressPoints } from "./service-status.ts";
 
 /** As kubernetes DefaultClientIPServiceAffinitySeconds. */
 const CLIENT_IP_AFFINITY_SECONDS = 10_800;
 
 /** What the writer is taken to have said. */
 export function setServiceDefaults(service: JsonObject): void {
-  service["spec"] = defaultSpec(specOf(service));
+  const spec = defaultSpec(specOf(service));
+  service["spec"] = spec;
+  const status = objectAt(service, "status");
+  const balancer = objectAt(status, "loadBalancer");
+  const isBalanced = spec["type"] === "LoadBalancer" && Array.isArray(balancer["ingress"]);
+  service["status"] = {
+    ...status,
+    loadBalancer: isBalanced ? { ...balancer, ingress: ingressPoints(service).map(defaultIpMode) } : balancer,
+  };
+}
+
+/** An address is taken to be reached directly. */
+function defaultIpMode(point: JsonObject): JsonObject {
+  return stringAt(point, "ip") !== "" && point["ipMode"] === undefined ? { ...point, ipMode: "VIP" } : point;
 }
 
 export function prepareService(service: JsonObject): void {
   const spec: JsonObject = { ...specOf(service) };
   const clusterIp = stringAt(spec, "clusterIP");
   if (clusterIp !== "" && stringsAt(spec, "clusterIPs").length === 0) spec["clusterIPs"] = [clusterIp];
-  service["spec"] = spec;
+  service["spec"] = withoutNeedlessPolicy(spec);
   service["status"] = { loadBalancer: {} };
 }
 
@@ -34,12 +49,18 @@ export function prepareServiceUpdate(service: JsonObject, existing: JsonObject):
     ...given,
     ...(Array.isArray(given["ports"]) ? { ports: portsOf(given).map((port) => ({ ...port })) } : {}),
   };
-  service["spec"] = spec;
   keepAllocated(spec, before);
   keepClusterIpsTogether(spec, before);
   dropWhatTheTypeLost(spec, before);
+  service["spec"] = withoutNeedlessPolicy(spec);
   if (stringAt(spec, "type") !== "LoadBalancer")
     service["status"] = { ...objectAt(service, "status"), loadBalancer: {} };
+}
+
+/** Names have no traffic inside the cluster; what is no policy at all is left to be refused. */
+function withoutNeedlessPolicy(spec: JsonObject): JsonObject {
+  const { internalTrafficPolicy: policy, ...rest } = spec;
+  return !needsClusterIp(spec) && (policy === "Cluster" || policy === "Local") ? rest : spec;
 }
 
 function defaultSpec(given: JsonObject): JsonObject {
@@ -81,7 +102,7 @@ function keepAllocated(spec: JsonObject, before: JsonObject): void {
     if (stringsAt(spec, "clusterIPs").length === 0 && spec["clusterIP"] === before["clusterIP"])
       setOrDelete(spec, "clusterIPs", before["clusterIPs"]);
   }
-  if (needsNodePorts(before) && needsNodePorts(spec)) keepNodePorts(spec, before);
+  if (allocatesNodePorts(before) && allocatesNodePorts(spec)) keepNodePorts(spec, before);
   if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && numberAt(spec, "healthCheckNodePort") === 0) {
     setOrDelete(spec, "healthCheckNodePort", before["healthCheckNodePort"]);
   }

@@ -4,6 +4,9 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 
 export const HEADLESS = "None";
 
+/** In the order of the alphabet. */
+export const PROTOCOLS: readonly string[] = ["SCTP", "TCP", "UDP"];
+
 export function isServices({ group, resource }: GroupResource): boolean {
   return group === "" && resource === "services";
 }

@@ -2,6 +2,8 @@
 import type { Kind } from "../../kind.ts";
 import { prepareService, prepareServiceUpdate, setServiceDefaults } from "./service-defaults.ts";
 import { serviceErrors, serviceUpdateErrors } from "./service-rules.ts";
+import { serviceStatusErrors } from "./service-status.ts";
+import { serviceWarnings } from "./service-warnings.ts";
 
 export const SERVICE: Kind = {
   setDefaults: setServiceDefaults,
@@ -9,4 +11,6 @@ export const SERVICE: Kind = {
   prepareUpdate: prepareServiceUpdate,
   createErrors: serviceErrors,
   updateErrors: serviceUpdateErrors,
+  statusUpdateErrors: serviceStatusErrors,
+  warnings: serviceWarnings,
 };

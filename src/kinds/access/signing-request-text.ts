@@ -1,0 +1,116 @@
+/** The request itself: PEM of a PKCS#10 request that its own key has signed. */
+import { createPublicKey, verify, type KeyObject } from "node:crypto";
+import { derElement, derElements, type DerElement } from "./der.ts";
+import { pemBlocks } from "./pem.ts";
+
+const BLOCK_TYPE = "CERTIFICATE REQUEST";
+const SEQUENCE = 16;
+const GO_NO_PARAMETERS =
+  "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false}";
+
+interface Algorithm {
+  /** The key's type as Node and as Go call it. */
+  readonly keyType: string;
+  readonly name: string;
+  readonly hash: string | null;
+  readonly failure: string;
+}
+
+const rsa = (hash: string): Algorithm => ({
+  keyType: "rsa",
+  name: "RSA",
+  hash,
+  failure: "crypto/rsa: verification error",
+});
+const ecdsa = (hash: string): Algorithm => ({
+  keyType: "ec",
+  name: "ECDSA",
+  hash,
+  failure: "x509: ECDSA verification failure",
+});
+
+/** By the hexadecimal content of their object identifiers. */
+const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map([
+  ["2a864886f70d010105", rsa("sha1")],
+  ["2a864886f70d01010b", rsa("sha256")],
+  ["2a864886f70d01010c", rsa("sha384")],
+  ["2a864886f70d01010d", rsa("sha512")],
+  ["2a8648ce3d0401", ecdsa("sha1")],
+  ["2a8648ce3d040302", ecdsa("sha256")],
+  ["2a8648ce3d040303", ecdsa("sha384")],
+  ["2a8648ce3d040304", ecdsa("sha512")],
+  ["2b6570", { keyType: "ed25519", name: "Ed25519", hash: null, failure: "x509: Ed25519 verification failure" }],
+]);
+
+const GO_KEY_TYPES: ReadonlyMap<string, string> = new Map([
+  ["rsa", "*rsa.PublicKey"],
+  ["ec", "*ecdsa.PublicKey"],
+  ["ed25519", "ed25519.PublicKey"],
+]);
+
+/** What is wrong with it, as kubernetes says it. */
+export function requestProblem(base64: string): string | undefined {
+  const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
+  if (block === undefined || block.type !== BLOCK_TYPE) return `PEM block type must be ${BLOCK_TYPE}`;
+  return outerProblem(block.bytes) ?? signatureProblem(block.bytes);
+}
+
+/** DIFFERS: of what is wrong inside of the outermost sequence nothing is said but its signature. */
+function outerProblem(bytes: Buffer): string | undefined {
+  if (bytes.length === 0) return "asn1: syntax error: sequence truncated";
+  if (bytes.length === 1) return "asn1: syntax error: truncated tag or length";
+  const outer = derElement(bytes);
+  if (outer === undefined) return undefined;
+  const { tagClass, tag, isCompound, content, headerBytes } = outer;
+  if (tagClass !== 0 || tag !== SEQUENCE || !isCompound) {
+    const found = `{class:${tagClass} tag:${tag} length:${content.length} isCompound:${isCompound}}`;
+    return `asn1: structure error: tags don't match (${SEQUENCE} vs ${found}) ${GO_NO_PARAMETERS} certificateRequest @${headerBytes}`;
+  }
+  return outer.whole.length < bytes.length ? "asn1: syntax error: trailing data" : undefined;
+}
+
+function signatureProblem(bytes: Buffer): string | undefined {
+  const parts = derElements(derElement(bytes)?.content ?? Buffer.alloc(0), 3) ?? [];
+  const [signed, algorithmPart, signaturePart] = parts;
+  if (signed === undefined || algorithmPart === undefined || signaturePart === undefined) return undefined;
+  const algorithm = algorithmOf(algorithmPart);
+  const key = publicKeyOf(signed);
+  if (algorithm === undefined || key === undefined) return undefined;
+  const keyType = GO_KEY_TYPES.get(key.asymmetricKeyType ?? "");
+  if (key.asymmetricKeyType !== algorithm.keyType)
+    return keyType === undefined
+      ? undefined
+      : `x509: signature algorithm specifies an ${algorithm.name} public key, but have public key of type ${keyType}`;
+  // The first byte of a bit string says how many bits of the last are not meant.
+  const signature = signaturePart.content.subarray(1);
+  return isSigned(signed.whole, { algorithm, key, signature }) ? undefined : algorithm.failure;
+}
+
+function algorithmOf(part: DerElement): Algorithm | undefined {
+  const identifier = derElement(part.content);
+  return identifier === undefined ? undefined : ALGORITHMS.get(identifier.content.toString("hex"));
+}
+
+/** Third in what is signed, behind the version and the subject. */
+function publicKeyOf(signed: DerElement): KeyObject | undefined {
+  const key = derElements(signed.content, 3)?.[2];
+  if (key === undefined) return undefined;
+  try {
+    return createPublicKey({ key: key.whole, format: "der", type: "spki" });
+  } catch {
+    // A key nobody can read verifies nothing; kubernetes' sentence for it depends on what it is.
+    return undefined;
+  }
+}
+
+function isSigned(
+  data: Buffer,
+  { algorithm, key, signature }: { algorithm: Algorithm; key: KeyObject; signature: Buffer },
+): boolean {
+  try {
+    return verify(algorithm.hash, data, key, signature);
+  } catch {
+    // A signature that cannot be one.
+    return false;
+  }
+}

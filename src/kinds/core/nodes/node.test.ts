@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../testing/told.ts";
+import { NODE } from "./node.ts";
+
+const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+describe("a new node", () => {
+  test("is not ready, whatever else it is", () => {
+    const taints = [{ key: "k", effect: "NoSchedule" }];
+    expect(prepared(NODE, { spec: { taints } })["spec"]).toEqual({ taints: [...taints, NOT_READY] });
+    expect(prepared(NODE, { spec: { taints: [NOT_READY] } })["spec"]).toEqual({ taints: [NOT_READY] });
+  });
+
+  test.each([
+    [{ podCIDR: "10.0.0.0/24" }, ["10.0.0.0/24"]],
+    [{ podCIDRs: ["10.0.0.0/24", "fd00::/64"] }, ["10.0.0.0/24", "fd00::/64"]],
+    [{ podCIDR: "10.1.0.0/24", podCIDRs: ["10.0.0.0/24", "fd00::/64"] }, ["10.1.0.0/24"]],
+  ])("with %j has the same in both fields", (spec, podCIDRs) => {
+    expect(defaulted(NODE, { spec })["spec"]).toEqual({ podCIDR: podCIDRs[0], podCIDRs });
+  });
+
+  test("gives everything that it has", () => {
+    const { status } = defaulted(NODE, { status: { capacity: { cpu: "4000m" }, nodeInfo: { bootID: "b" } } });
+    expect(status).toMatchObject({
+      capacity: { cpu: "4" },
+      allocatable: { cpu: "4" },
+      daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
+      nodeInfo: { bootID: "b", kubeletVersion: "" },
+    });
+  });
+
+  test("takes no configuration any more", () => {
+    expect(prepared(NODE, { spec: { configSource: { configMap: {} } } })["spec"]).toEqual({ taints: [NOT_READY] });
+  });
+
+  test("is held to rules", () => {
+    const taints = [
+      { key: "a", effect: "NoExecute" },
+      { key: "a", effect: "NoExecute", value: "!" },
+      { key: "b", effect: "X" },
+    ];
+    expect(told(NODE, { spec: { taints, podCIDRs: ["10.0.0.0/24", "10.0.1.0/24"] } })).toEqual([
+      `metadata.taints[1].value: Invalid value: "!": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+      'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"!","Effect":"NoExecute","TimeAdded":null}: taints must be unique by key and effect pair',
+      'metadata.taints[2].effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+      'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: may specify no more than one CIDR for each IP family',
+    ]);
+  });
+
+  test("is warned of fields that nobody reads", () => {
+    expect(warned(NODE, { spec: { externalID: "x", podCIDR: "10.0.0.1/24" } })).toEqual([
+      "spec.externalID: this field is deprecated, and is unused by Kubernetes",
+      'spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous in this context (should be "10.0.0.0/24" or "10.0.0.1/32"?)',
+    ]);
+  });
+});
+
+describe("a node that is there", () => {
+  test("keeps its networks and its provider once it has them", () => {
+    const before = { spec: { podCIDR: "10.0.0.0/24", providerID: "p" } };
+    expect(toldOfUpdate(NODE, { spec: {} }, before)).toEqual([]);
+    expect(toldOfUpdate(NODE, before, { spec: { podCIDR: "10.0.1.0/24", externalID: "e" } })).toEqual([
+      'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
+      'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+      "spec.externalID: Forbidden: may not be updated",
+    ]);
+  });
+
+  test("has each address once, whole counts, and features in order", () => {
+    const address = { type: "InternalIP", address: "10.0.0.1" };
+    const status = {
+      addresses: [address, address],
+      capacity: { pods: "1.5" },
+      declaredFeatures: ["B", "A", "A", "a"],
+    };
+    expect(toldOfStatus(NODE, {}, { status })).toEqual([
+      'status.capacity.pods: Invalid value: "1500m": must be an integer',
+      'status.allocatable.pods: Invalid value: "1500m": must be an integer',
+      'status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically',
+      'status.declaredFeatures[2]: Duplicate value: "A"',
+      `status.declaredFeatures[3]: Invalid value: "a": invalid feature name "a": must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
+      'status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"10.0.0.1"}',
+    ]);
+  });
+
+  test("says completely which configuration it has, if it says so at all", () => {
+    const config = { active: { configMap: { name: "N", namespace: "n" } }, assigned: {} };
+    expect(toldOfStatus(NODE, { status: { config: {} } }, { status: { config } })).toEqual([
+      'status.config.assigned: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil',
+      "status.config.active.configMap.uid: Required value",
+      "status.config.active.configMap.resourceVersion: Required value",
+      expect.stringMatching(/^status\.config\.active\.configMap\.name: Invalid value: "N": a lowercase RFC 1123/),
+      "status.config.active.configMap.kubeletConfigKey: Required value",
+    ]);
+    expect(toldOfStatus(NODE, {}, { status: { config } })).toEqual([]);
+  });
+});

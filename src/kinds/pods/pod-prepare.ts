@@ -1,0 +1,109 @@
+/** What the server decides about a pod, including what kube-apiserver leaves to admission that needs no store. */
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { numberAt, objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { withAppArmorFields } from "./app-armor.ts";
+import { withLabelKeysSelected } from "./label-keys.ts";
+import { hasFeature } from "./pod-features.ts";
+import { qosClass } from "./qos-class.ts";
+
+const TOLERATED: readonly string[] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+const TOLERATION_SECONDS = 300;
+
+/** DIFFERS: what a release knows and does not do unless told to is kept: whoever sends it has told somebody to. */
+export function preparePodCreate(pod: JsonObject, context: KindContext): void {
+  const spec = { ...objectAt(pod, "spec") };
+  setPriority(spec);
+  setTolerations(spec);
+  const metadata = objectAt(pod, "metadata");
+  const selected = withLabelKeysSelected(spec, objectAt(metadata, "labels"), context);
+  pod["spec"] = withAppArmorFields(selected, objectAt(metadata, "annotations"), context);
+  const isGated = objectsAt(spec, "schedulingGates").length > 0;
+  pod["status"] = {
+    phase: "Pending",
+    ...(isGated ? { conditions: [gatedCondition(context.time)] } : {}),
+    qosClass: qosClass(pod, context),
+  };
+}
+
+function gatedCondition(time: string): JsonObject {
+  return {
+    type: "PodScheduled",
+    status: "False",
+    lastProbeTime: null,
+    lastTransitionTime: time,
+    reason: "SchedulingGated",
+    message: "Scheduling is blocked due to non-empty scheduling gates",
+  };
+}
+
+export function preparePodUpdate(pod: JsonObject, existing: JsonObject): void {
+  const before = objectAt(existing, "spec");
+  const spec = { ...objectAt(pod, "spec") };
+  for (const member of ["priority", "preemptionPolicy"]) {
+    const known = before[member];
+    if (known !== undefined) spec[member] ??= known;
+  }
+  setTolerations(spec);
+  pod["spec"] = spec;
+}
+
+/** DIFFERS: priority classes are not looked up, so a pod that names one keeps what it says of its priority. */
+function setPriority(spec: JsonObject): void {
+  if (stringAt(spec, "priorityClassName") !== "") return;
+  spec["priority"] ??= 0;
+  spec["preemptionPolicy"] ??= "PreemptLowerPriority";
+}
+
+/** A pod outlives a node that is briefly away. */
+function setTolerations(spec: JsonObject): void {
+  const tolerations = objectsAt(spec, "tolerations");
+  const missing = TOLERATED.filter(
+    (key) =>
+      !tolerations.some(
+        (toleration) =>
+          ["", key].includes(stringAt(toleration, "key")) && ["", "NoExecute"].includes(stringAt(toleration, "effect")),
+      ),
+  );
+  if (missing.length === 0) return;
+  spec["tolerations"] = [
+    ...tolerations,
+    ...missing.map((key) => ({
+      key,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: TOLERATION_SECONDS,
+    })),
+  ];
+}
+
+/** Old kubelets garble owners, and forget what they have not computed themselves. */
+export function preparePodStatusUpdate(pod: JsonObject, existing: JsonObject, context: KindContext): void {
+  const status = { ...objectAt(pod, "status") };
+  const before = objectAt(existing, "status");
+  if (stringAt(status, "qosClass") === "" && before["qosClass"] !== undefined) status["qosClass"] = before["qosClass"];
+  if (hasFeature("PodObservedGenerationTracking", context)) keepObservedGenerations(status, before);
+  pod["status"] = status;
+  const metadata = { ...objectAt(pod, "metadata") };
+  const { ownerReferences } = objectAt(existing, "metadata");
+  if (ownerReferences === undefined) delete metadata["ownerReferences"];
+  else metadata["ownerReferences"] = ownerReferences;
+  pod["metadata"] = metadata;
+}
+
+/** A generation that was seen cannot be unseen. */
+function keepObservedGenerations(status: JsonObject, before: JsonObject): void {
+  const seen = numberAt(before, "observedGeneration") ?? 0;
+  if ((numberAt(status, "observedGeneration") ?? 0) === 0 && seen !== 0) status["observedGeneration"] = seen;
+  if (status["conditions"] === undefined) return;
+  const ofType = new Map<string, number[]>();
+  for (const condition of objectsAt(before, "conditions")) {
+    const type = stringAt(condition, "type");
+    ofType.set(type, [...(ofType.get(type) ?? []), numberAt(condition, "observedGeneration") ?? 0]);
+  }
+  status["conditions"] = objectsAt(status, "conditions").map((condition) => {
+    const known = ofType.get(stringAt(condition, "type"))?.shift() ?? 0;
+    const isSilent = (numberAt(condition, "observedGeneration") ?? 0) === 0;
+    return isSilent && known !== 0 ? { ...condition, observedGeneration: known } : condition;
+  });
+}

@@ -1,0 +1,62 @@
+/** Checks that sources of volumes share. */
+import { invalidValue, required, tooLong } from "../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
+import type { FieldError } from "../../meta/status-error.ts";
+import { nameErrors, numberAt } from "../checks.ts";
+
+const DRIVER_NAME_BYTES_MAX = 63;
+
+/** Whether the text is empty is all that is asked of these. */
+export function* requiredTextErrors(source: JsonObject, field: string, keys: readonly string[]): Generator<FieldError> {
+  for (const key of keys) if (stringAt(source, key) === "") yield required(`${field}.${key}`);
+}
+
+export function* requiredListErrors(source: JsonObject, field: string, key: string): Generator<FieldError> {
+  const list = source[key];
+  if (!Array.isArray(list) || list.length === 0) yield required(`${field}.${key}`);
+}
+
+/** Undefined counts as zero, as an absent number does. */
+export function* rangeErrors(
+  source: JsonObject,
+  field: string,
+  { key, max, sentence }: { readonly key: string; readonly max: number; readonly sentence: string },
+): Generator<FieldError> {
+  const value = numberAt(source, key) ?? 0;
+  if (value < 0 || value > max) yield invalidValue(`${field}.${key}`, value, sentence);
+}
+
+export function* backstepErrors(path: string, field: string): Generator<FieldError> {
+  if (path.split("/").includes("..")) yield invalidValue(field, path, "must not contain '..'");
+}
+
+/** Only whether both parts are named. */
+export function* namedSecretErrors(source: JsonObject, field: string): Generator<FieldError> {
+  if (source["secretRef"] === undefined) return;
+  yield* requiredTextErrors(objectAt(source, "secretRef"), `${field}.secretRef`, ["name", "namespace"]);
+}
+
+export function* secretReferenceErrors(source: JsonObject, field: string, key: string): Generator<FieldError> {
+  if (source[key] === undefined) return;
+  const { name, namespace } = { name: "", namespace: "", ...objectAt(source, key) };
+  if (name === "") yield required(`${field}.${key}.name`);
+  else yield* nameErrors(name, `${field}.${key}.name`, dnsSubdomainErrors);
+  if (namespace === "") yield required(`${field}.${key}.namespace`);
+  else yield* nameErrors(namespace, `${field}.${key}.namespace`, dnsLabelErrors);
+}
+
+export function* driverNameErrors(name: string, field: string): Generator<FieldError> {
+  if (name === "") {
+    yield required(field);
+    return;
+  }
+  if (Buffer.byteLength(name) > DRIVER_NAME_BYTES_MAX) yield tooLong(field, DRIVER_NAME_BYTES_MAX);
+  for (const sentence of dnsSubdomainErrors(name.toLowerCase())) yield invalidValue(field, name, sentence);
+}
+
+/** As Go's net.SplitHostPort accepts it. */
+export function isHostPort(text: string): boolean {
+  const bracketed = /^\[([^[\]]*)\]:([^[\]:]*)$/.test(text);
+  return bracketed || /^[^[\]:]*:[^[\]:]*$/.test(text);
+}

@@ -1,0 +1,63 @@
+/** Indexes of an indexed Job as one text: "1,3-5,7". */
+
+interface Interval {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** How many there are, or why they cannot be told. */
+export function countIndexes(text: string, completions: number): number | string {
+  if (text === "") return 0;
+  let total = 0;
+  let previous: number | undefined;
+  for (const part of text.split(",")) {
+    const interval = parseInterval(part, completions);
+    if (typeof interval === "string") return interval;
+    const { first, last } = interval;
+    if (previous !== undefined && previous >= first)
+      return `non-increasing order, previous: ${previous}, current: ${first}`;
+    total += last - first + 1;
+    previous = last;
+  }
+  return total;
+}
+
+/** An index that is in both, or undefined; what cannot be read is passed over. */
+export function commonIndex(left: string, right: string, completions: number): number | undefined {
+  if (left === "" || right === "") return undefined;
+  const lefts = intervalsOf(left, completions);
+  const rights = intervalsOf(right, completions);
+  let leftAt = 0;
+  let rightAt = 0;
+  while (leftAt < lefts.length && rightAt < rights.length) {
+    const one = lefts[leftAt]!;
+    const other = rights[rightAt]!;
+    if (one.first <= other.last && other.first <= one.last) return Math.max(one.first, other.first);
+    if (one.first <= other.first) leftAt++;
+    else rightAt++;
+  }
+  return undefined;
+}
+
+function intervalsOf(text: string, completions: number): Interval[] {
+  return text
+    .split(",")
+    .map((part) => parseInterval(part, completions))
+    .filter((interval) => typeof interval !== "string");
+}
+
+function parseInterval(part: string, completions: number): Interval | string {
+  const limits = part.split("-");
+  if (limits.length > 2)
+    return `the fragment ${JSON.stringify(part)} violates the requirement that an index interval can have at most two parts separated by '-'`;
+  const numbers: number[] = [];
+  for (const limit of limits) {
+    if (!/^[+-]?[0-9]{1,18}$/.test(limit))
+      return `cannot convert string to integer for index: ${JSON.stringify(limit)}`;
+    if (Number(limit) >= completions) return `too large index: ${JSON.stringify(limit)}`;
+    numbers.push(Number(limit));
+  }
+  const [first = 0, last] = numbers;
+  if (last !== undefined && first >= last) return `non-increasing order, previous: ${first}, current: ${last}`;
+  return { first, last: last ?? first };
+}
