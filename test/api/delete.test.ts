@@ -206,7 +206,7 @@ describe("dependents", () => {
     await using api = await startServer();
     const controller = {
       metadata: { name: "rc" },
-      spec: { selector: { a: "b" }, template: deployment("x").spec.template },
+      spec: { template: deployment("x").spec.template },
     };
     await api.create(CONTROLLERS, controller);
     expect((await api.delete(`${CONTROLLERS}/rc`)).body.metadata.finalizers).toEqual(["orphan"]);

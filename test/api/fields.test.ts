@@ -104,7 +104,7 @@ describe("an update that does not speak of them keeps them", () => {
     expect(outcome(answer)).toEqual([200, undefined, undefined]);
     const { spec, metadata } = await stored(`${PODS}/one`);
     expect(spec.resources).toEqual({ limits: { cpu: "1" } });
-    expect(spec.containers[0]).toEqual({ ...novelPod("one").spec.containers[0], image: "other" });
+    expect(spec.containers[0]).toMatchObject({ ...novelPod("one").spec.containers[0], image: "other" });
     const owned = (manager: string): string =>
       JSON.stringify(metadata.managedFields.find((entry: Json) => entry.manager === manager).fieldsV1);
     expect(owned("maker")).toContain(`"f:stopSignal"`);
@@ -162,7 +162,7 @@ describe("an update that does not speak of them keeps them", () => {
   test("scale, ephemeral containers, binding, deletion with a grace period", async () => {
     await young.create(DEPLOYMENTS, workload());
     await old.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 3 } });
-    expect((await stored(`${DEPLOYMENTS}/web`)).spec).toEqual({ ...workload().spec, replicas: 3 });
+    expect((await stored(`${DEPLOYMENTS}/web`)).spec).toMatchObject({ ...workload().spec, replicas: 3 });
 
     await young.create(PODS, novelPod("one"));
     const debug = { name: "debug", image: "debug", targetContainerName: "main" };
@@ -178,7 +178,7 @@ describe("an update that does not speak of them keeps them", () => {
     const { spec, metadata } = await stored(`${PODS}/one`);
     expect(metadata.deletionGracePeriodSeconds).toBe(30);
     expect([spec.nodeName, spec.ephemeralContainers.length]).toEqual(["n", 1]);
-    expect([spec.resources, spec.containers]).toEqual([{ limits: { cpu: "1" } }, novelPod("one").spec.containers]);
+    expect(spec).toMatchObject({ resources: { limits: { cpu: "1" } }, containers: novelPod("one").spec.containers });
   });
 
   test("whatever is done to a workload through the old server, its template stays what it is", async () => {
@@ -230,28 +230,30 @@ describe("a request that names them is judged by field validation where nobody e
   const DROPPED = '299 - "unknown field \\"spec.resources\\""';
 
   test("another value is dropped with a warning, and refused where it is asked to", async () => {
-    await young.create(PODS, novelPod("one"));
-    const { body: read } = await old.get(`${PODS}/one`);
-    const changed = { ...read, spec: { ...read.spec, resources: { limits: { cpu: "2" } } } };
-    const refused = await strictly("PUT", `${PODS}/one`, changed);
+    await young.create(DEPLOYMENTS, workload());
+    const { body: read } = await old.get(`${DEPLOYMENTS}/web`);
+    const changed = structuredClone(read);
+    changed.spec.template.spec.resources = { limits: { cpu: "2" } };
+    const refused = await strictly("PUT", `${DEPLOYMENTS}/web`, changed);
     expect([refused.status, refused.body.message]).toEqual([
       400,
-      'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.resources"',
+      'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.template.spec.resources"',
     ]);
-    expect(await stored(`${PODS}/one`)).toEqual(read);
-    expect(outcome(await old.put(`${PODS}/one`, changed))).toEqual([200, DROPPED, undefined]);
-    const { spec } = await stored(`${PODS}/one`);
+    expect(await stored(`${DEPLOYMENTS}/web`)).toEqual(read);
+    const dropped = '299 - "unknown field \\"spec.template.spec.resources\\""';
+    expect(outcome(await old.put(`${DEPLOYMENTS}/web`, changed))).toEqual([200, dropped, undefined]);
+    const { spec } = (await stored(`${DEPLOYMENTS}/web`)).spec.template;
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([undefined, { stopSignal: "SIGUSR1" }]);
   });
 
   test.each<[type: string, body: Json]>([
-    ["merge-patch", { spec: { resources: null } }],
-    ["json-patch", [{ op: "remove", path: "/spec/resources" }]],
+    ["merge-patch", { spec: { template: { spec: { resources: null } } } }],
+    ["json-patch", [{ op: "remove", path: "/spec/template/spec/resources" }]],
   ])("%s %j removes it", async (type, body) => {
-    await young.create(PODS, novelPod("one"));
-    const answer = await strictly("PATCH", `${PODS}/one`, body, `application/${type}+json`);
+    await young.create(DEPLOYMENTS, workload());
+    const answer = await strictly("PATCH", `${DEPLOYMENTS}/web`, body, `application/${type}+json`);
     expect(outcome(answer)).toEqual([200, undefined, undefined]);
-    const { spec } = await stored(`${PODS}/one`);
+    const { spec } = (await stored(`${DEPLOYMENTS}/web`)).spec.template;
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([undefined, { stopSignal: "SIGUSR1" }]);
   });
 

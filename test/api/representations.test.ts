@@ -272,7 +272,7 @@ describe("metadata alone", () => {
 
   test("of a version that is not the stored one is the converted object's", async () => {
     await using api = await startServer();
-    const spec = { maxReplicas: 3, scaleTargetRef: { kind: "Deployment", name: "a" } };
+    const spec = { maxReplicas: 3, scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "a" } };
     const metrics = [
       { type: "Pods", pods: { metric: { name: "m" }, target: { type: "AverageValue", averageValue: "1" } } },
     ];

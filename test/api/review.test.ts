@@ -1,5 +1,6 @@
 /** Rules that reviewers found broken once. */
 import { expect, test } from "vitest";
+import { SIGNING_REQUEST } from "../../src/kinds/access/testing/signing-request.ts";
 import { World } from "../../src/simulator/world.ts";
 import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
 
@@ -56,7 +57,7 @@ test("more managedFields than any server writes are not taken", async () => {
 test("a whole number that cannot be kept exactly is refused", async () => {
   await using api = await startServer();
   const pod = (seconds: number | string): string =>
-    `{"metadata":{"name":"p"},"spec":{"activeDeadlineSeconds":${seconds},"containers":[{"name":"c","image":"i"}]}}`;
+    `{"metadata":{"name":"p"},"spec":{"terminationGracePeriodSeconds":${seconds},"containers":[{"name":"c","image":"i"}]}}`;
   const headers = { "content-type": "application/json" };
   const pods = "/api/v1/namespaces/default/pods";
   expect((await api.call("POST", pods, pod("9007199254740993"), { headers })).status).toBe(400);
@@ -66,7 +67,7 @@ test("a whole number that cannot be kept exactly is refused", async () => {
 test("a certificate signing request says who really asked, whatever the client wrote", async () => {
   await using api = await startServer();
   const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-  const spec = { request: "eA==", signerName: "example.com/s", usages: ["client auth"] };
+  const spec = { request: SIGNING_REQUEST, signerName: "example.com/s", usages: ["client auth"] };
   const forged = { ...spec, username: "system:admin", groups: ["system:masters", "forged"], uid: "1" };
   const created = await api.create(requests, { metadata: { name: "c" }, spec: forged });
   expect(created.body.spec).toMatchObject({ ...spec, username: "system:apiserver" });

@@ -3,6 +3,7 @@ import { CONFIG_MAPS, configMap, deployment, PODS, pod, startServer, type Json }
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
+const REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets";
 
 function lease(name: string, metadata: Json = {}): Json {
   return {
@@ -227,8 +228,9 @@ describe("the status door", () => {
 
   test("the status door leaves the desired state alone and takes labels", async () => {
     await using api = await startServer();
-    const { body } = await api.create(DEPLOYMENTS, deployment("web"));
-    const updated = await api.put(`${DEPLOYMENTS}/web/status`, {
+    const { kind: _kind, ...replicated } = deployment("web");
+    const { body } = await api.create(REPLICA_SETS, { ...replicated, kind: "ReplicaSet" });
+    const updated = await api.put(`${REPLICA_SETS}/web/status`, {
       ...body,
       metadata: { ...body.metadata, labels: { seen: "yes" } },
       spec: { ...body.spec, replicas: 9 },

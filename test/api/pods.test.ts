@@ -1,0 +1,111 @@
+/** What pods mean, through the whole server. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { header, pod, PODS, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+
+let server: TestServer;
+
+beforeEach(async () => {
+  server = await startServer();
+});
+
+afterEach(() => server[Symbol.asyncDispose]());
+
+function withSpec(name: string, spec: Json): Json {
+  const plain = pod(name);
+  return { ...plain, spec: { ...plain.spec, ...spec } };
+}
+
+function refusal({ status, body }: Answer): [number, string[]] {
+  return [status, body.details.causes.map(({ field, message }: Json) => `${field}: ${message}`)];
+}
+
+describe("a new pod", () => {
+  test("comes back complete, pending, and with what the writer said as the writer's own", async () => {
+    const { status, body } = await server.create(PODS, pod("a"));
+    expect(status).toBe(201);
+    expect(body.status).toEqual({ phase: "Pending", qosClass: "BestEffort" });
+    expect(body.spec).toMatchObject({
+      dnsPolicy: "ClusterFirst",
+      enableServiceLinks: true,
+      preemptionPolicy: "PreemptLowerPriority",
+      priority: 0,
+      tolerations: [{ key: "node.kubernetes.io/not-ready" }, { key: "node.kubernetes.io/unreachable" }],
+    });
+    const [{ fieldsV1 }] = body.metadata.managedFields;
+    expect(Object.keys(fieldsV1["f:spec"])).toContain("f:enableServiceLinks");
+    expect(Object.keys(fieldsV1["f:spec"])).not.toContain("f:tolerations");
+  });
+
+  test("is refused with all that is wrong, in order", async () => {
+    const wrong = withSpec("a", { restartPolicy: "Maybe", containers: [{ name: "main" }], volumes: [{ name: "V" }] });
+    expect(refusal(await server.create(PODS, wrong))).toEqual([
+      422,
+      [
+        expect.stringMatching(/^spec\.volumes\[0\]\.name: Invalid value: "V": a lowercase RFC 1123 label/),
+        "spec.containers[0].image: Required value",
+        'spec.restartPolicy: Unsupported value: "Maybe": supported values: "Always", "OnFailure", "Never"',
+      ],
+    ]);
+  });
+
+  test("that is hardly meant is stored with a warning", async () => {
+    const env = [
+      { name: "A", value: "1" },
+      { name: "A", value: "2" },
+    ];
+    const answer = await server.create(PODS, withSpec("a", { containers: [{ name: "main", image: "main", env }] }));
+    expect(answer.status).toBe(201);
+    expect(header(answer, "warning")).toBe(
+      '299 - "spec.containers[0].env[1]: hides previous definition of \\"A\\", which may be dropped when using apply"',
+    );
+  });
+
+  test("behind a gate says so, and is let go by removing the gate", async () => {
+    const { body } = await server.create(PODS, withSpec("a", { schedulingGates: [{ name: "g" }] }));
+    expect(body.status.conditions).toMatchObject([
+      { type: "PodScheduled", status: "False", reason: "SchedulingGated" },
+    ]);
+    expect((await server.mergePatch(`${PODS}/a`, { spec: { schedulingGates: null } })).status).toBe(200);
+  });
+});
+
+describe("a pod that exists", () => {
+  beforeEach(() => server.create(PODS, pod("a")));
+
+  test("takes what it was made of once more, and nothing changes", async () => {
+    const { body: before } = await server.get(`${PODS}/a`);
+    const { status, body } = await server.put(`${PODS}/a`, pod("a"));
+    expect([status, body]).toEqual([200, before]);
+  });
+
+  test("changes its image and its labels", async () => {
+    const { body } = await server.mergePatch(`${PODS}/a`, {
+      metadata: { labels: { x: "y" } },
+      spec: { containers: [{ name: "main", image: "other", imagePullPolicy: "Always" }] },
+    });
+    expect(body.spec.containers[0].image).toBe("other");
+    expect(body.metadata.generation).toBe(2);
+  });
+
+  test("changes little else, and says what would change", async () => {
+    const [status, causes] = refusal(await server.mergePatch(`${PODS}/a`, { spec: { hostname: "h" } }));
+    expect(status).toBe(422);
+    expect(causes).toEqual([
+      expect.stringMatching(
+        /^spec: Forbidden: pod updates may not change fields other than [^]*\n- "Hostname": "",\n\+ "Hostname": "h",\n/,
+      ),
+    ]);
+  });
+
+  test("is told of by its status, but not what class it is of", async () => {
+    const running = await server.mergePatch(`${PODS}/a/status`, { status: { phase: "Running", podIP: "10.0.0.1" } });
+    expect(running.body.status).toEqual({
+      phase: "Running",
+      podIP: "10.0.0.1",
+      podIPs: [{ ip: "10.0.0.1" }],
+      qosClass: "BestEffort",
+    });
+    const other = await server.mergePatch(`${PODS}/a/status`, { status: { qosClass: "Guaranteed" } });
+    expect(refusal(other)).toEqual([422, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']]);
+  });
+});
