@@ -83,7 +83,7 @@ export function testWaiting(session: () => KubectlSession): void {
       "--for=condition=Available",
       "--timeout=30s",
     );
-    const status = { status: { conditions: [{ type: "Available", status: "True" }], readyReplicas: 1 } };
+    const status = { status: { conditions: [{ type: "Available", status: "True" }], replicas: 1, readyReplicas: 1 } };
     const patch = [
       "patch",
       "deployment",

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
+import { testThreeWayMerge } from "./kubectl-apply-suite.ts";
 import { testWatching } from "./kubectl-lasting-suite.ts";
+import { testConflicts, testServerSideApply } from "./kubectl-server-side-suite.ts";
 import { forEachKubectl, testApplying, testReading } from "./kubectl-suite.ts";
 import { findTools } from "./tools.ts";
 
@@ -18,5 +20,8 @@ const kubectls = findTools().kubectls.filter(({ version }) => SUBSET.has(version
 forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session) => {
   testReading(RELEASE, session);
   testApplying(session);
+  testThreeWayMerge(session);
+  testServerSideApply(session);
+  testConflicts(session);
   testWatching(session);
 });

@@ -1,20 +1,30 @@
 /** One kubectl against one server, with a home and a namespace of its own. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect } from "vitest";
+import type { Json } from "../smoke/client.ts";
 import { runProgram, type Command, type Evenkeel } from "../smoke/start-evenkeel.ts";
 
 /** For tests of one session: they build on each other. */
 export const IN_ORDER = { concurrent: false } as const;
+
+interface SessionOptions {
+  readonly path: string;
+  readonly server: Evenkeel;
+  readonly namespace: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
 
 export class KubectlSession {
   readonly server: Evenkeel;
   readonly namespace: string;
   readonly #path: string;
   readonly #home: string;
+  readonly #env: NodeJS.ProcessEnv;
 
-  constructor({ path, server, namespace }: { path: string; server: Evenkeel; namespace: string }) {
+  constructor({ path, server, namespace, env = {} }: SessionOptions) {
     this.#path = path;
+    this.#env = env;
     this.server = server;
     this.namespace = namespace;
     // kubectl keeps what it has discovered in its home: several versions must not share one.
@@ -22,11 +32,18 @@ export class KubectlSession {
     mkdirSync(this.#home, { recursive: true });
   }
 
+  /** The same session with more in its environment. */
+  withEnv(env: NodeJS.ProcessEnv): KubectlSession {
+    const { server, namespace } = this;
+    return new KubectlSession({ path: this.#path, server, namespace, env: { ...this.#env, ...env } });
+  }
+
   start(...commandLine: string[]): Command {
     return runProgram(this.#path, ["--namespace", this.namespace, ...commandLine], {
       PATH: process.env["PATH"],
       HOME: this.#home,
       KUBECONFIG: this.server.kubeconfig,
+      ...this.#env,
     });
   }
 
@@ -45,6 +62,12 @@ export class KubectlSession {
     return (await this.#ended(commandLine, { code: 1, stdout: "" })).stderr;
   }
 
+  /** What a command that must succeed said on both. */
+  async both(...commandLine: string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
+    const { stdout, stderr } = await this.#ended(commandLine, { code: 0 });
+    return { stdout, stderr };
+  }
+
   async json<T = unknown>(...commandLine: string[]): Promise<T> {
     return JSON.parse(await this.run(...commandLine, "-o", "json")) as T;
   }
@@ -52,13 +75,27 @@ export class KubectlSession {
   /** A file to give to -f. */
   file(name: string, content: string | object): string {
     const path = join(this.#home, name);
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
     return path;
   }
 
+  /** A shell script to give as an editor: $1 is the file to be edited. */
+  script(name: string, text: string): string {
+    const path = this.file(name, `#!/bin/sh\n${text}\n`);
+    chmodSync(path, 0o755);
+    return path;
+  }
+
   /** A path within this namespace. */
-  path(resources: string): string {
-    return `/api/v1/namespaces/${this.namespace}/${resources}`;
+  path(resources: string, groupVersion = ""): string {
+    const root = groupVersion === "" ? "/api/v1" : `/apis/${groupVersion}`;
+    return `${root}/namespaces/${this.namespace}/${resources}`;
+  }
+
+  /** What the server has, asked for without kubectl. */
+  async object(resource: string, groupVersion = ""): Promise<Json> {
+    return (await this.server.request("GET", this.path(resource, groupVersion))).body;
   }
 
   async #ended(commandLine: readonly string[], expected: object): Promise<Command> {

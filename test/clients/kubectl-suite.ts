@@ -19,9 +19,10 @@ export interface Subject {
 export function forEachKubectl(
   kubectls: readonly Tool[],
   subject: Subject,
-  tests: (session: () => KubectlSession) => void,
+  tests: (session: () => KubectlSession, tool: Tool) => void,
 ): void {
-  for (const [index, { name, path, version }] of kubectls.entries()) {
+  for (const [index, tool] of kubectls.entries()) {
+    const { name, path, version } = tool;
     const title = `${name} with a server of release ${subject.release}`;
     describe.skipIf(path === undefined).concurrent(title, { timeout: TEST_TIMEOUT_MS }, () => {
       let session: KubectlSession;
@@ -35,7 +36,7 @@ export function forEachKubectl(
           `namespace/${session.namespace} created\n`,
         );
       });
-      tests(() => session);
+      tests(() => session, tool);
     });
   }
 }
@@ -206,6 +207,10 @@ function typedCreations(namespace: string): readonly (readonly [flags: string, c
       `rolebinding reads --role=reader --serviceaccount=${namespace}:robot`,
       "rolebinding.rbac.authorization.k8s.io/reads",
     ],
+    [
+      `clusterrole ${namespace}-sum --aggregation-rule=sum=yes`,
+      `clusterrole.rbac.authorization.k8s.io/${namespace}-sum`,
+    ],
     [`clusterrole ${namespace} --verb=get --resource=nodes`, `clusterrole.rbac.authorization.k8s.io/${namespace}`],
     [
       `clusterrolebinding ${namespace} --clusterrole=${namespace} --user=me`,
@@ -215,8 +220,10 @@ function typedCreations(namespace: string): readonly (readonly [flags: string, c
     ["job once --image=busybox -- echo hi", "job.batch/once"],
     ["service clusterip inner --tcp=80:8080", "service/inner"],
     ["service nodeport outer --tcp=80:8080", "service/outer"],
+    ["service loadbalancer balanced --tcp=80:8080", "service/balanced"],
     ["service externalname alias --external-name=x.example", "service/alias"],
     ["ingress entry --rule=x.example/*=inner:80", "ingress.networking.k8s.io/entry"],
+    ["ingress safe --class=fast --rule=y.example/exact=inner:80,tls=certificate", "ingress.networking.k8s.io/safe"],
     ["quota little --hard=pods=100", "resourcequota/little"],
     ["poddisruptionbudget calm --selector=app=typed --min-available=1", "poddisruptionbudget.policy/calm"],
     [`priorityclass ${namespace} --value=100`, `priorityclass.scheduling.k8s.io/${namespace}`],

@@ -23,7 +23,7 @@ export interface ConfigMap {
   readonly apiVersion: "v1";
   readonly kind: "ConfigMap";
   readonly metadata: { readonly name: string; readonly labels?: Record<string, string> };
-  readonly data: Record<string, string>;
+  readonly data?: Record<string, string>;
 }
 
 export function configMap(
@@ -31,5 +31,33 @@ export function configMap(
   data: Record<string, string> = {},
   labels: Record<string, string> = {},
 ): ConfigMap {
-  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, labels }, data };
+  const isEmpty = (map: object): boolean => Object.keys(map).length === 0;
+  const metadata = isEmpty(labels) ? { name } : { name, labels };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, ...(isEmpty(data) ? {} : { data }) };
+}
+
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly [field: string]: unknown;
+}
+
+/** A Deployment of pods with the label app=name. */
+export function deployment(name: string, containers: readonly Container[], spec: object = {}): object {
+  const labels = { app: name };
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, labels },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } }, ...spec },
+  };
+}
+
+export function service(name: string, ports: readonly object[]): object {
+  return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { selector: { app: name }, ports } };
+}
+
+/** Several objects for one file. */
+export function list(...items: readonly object[]): object {
+  return { apiVersion: "v1", kind: "List", items };
 }

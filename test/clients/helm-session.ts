@@ -1,0 +1,65 @@
+/** One helm against one server, with a home, a namespace and a release of its own. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import type { Answer } from "../smoke/client.ts";
+import { runProgram, type Evenkeel } from "../smoke/start-evenkeel.ts";
+import { attended } from "./played-controllers.ts";
+import type { Tool } from "./tools.ts";
+
+export class HelmSession {
+  readonly server: Evenkeel;
+  readonly namespace: string;
+  readonly #path: string;
+
+  constructor(server: Evenkeel, { path, version }: Tool) {
+    this.server = server;
+    this.namespace = `helm-${version.replace(".", "-")}`;
+    this.#path = path!;
+  }
+
+  /** Standard output of a command that must succeed; controllers are played while it runs. */
+  async run(...commandLine: string[]): Promise<string> {
+    const { stdout } = await this.#ended(commandLine, { code: 0, stderr: "" });
+    return stdout;
+  }
+
+  /** Standard error of a command that must fail. */
+  async fails(...commandLine: string[]): Promise<string> {
+    return (await this.#ended(commandLine, { code: 1 })).stderr;
+  }
+
+  get(resource: string, groupVersion = ""): Promise<Answer> {
+    const root = groupVersion === "" ? "/api/v1" : `/apis/${groupVersion}`;
+    return this.server.request("GET", `${root}/namespaces/${this.namespace}/${resource}`);
+  }
+
+  async #ended(commandLine: readonly string[], expected: object): Promise<{ stdout: string; stderr: string }> {
+    await using command = runProgram(this.#path, ["--namespace", this.namespace, ...commandLine], {
+      PATH: process.env["PATH"],
+      HOME: join(this.server.dataDir, `home-of-${this.namespace}`),
+      KUBECONFIG: this.server.kubeconfig,
+    });
+    const { code } = await attended(command.exited, this.server, this.namespace);
+    const { stdout } = command;
+    // Helm 4 logs what it waits for, and sometimes that it waits no more.
+    const stderr = command.stderr.replaceAll(
+      /^(level=(INFO|DEBUG|WARN)|I\d{4} \S+ +\d+ reflector\.go:\d+\]) .*\n/gm,
+      "",
+    );
+    const said = commandLine.join(" ");
+    // oxlint-disable-next-line vitest/no-standalone-expect -- every test ends here
+    expect({ said, code, stdout, stderr }).toMatchObject({ said, ...expected });
+    return { stdout, stderr };
+  }
+}
+
+/** The directory of a chart that is written here. */
+export function writeChart(directory: string, files: Readonly<Record<string, string>>): string {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(directory, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  return directory;
+}

@@ -1,0 +1,54 @@
+/** edit, with a script for an editor. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
+import { configMap, deployment } from "./manifests.ts";
+
+export function testEditing(session: () => KubectlSession): void {
+  test("edit saves what the editor changed, and nothing when it changed nothing", IN_ORDER, async () => {
+    const kubectl = session();
+    const path = kubectl.path("deployments", "apps/v1");
+    const containers = [
+      { name: "main", image: "nginx:1" },
+      { name: "side", image: "busybox:1" },
+    ];
+    expect((await kubectl.server.request("POST", path, deployment("edited", containers))).status).toBe(201);
+    const edit = (script: string): KubectlSession => kubectl.withEnv({ EDITOR: kubectl.script("editor.sh", script) });
+    const saved = await edit(`sed -i 's/nginx:1/nginx:2/; s/^  replicas: .*/  replicas: 5/' "$1"`).run(
+      "edit",
+      "deployment/edited",
+    );
+    expect(saved).toBe("deployment.apps/edited edited\n");
+    const { spec } = await kubectl.object("deployments/edited", "apps/v1");
+    expect(spec).toMatchObject({
+      replicas: 5,
+      template: { spec: { containers: [{ image: "nginx:2" }, { image: "busybox:1" }] } },
+    });
+    const cancelled = await edit("true").both("edit", "deployment/edited");
+    expect(cancelled.stdout + cancelled.stderr).toBe("Edit cancelled, no changes made.\n");
+    const status = ["edit", "deployment/edited", "--subresource=status"];
+    expect(await edit(`sed -i 's/^status:.*/status: { replicas: 5 }/' "$1"`).run(...status)).toBe(
+      "deployment.apps/edited edited\n",
+    );
+    expect((await kubectl.object("deployments/edited", "apps/v1")).status).toEqual({ replicas: 5 });
+  });
+
+  test("edit opens what the server refuses again with the reason, and keeps it when given up", IN_ORDER, async () => {
+    const kubectl = session();
+    await kubectl.server.request("POST", kubectl.path("configmaps"), configMap("refused", { a: "1" }));
+    const seen = kubectl.file("seen.yaml", "");
+    // The first time it breaks a rule, the second time it only looks.
+    const script = `if grep -q '# *\\* data' "$1"; then cp "$1" ${seen}; else sed -i 's/^  a: .*/  a: "2"\\n  b\\/d: "1"/' "$1"; fi`;
+    const editor = kubectl.script("breaks-rules.sh", script);
+    await using refused = kubectl.withEnv({ EDITOR: editor }).start("edit", "configmap/refused");
+    expect((await refused.exited).code).toBe(1);
+    expect(refused.stderr).toMatch(/^error: configmaps "refused" is invalid\n/);
+    const [, kept] = /^A copy of your changes has been stored to "(.*)"$/m.exec(refused.stdout + refused.stderr) ?? [];
+    expect(refused.stdout + refused.stderr).toMatch(/^error: Edit cancelled, no valid changes were saved\.$/m);
+    expect(readFileSync(seen, "utf8")).toMatch(
+      /^# configmaps "refused" was not valid:\n# \* data\[b\/d\]: Invalid value: "b\/d": a valid config key must consist of /m,
+    );
+    expect(readFileSync(kept!, "utf8")).toContain('b/d: "1"');
+    expect((await kubectl.object("configmaps/refused")).data).toEqual({ a: "1" });
+  });
+}
