@@ -2,6 +2,8 @@
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { headerValue } from "../http/message.ts";
 import type { Query } from "../http/query.ts";
+import { firstErrors } from "../meta/field-errors.ts";
+import { fieldManagerErrors } from "../meta/field-manager.ts";
 import { parseFieldSelector, type FieldRequirement } from "../meta/field-selector.ts";
 import { parseLabelSelector, SelectorError, type LabelSelector } from "../meta/label-selector.ts";
 import { parseIntError, parseUintError } from "../meta/resource-version.ts";
@@ -25,10 +27,12 @@ export interface SelectorOptions {
   readonly fields: readonly FieldRequirement[];
 }
 
-const FIELD_MANAGER_BYTES_MAX = 128;
-
 export function writeOptions({ query, headers }: WithInfo, kind: OptionsKind): WriteOptions {
-  const errors = [...dryRunErrors(query.all("dryRun")), ...fieldManagerErrors(query), ...fieldValidationErrors(query)];
+  const errors = [
+    ...firstErrors(fieldManagerErrors(query.get("fieldManager") ?? "", "fieldManager")),
+    ...dryRunErrors(query.all("dryRun")),
+    ...fieldValidationErrors(query),
+  ];
   if (errors.length > 0) throw invalidOptions(kind, errors);
   const validation = query.get("fieldValidation");
   return {
@@ -47,29 +51,6 @@ export function dryRunErrors(values: readonly string[]): FieldError[] {
       message: `Unsupported value: ${JSON.stringify(values)}: supported values: "All"`,
     },
   ];
-}
-
-function fieldManagerErrors(query: Query): FieldError[] {
-  const manager = query.get("fieldManager") ?? "";
-  if (Buffer.byteLength(manager) > FIELD_MANAGER_BYTES_MAX) {
-    return [
-      {
-        field: "fieldManager",
-        reason: "FieldValueTooLong",
-        message: `Too long: may not be more than ${FIELD_MANAGER_BYTES_MAX} bytes`,
-      },
-    ];
-  }
-  if (/[\p{Cc}\p{Cn}\p{Zl}\p{Zp}]/u.test(manager)) {
-    return [
-      {
-        field: "fieldManager",
-        reason: "FieldValueInvalid",
-        message: `Invalid value: ${JSON.stringify(manager)}: should only contain printable characters`,
-      },
-    ];
-  }
-  return [];
 }
 
 function fieldValidationErrors(query: Query): FieldError[] {

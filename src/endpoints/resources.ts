@@ -1,10 +1,9 @@
 /** From a request about a resource to the verb that answers it. */
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
-import { bytesBody, type ApiResponse } from "../http/message.ts";
+import type { ApiResponse } from "../http/message.ts";
 import { errorResponse } from "../http/respond.ts";
 import { methodNotAllowed, StatusError, unknownResource } from "../meta/status-error.ts";
-import { toYaml } from "../object/yaml.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
@@ -15,6 +14,7 @@ import type { EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.t
 import { HandedOn, type FieldLoss } from "./field-loss.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
+import { inMedia } from "./render/media.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
 import { rendererFor, representationFor } from "./render/respond.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
@@ -57,11 +57,13 @@ function localHandler<Req extends WithRequester>(
     if (endpoint === undefined) throw unknownResource();
     refuseMisdirected(endpoint, request);
     // What a connection carries is negotiated by its ends.
-    const representation = isConnection(request.info.subresource) ? PLAIN : representationFor(request);
+    const representation = isConnection(request.info.subresource)
+      ? PLAIN
+      : representationFor(request, { endpoint, tables: dependencies.protobuf });
     const response = await answer(dependencies, endpoint, { request, representation, resolve });
     const { deprecation } = endpoint;
     const warned = deprecation === undefined ? response : withWarning(response, deprecation);
-    return representation.media === "yaml" ? yamlResponse(warned) : warned;
+    return inMedia(warned, representation);
   };
 }
 
@@ -92,20 +94,11 @@ async function answer<Req extends WithRequester>(
       return subresourceEndpoint(call, { representation, budgets }) ?? notStored(endpoint, request);
     });
   } catch (thrown) {
-    // Refusals, too, are said in YAML to whoever asked for it.
-    if (representation.media === "yaml" && thrown instanceof StatusError) return errorResponse(thrown);
+    // Refusals, too, are said in YAML or protobuf to whoever asked for it.
+    const isRefusal = thrown instanceof StatusError && thrown.reason !== "InternalError";
+    if (isRefusal && representation.media !== "json") return errorResponse(thrown);
     throw thrown;
   }
-}
-
-function yamlResponse(response: ApiResponse): ApiResponse {
-  if (response.body.kind !== "bytes" || response.status === 204) return response;
-  const value: unknown = JSON.parse(Buffer.concat(response.body.chunks).toString("utf8"));
-  return {
-    ...response,
-    headers: { ...response.headers, "content-type": "application/yaml" },
-    body: bytesBody(Buffer.from(toYaml(value))),
-  };
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {

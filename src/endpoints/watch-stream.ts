@@ -13,6 +13,7 @@ import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Memo } from "../storage/watch-cache/entry.ts";
 import type { CacheEvent, Following } from "../storage/watch-cache/history.ts";
 import type { Renderer } from "./render/renderer.ts";
+import type { WireFormat } from "./render/wire-format.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
 
 export interface WatchStreamOptions {
@@ -131,12 +132,7 @@ export class WatchStream {
     const known = memo.get(key) as Frame | undefined;
     if (known !== undefined) return known;
     this.#options.encodings.inc();
-    const bytes = Buffer.concat([
-      Buffer.from(`{"type":"${event.type}","object":`),
-      ...renderer.entry(event.entry),
-      EVENT_TAIL,
-    ]);
-    const frame: Frame = { bytes };
+    const frame: Frame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
     // An object shown as it stands belongs to the object: only live events keep their encoding.
     if (memo !== event.entry.memo) memo.set(key, frame);
     return frame;
@@ -144,12 +140,12 @@ export class WatchStream {
 
   #bookmark(revision: number, annotations = ""): Frame {
     const metadata = `{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}`;
-    return { bytes: Buffer.from(`{"type":"BOOKMARK","object":${this.#renderer.bookmark(metadata)}}\n`) };
+    return { bytes: this.#renderer.format.event("BOOKMARK", this.#renderer.bookmark(metadata)) };
   }
 
   #fail(error: StatusError): void {
     if (this.#isEnded) return;
-    this.#sink.write(errorFrame(error));
+    this.#sink.write(errorFrame(error, this.#renderer.format));
     this.end();
   }
 
@@ -178,9 +174,8 @@ export class WatchStream {
   }
 }
 
-const EVENT_TAIL = Buffer.from("}\n");
 const INITIAL_EVENTS_END = `,"annotations":{"k8s.io/initial-events-end":"true"}`;
 
-export function errorFrame(error: StatusError): Frame {
-  return { bytes: Buffer.from(`${JSON.stringify({ type: "ERROR", object: error.toStatus() })}\n`) };
+export function errorFrame(error: StatusError, format: WireFormat): Frame {
+  return { bytes: format.event("ERROR", format.status(error.toStatus())) };
 }

@@ -18,6 +18,7 @@ import {
   selectorOptions,
   type ListOptions,
 } from "./options.ts";
+import type { Renderer } from "./render/renderer.ts";
 import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
 import { requiredValue } from "../meta/field-selector.ts";
 
@@ -55,13 +56,13 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
       encodings: dependencies.encodings,
       deliveries: dependencies.deliveries(served),
     };
-    return streamResponse((sink) => new WatchStream(streamOptions, sink).run(open));
+    return streamResponse(renderer, (sink) => new WatchStream(streamOptions, sink).run(open));
   } catch (thrown) {
     const error = toStatusError(thrown);
     // An expired start is told inside the stream, where every client looks for it.
     if (!isReason(error, "Expired")) throw error;
-    return streamResponse((sink) => {
-      sink.write(errorFrame(error));
+    return streamResponse(renderer, (sink) => {
+      sink.write(errorFrame(error, renderer.format));
       sink.end();
     });
   }
@@ -82,10 +83,10 @@ function timeoutMs(context: RegistryContext, options: ListOptions): number {
 
 type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;
 
-function streamResponse(open: StreamBody["open"]): ApiResponse {
+function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResponse {
   return {
     status: 200,
-    headers: { "content-type": "application/json", "cache-control": "no-cache, private" },
+    headers: { "content-type": format.streamContentType, "cache-control": "no-cache, private" },
     body: { kind: "stream", open },
   };
 }

@@ -28,7 +28,7 @@ export function parseMediaType(text: string): MediaType {
   return { type: type.trim().toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** As kube-apiserver names what it answers in, protobuf included, which is never made here: clients compare the text. */
+/** As kube-apiserver names what it answers in: clients compare the text. */
 export const NAMED_TYPES: readonly string[] = [
   "application/json",
   "application/yaml",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { negotiateRepresentation, type AnswerKind } from "./negotiate.ts";
+import { protobufTables } from "../../catalogue/protobuf-tables.ts";
+import { negotiateRepresentation, type AnswerKind, type ProtobufOffer } from "./negotiate.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const TABLE_BETA = "application/json;as=Table;v=v1beta1;g=meta.k8s.io";
@@ -7,8 +8,11 @@ const PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 const PROTOBUF = "application/vnd.kubernetes.protobuf";
 
-function summary(accept: string | undefined, kind: AnswerKind): string {
-  const { media, form, metaVersion } = negotiateRepresentation(accept, kind);
+const POD = { group: "", version: "v1", kind: "Pod" };
+const CUSTOM = { group: "example.com", version: "v1", kind: "Thing" };
+
+function summary(accept: string | undefined, kind: AnswerKind, offer?: ProtobufOffer): string {
+  const { media, form, metaVersion } = negotiateRepresentation(accept, kind, offer);
   return [media, form, metaVersion].filter((part) => part !== "").join(" ");
 }
 
@@ -74,6 +78,57 @@ describe("the first clause that can be met decides", () => {
     ["what is refused with q=0 is not taken", "application/json;q=0,application/yaml", "object", "yaml object"],
   ])("%s", (_what, accept, kind, answer) => {
     expect(summary(accept, kind)).toBe(answer);
+  });
+});
+
+describe("protobuf is for kinds that have a message", () => {
+  const PROTOBUF_PARTIAL = PARTIAL.replace("application/json", PROTOBUF);
+  const PROTOBUF_PARTIAL_LIST = PARTIAL_LIST.replace("application/json", PROTOBUF);
+
+  test.each<[what: string, accept: string, asked: AnswerKind | "custom", answer: string]>([
+    ["a typed client", `${PROTOBUF},application/json`, "object", "protobuf object"],
+    ["a typed client listing", `${PROTOBUF},application/json`, "list", "protobuf object"],
+    ["a typed client watching", `${PROTOBUF},application/json`, "watch", "protobuf object"],
+    ["watching with words of its own", `${PROTOBUF};stream=watch,application/json`, "watch", "protobuf object"],
+    ["protobuf as a second choice", `application/json,${PROTOBUF};q=0.9`, "object", "json object"],
+    ["protobuf as the better choice", `application/json;q=0.9,${PROTOBUF}`, "object", "protobuf object"],
+    ["anything", "*/*", "object", "json object"],
+    ["a custom kind", `${PROTOBUF},application/json`, "custom", "json object"],
+    ["its metadata", `${PROTOBUF_PARTIAL},${PARTIAL}`, "custom", "protobuf partial meta.k8s.io/v1"],
+    ["metadata of a list", `${PROTOBUF_PARTIAL_LIST},${PARTIAL_LIST}`, "list", "protobuf partial meta.k8s.io/v1"],
+    ["metadata of a watch", `${PROTOBUF_PARTIAL},${PARTIAL}`, "watch", "protobuf partial meta.k8s.io/v1"],
+    [
+      "old metadata",
+      `${PROTOBUF_PARTIAL.replace("=v1", "=v1beta1")},${PARTIAL}`,
+      "watch",
+      "json partial meta.k8s.io/v1",
+    ],
+    ["a Table", `${TABLE.replace("application/json", PROTOBUF)},${TABLE}`, "list", "json table meta.k8s.io/v1"],
+  ])("%s", (_what, accept, asked, answer) => {
+    const endpoint = asked === "custom" ? CUSTOM : POD;
+    const kind = asked === "custom" ? "object" : asked;
+    expect(summary(accept, kind, { endpoint, tables: protobufTables })).toBe(answer);
+  });
+
+  test.each([
+    [PROTOBUF, CUSTOM],
+    [TABLE.replace("application/json", PROTOBUF), POD],
+  ])("%s alone cannot be met for %j", (accept, endpoint) => {
+    expect(() => negotiateRepresentation(accept, "object", { endpoint, tables: protobufTables })).toThrow(
+      expect.objectContaining({ reason: "NotAcceptable" }),
+    );
+  });
+
+  test("tables are not asked for by who does not want protobuf", () => {
+    const tables = (): never => expect.unreachable();
+    for (const accept of [
+      undefined,
+      "application/json",
+      `application/json,${PROTOBUF}`,
+      `${TABLE},application/json`,
+      "*/*",
+    ])
+      expect(negotiateRepresentation(accept, "list", { endpoint: POD, tables }).media).toBe("json");
   });
 });
 

@@ -4,6 +4,7 @@ import { membersIn, objectIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
+import { json, JSON_FORMAT } from "./wire-format.ts";
 
 const CLOSE = Buffer.from("}");
 const LIST_TAIL = Buffer.from("]}");
@@ -14,24 +15,30 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
   const nextHead = Buffer.concat([Buffer.from(","), head]);
   return {
     key: `partial ${metaVersion} ${served.apiVersion}`,
-    entry: (entry) => [head, metadataMember(entry, served), CLOSE],
-    object: (object) => [head, encodeMetadata(object), CLOSE],
+    format: JSON_FORMAT,
+    entry: (entry) => json([head, metadataMember(entry, served), CLOSE]),
+    object: (object) => json([head, encodeMetadata(object), CLOSE]),
     list(listed) {
       const chunks: Buffer[] = [
         Buffer.from(
-          `{"kind":"PartialObjectMetadataList","apiVersion":${apiVersion},"metadata":${listMetadata(listed)},"items":[`,
+          `{"kind":"PartialObjectMetadataList","apiVersion":${apiVersion},"metadata":${JSON.stringify(listMetadata(listed))},"items":[`,
         ),
       ];
       for (const entry of listed.entries)
         chunks.push(chunks.length === 1 ? head : nextHead, metadataMember(entry, served), CLOSE);
       chunks.push(LIST_TAIL);
-      return chunks;
+      return json(chunks);
     },
-    bookmark: (metadata) => `{"kind":"PartialObjectMetadata","apiVersion":${apiVersion},"metadata":${metadata}}`,
+    bookmark: (metadata) => [head, Buffer.from(`"metadata":${metadata}}`)],
   };
 }
 
 const METADATA_HEAD = Buffer.from('"metadata":{');
+
+/** The metadata alone, parsed. */
+export function metadataIn(entry: Entry, served: ServedResource): JsonObject {
+  return objectAt(JSON.parse(`{${metadataMember(entry, served).toString()}}`) as JsonObject, "metadata");
+}
 
 /** `"metadata":{…}` out of the object's members, which almost always begin with it. */
 function metadataMember(entry: Entry, served: ServedResource): Buffer {

@@ -2,26 +2,27 @@
 import { itemIn, membersIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
+import { json, JSON_FORMAT } from "./wire-format.ts";
 
 const LIST_TAIL = Buffer.from("]}");
 
 export function plainRenderer(served: ServedResource): Renderer {
-  const { apiVersion, kind, listKind, objectHead } = served;
+  const { apiVersion, listKind, objectHead } = served;
   return {
     key: apiVersion,
-    entry: (entry) => [objectHead, membersIn(entry, served)],
-    object: (object) => [Buffer.from(JSON.stringify(object))],
+    format: JSON_FORMAT,
+    entry: (entry) => json([objectHead, membersIn(entry, served)]),
+    object: (object) => json([Buffer.from(JSON.stringify(object))]),
     list(listed) {
-      const head = `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${listMetadata(listed)},"items":[`;
+      const head = `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(listMetadata(listed))},"items":[`;
       const chunks: Buffer[] = [Buffer.from(head)];
       for (const entry of listed.entries) {
         const item = itemIn(entry, served);
         chunks.push(chunks.length === 1 ? item.subarray(1) : item);
       }
       chunks.push(LIST_TAIL);
-      return chunks;
+      return json(chunks);
     },
-    bookmark: (metadata) =>
-      `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${metadata}}`,
+    bookmark: (metadata) => [objectHead, Buffer.from(`"metadata":${metadata}}`)],
   };
 }

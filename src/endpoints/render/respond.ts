@@ -1,20 +1,21 @@
 import type { Clock } from "../../base/clock.ts";
 import type { WithInfo } from "../../http/filters/request-info.ts";
+import { errorResponse } from "../../http/respond.ts";
+import { StatusError } from "../../meta/status-error.ts";
 import { headerValue, type ApiResponse, type ResponseHeaders } from "../../http/message.ts";
-import { jsonBytes } from "../../http/respond.ts";
 import type { Written } from "../../registry/context.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { warningHeaders } from "../decode-body.ts";
-import { negotiateRepresentation, type AnswerKind, type Representation } from "./negotiate.ts";
+import { negotiateRepresentation, type AnswerKind, type ProtobufOffer, type Representation } from "./negotiate.ts";
 import { partialRenderer } from "./partial.ts";
 import { plainRenderer } from "./plain.ts";
+import { protobufPartialRenderer, protobufRenderer } from "./protobuf.ts";
 import type { Renderer } from "./renderer.ts";
 import { parseIncludeObject, tableRenderer } from "./table.ts";
+import type { Rendered } from "./wire-format.ts";
 
-const NEWLINE = Buffer.from("\n");
-
-export function representationFor(request: WithInfo): Representation {
-  return negotiateRepresentation(headerValue(request.headers, "accept"), answerKind(request.info.verb));
+export function representationFor(request: WithInfo, offer?: ProtobufOffer): Representation {
+  return negotiateRepresentation(headerValue(request.headers, "accept"), answerKind(request.info.verb), offer);
 }
 
 export function rendererFor(
@@ -22,7 +23,12 @@ export function rendererFor(
   served: ServedResource,
   from: { request: WithInfo; clock: Clock },
 ): Renderer {
-  const { form, metaVersion } = representation;
+  const { form, metaVersion, tables } = representation;
+  if (tables !== undefined) {
+    const sources = { tables, clock: from.clock };
+    if (form === "partial") return protobufPartialRenderer(served, metaVersion, sources);
+    return protobufRenderer(served, sources);
+  }
   if (form === "object") return plainRenderer(served);
   if (form === "partial") return partialRenderer(served, metaVersion);
   const include = parseIncludeObject(from.request.query.get("includeObject"));
@@ -34,8 +40,31 @@ function answerKind(verb: string): AnswerKind {
   return verb === "list" || verb === "deletecollection" ? "list" : "object";
 }
 
-export function chunksResponse(status: number, chunks: readonly Buffer[], headers?: ResponseHeaders): ApiResponse {
-  return jsonBytes(status, [...chunks, NEWLINE], headers);
+export function chunksResponse(status: number, rendered: Rendered, headers?: ResponseHeaders): ApiResponse;
+export function chunksResponse(
+  status: number,
+  rendered: Rendered | Promise<Rendered>,
+  headers?: ResponseHeaders,
+): ApiResponse | Promise<ApiResponse>;
+export function chunksResponse(
+  status: number,
+  rendered: Rendered | Promise<Rendered>,
+  headers?: ResponseHeaders,
+): ApiResponse | Promise<ApiResponse> {
+  if (rendered instanceof Promise) return rendered.then((made) => chunksResponse(status, made, headers));
+  const { format, chunks } = rendered;
+  return {
+    status,
+    headers: { "content-type": format.contentType, "cache-control": "no-cache, private", ...headers },
+    body: { kind: "bytes", chunks: format.document(chunks) },
+  };
+}
+
+/** A refusal is warned about as well; what went wrong inside is for who reports it. */
+export function refusedResponse(thrown: unknown, warnings: readonly string[]): ApiResponse {
+  if (warnings.length === 0 || !(thrown instanceof StatusError) || thrown.reason === "InternalError") throw thrown;
+  const response = errorResponse(thrown);
+  return { ...response, headers: { ...response.headers, ...warningHeaders(warnings) } };
 }
 
 export function writtenResponse(

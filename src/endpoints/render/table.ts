@@ -6,6 +6,7 @@ import { objectIn, storedObject, storedShape } from "../../registry/representati
 import type { ServedResource } from "../../registry/resource.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
+import { json, JSON_FORMAT, type Rendered } from "./wire-format.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
@@ -26,11 +27,11 @@ export function tableRenderer(served: ServedResource, options: TableOptions): Re
   const { metaVersion, showsColumns, include } = options;
   const head = `{"kind":"Table","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
   const columns = `,"columnDefinitions":${showsColumns ? JSON.stringify(served.table.columns) : "null"},"rows":`;
-  const table = (metadata: string, rows: readonly string[]): Buffer[] => [
-    Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`),
-  ];
+  const table = (metadata: string, rows: readonly string[]): Rendered =>
+    json([Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`)]);
   return {
     key: `table ${metaVersion} ${include} ${showsColumns ? "columns " : ""}${served.apiVersion}`,
+    format: JSON_FORMAT,
     entry: (entry) => table(`{"resourceVersion":"${entry.modRevision}"}`, [entryRow(entry, served, options)]),
     object(object) {
       const version = objectAt(object, "metadata")["resourceVersion"];
@@ -40,11 +41,11 @@ export function tableRenderer(served: ServedResource, options: TableOptions): Re
     },
     list: (listed) =>
       table(
-        listMetadata(listed),
+        JSON.stringify(listMetadata(listed)),
         listed.entries.map((entry) => entryRow(entry, served, options)),
       ),
     // A row like any other, so that whoever shows or reads rows finds its object; the metadata says it once more.
-    bookmark: (metadata) => `${head}${metadata}${columns}[${bookmarkRow(metadata, served, options)}]}`,
+    bookmark: (metadata) => table(metadata, [bookmarkRow(metadata, served, options)]).chunks,
     // Columns are said once per watch.
     ...(showsColumns ? { following: tableRenderer(served, { ...options, showsColumns: false }) } : {}),
   };

@@ -25,7 +25,7 @@ export interface ProtobufEnvelope {
 
 export const PROTOBUF_MEDIA_TYPE = "application/vnd.kubernetes.protobuf";
 
-const MAGIC = Buffer.from("k8s\0", "latin1");
+export const MAGIC = Buffer.from("k8s\0", "latin1");
 
 export function isProtobufEnvelope(bytes: Buffer): boolean {
   return bytes.length >= MAGIC.length && bytes.compare(MAGIC, 0, MAGIC.length, 0, MAGIC.length) === 0;

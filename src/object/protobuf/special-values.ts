@@ -23,6 +23,18 @@ export function formatMicroTime(seconds: number, nanos: number): string | null {
   return `${dateOf(seconds + carry)}.${String(micros).padStart(6, "0")}Z`;
 }
 
+/** Whole seconds since 1970 of a time as text; undefined for Go's zero time and for what is no time. */
+export function secondsIn(text: string): number | undefined {
+  const seconds = Math.floor(Date.parse(text) / 1000);
+  return seconds > YEAR_1 && seconds < YEAR_10000 ? seconds : undefined;
+}
+
+/** The microseconds behind the whole seconds. */
+export function microsIn(text: string): number {
+  const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? "";
+  return Number(fraction.padEnd(6, "0"));
+}
+
 function dateOf(seconds: number): string {
   if (!(seconds >= YEAR_1 && seconds < YEAR_10000)) {
     throw new ProtobufDecodeError(
