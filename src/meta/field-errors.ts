@@ -4,9 +4,19 @@ import type { FieldError } from "./status-error.ts";
 /** A body can hold a million mistakes; DIFFERS: kubernetes tells all of them. */
 const ERRORS_TOLD_MAX = 100;
 
+/** Each may show the value it is about: the answer must not outgrow the body by more than that. */
+const CHARACTERS_TOLD_MAX = 64 * 1024;
+
 /** The first errors of a check that goes no further than it is asked. */
 export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
-  return Iterator.from(errors).take(ERRORS_TOLD_MAX).toArray();
+  const told: FieldError[] = [];
+  let characters = 0;
+  for (const error of errors) {
+    told.push(error);
+    characters += error.field.length + error.message.length;
+    if (told.length === ERRORS_TOLD_MAX || characters > CHARACTERS_TOLD_MAX) break;
+  }
+  return told;
 }
 
 export function required(field: string, why = ""): FieldError {

@@ -91,7 +91,7 @@ export function* backendErrors(backend: JsonObject, field: string, leniency: Ing
 }
 
 function* resourceErrors(resource: JsonObject, field: string): Generator<FieldError> {
-  if (resource["apiGroup"] !== undefined)
+  if (typeof resource["apiGroup"] === "string")
     yield* nameErrors(stringAt(resource, "apiGroup"), `${field}.apiGroup`, dnsSubdomainErrors);
   yield* segmentErrors(resource, "kind", field);
   yield* segmentErrors(resource, "name", field);

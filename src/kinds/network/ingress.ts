@@ -12,7 +12,7 @@ const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
 export const INGRESS: Kind = {
   setDefaults(ingress) {
-    ingress["spec"] = objectAt(ingress, "spec");
+    ingress["spec"] = withBackendGroups(objectAt(ingress, "spec"));
     const status = objectAt(ingress, "status");
     ingress["status"] = { ...status, loadBalancer: objectAt(status, "loadBalancer") };
   },
@@ -32,6 +32,31 @@ export const INGRESS: Kind = {
       yield `annotation ${JSON.stringify(CLASS_ANNOTATION)} is deprecated, please use 'spec.ingressClassName' instead`;
   },
 };
+
+/** As kubernetes: a backend that is no service has its API group written, as null where it is the core group. */
+function withBackendGroups(spec: JsonObject): JsonObject {
+  const { defaultBackend, rules } = spec;
+  return {
+    ...spec,
+    ...(isJsonObject(defaultBackend) ? { defaultBackend: withGroup(defaultBackend) } : {}),
+    ...(Array.isArray(rules)
+      ? { rules: rules.map((rule: unknown) => (isJsonObject(rule) ? withPaths(rule) : rule)) }
+      : {}),
+  };
+}
+
+function withPaths(rule: JsonObject): JsonObject {
+  const http = objectAt(rule, "http");
+  if (!Array.isArray(http["paths"])) return rule;
+  const paths = objectsAt(http, "paths").map((path) => ({ ...path, backend: withGroup(objectAt(path, "backend")) }));
+  return { ...rule, http: { ...http, paths } };
+}
+
+function withGroup(backend: JsonObject): JsonObject {
+  const { resource } = backend;
+  if (!isJsonObject(resource) || resource["apiGroup"] !== undefined) return backend;
+  return { ...backend, resource: { ...resource, apiGroup: null } };
+}
 
 function annotationsOf(ingress: JsonObject): JsonObject {
   return objectAt(objectAt(ingress, "metadata"), "annotations");

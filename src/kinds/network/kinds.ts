@@ -9,7 +9,8 @@ import { IP_ADDRESS, SERVICE_CIDR } from "./service-ranges.ts";
 
 export const NETWORK_KINDS: readonly KindEntry[] = [
   ["coordination.k8s.io/Lease", LEASE],
-  ["coordination.k8s.io/LeaseCandidate", LEASE_CANDIDATE],
+  ["coordination.k8s.io/v1alpha2/LeaseCandidate", LEASE_CANDIDATE],
+  ["coordination.k8s.io/v1beta1/LeaseCandidate", LEASE_CANDIDATE],
   ["discovery.k8s.io/EndpointSlice", ENDPOINT_SLICE],
   ["networking.k8s.io/Ingress", INGRESS],
   ["networking.k8s.io/IngressClass", INGRESS_CLASS],

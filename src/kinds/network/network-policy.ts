@@ -53,6 +53,7 @@ function* peersOf(policy: JsonObject): Generator<Peer> {
 function cidrsOf(policy: JsonObject): ReadonlySet<string> {
   const cidrs = new Set<string>();
   for (const { peer } of peersOf(policy)) {
+    if (!isJsonObject(peer["ipBlock"])) continue;
     const block = objectAt(peer, "ipBlock");
     cidrs.add(stringAt(block, "cidr"));
     for (const except of stringsAt(block, "except")) cidrs.add(except);

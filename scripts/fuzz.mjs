@@ -1,0 +1,6 @@
+// npm run fuzz: install, and send servers what nobody should. Arguments go to the fuzzer; see --help.
+import { join } from "node:path";
+import { install, node, root, run } from "./prepare.mjs";
+
+install();
+process.exit(run(node, [join(root, "test", "fuzz", "main.ts"), ...process.argv.slice(2)]));

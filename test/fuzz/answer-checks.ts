@@ -1,0 +1,169 @@
+/** What holds of every single answer, whatever was asked. */
+import { protobufTables } from "../../src/catalogue/protobuf-tables.ts";
+import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
+import { HTTP_CODE } from "../../src/meta/status-error.ts";
+import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../../src/object/protobuf/decode.ts";
+import { parseYaml } from "../../src/object/yaml.ts";
+import type { FuzzRequest } from "./cases.ts";
+import type { Answer } from "./subject.ts";
+
+/** A promise that was broken. */
+export interface Finding {
+  /** The promise, in a few words that stay the same. */
+  readonly promise: string;
+  /** What was seen instead. */
+  readonly what: string;
+}
+
+const REASONS: ReadonlySet<string> = new Set(Object.keys(HTTP_CODE));
+const SHOWN_CHARACTERS = 600;
+
+export function checkAnswer(request: FuzzRequest, answer: Answer): Finding[] {
+  const { status, contentType, text } = answer;
+  if (status >= 500 && !isExcused(request, answer)) return [broken("no server errors", shown(answer))];
+  if (status >= 400 && text.length > longestFailure(request))
+    return [broken("failures are no longer than what they are about", `${text.length} characters: ${shown(answer)}`)];
+  if (status === 304 || status === 204 || request.method === "HEAD" || text === "") return [];
+  if (contentType.startsWith("text/plain")) return checkText(answer);
+  if (contentType.startsWith("application/json")) return checkJson(request, answer);
+  if (contentType.startsWith("application/yaml")) return checkEncoded(answer, "YAML");
+  if (contentType === PROTOBUF_MEDIA_TYPE) return checkEncoded(answer, "protobuf");
+  return status < 400 ? [] : [broken("failures have a type clients can read", shown(answer))];
+}
+
+/** A value may be repeated in a failure, in its message and in its details, but not for each thing that is wrong with it. */
+function longestFailure({ body = "", target }: FuzzRequest): number {
+  return 256 * 1024 + 16 * (body.length + target.length);
+}
+
+/** What cannot be otherwise: nothing stands behind these, and nobody has seen that version yet. */
+function isExcused({ target, headers }: FuzzRequest, answer: Answer): boolean {
+  const { status, text } = answer;
+  if (status === 503) return /\/(proxy|log|exec|attach|portforward)(\/|\?|$)/.test(target);
+  if (status === 504) return text.includes("Too large resource version") || /timeout/i.test(target);
+  const value = bodyOf(answer);
+  if (!isJsonObject(value) || value["code"] !== 500 || value["reason"] !== undefined) return false;
+  if (/\/bindings?(\?|$)/.test(target)) return true;
+  const known = [...KUBE_500S, ...(KUBE_PATCH_500S[headers["content-type"] ?? ""] ?? [])];
+  return known.some((sentence) => sentence.test(String(value["message"])));
+}
+
+/** kube-apiserver answers these with a 500 without a reason too, and clients know them by that. */
+const KUBE_500S: readonly RegExp[] = [
+  /^strconv\.ParseUint: parsing /,
+  /^resourceVersion: Invalid value: .*strconv\.ParseUint: parsing /,
+  /^resourceVersion should not be set on objects to be created$/,
+  /^Non-matching dry-run options in request and content: /,
+];
+
+/** Of patches that cannot be merged, by their type. */
+const KUBE_PATCH_500S: Readonly<Record<string, readonly RegExp[]>> = {
+  "application/apply-patch+yaml": [
+    /^failed to create typed patch object /,
+    /^failed to convert new object .* to proper version: /s,
+  ],
+  "application/strategic-merge-patch+json": [
+    /^unknown patch type: /,
+    /^unable to find api field in struct /,
+    /^merging an object in json but data type is not struct, instead is: /,
+    /^expected a .*, but received a /,
+    /^expected slice or array type, but got: /,
+    /^unexpected slice of slice$/,
+    /^map: .*does not contain declared merge key: /s,
+    /^cannot find merge key `/,
+    /^cannot merge lists without merge key for /,
+    /^list element types are not identical: /,
+    /^invalid element type in merging list:/,
+    /^invalid value for special key: /,
+    /^merging lists cannot yet be specified in the patch$/,
+    /^no elements in any of the given slices$/,
+    /^value for key .* is not a map$/s,
+    /^The order in patch list:\n/,
+  ],
+};
+
+/** Plain text is for what is outside of every API. */
+function checkText(answer: Answer): Finding[] {
+  const isKnown = answer.status < 400 || answer.status === 404 || answer.status === 406;
+  return isKnown ? [] : [broken("failures are a Status", shown(answer))];
+}
+
+function checkJson(request: FuzzRequest, answer: Answer): Finding[] {
+  if (/watch/i.test(request.target) && answer.status === 200) return checkFrames(answer);
+  const value = parsed(answer.text);
+  if (value === undefined) return [broken("what is called JSON is JSON", shown(answer))];
+  return answer.status < 400 ? [] : checkStatus(value, answer);
+}
+
+function checkEncoded(answer: Answer, encoding: string): Finding[] {
+  const value = bodyOf(answer);
+  if (value instanceof Error)
+    return [broken(`what is called ${encoding} is ${encoding}`, `${value.message}\n${shown(answer)}`)];
+  return answer.status < 400 ? [] : checkStatus(value, answer);
+}
+
+/** What is wrong with it when it cannot be read. */
+function bodyOf({ contentType, text, bytes }: Answer): unknown {
+  try {
+    if (contentType.startsWith("application/yaml")) return parseYaml(text).value;
+    if (contentType === PROTOBUF_MEDIA_TYPE) return decodeProtobufObject(bytes, protobufTables());
+    return JSON.parse(text) as unknown;
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+/** One document, or one event a line; failures in events count too. */
+function checkFrames(answer: Answer): Finding[] {
+  const lines = answer.text.split("\n").filter((line) => line !== "");
+  return lines.flatMap((line) => {
+    const event = parsed(line);
+    if (event === undefined) return [broken("events are JSON", line.slice(0, SHOWN_CHARACTERS))];
+    const object = isJsonObject(event) && event["type"] === "ERROR" ? event["object"] : undefined;
+    const code = isJsonObject(object) ? object["code"] : undefined;
+    return Number(code) >= 500 ? [broken("no server errors", line.slice(0, SHOWN_CHARACTERS))] : [];
+  });
+}
+
+function checkStatus(value: unknown, answer: Answer): Finding[] {
+  const problem = statusProblem(value, answer.status);
+  return problem === undefined ? [] : [broken(`failures are a Status: ${problem}`, shown(answer))];
+}
+
+function statusProblem(value: unknown, code: number): string | undefined {
+  if (!isJsonObject(value)) return "an object";
+  if (value["kind"] !== "Status" || value["apiVersion"] !== "v1") return "of kind Status and version v1";
+  if (value["status"] !== "Failure") return "status is Failure";
+  if (value["code"] !== code) return "code is that of the answer";
+  if (typeof value["message"] !== "string" || value["message"] === "") return "message is there";
+  if (!isJsonObject(value["metadata"])) return "metadata is there";
+  const { reason = code === 500 ? "InternalError" : "" } = value as { reason?: unknown };
+  if (typeof reason !== "string" || reason === "" || !REASONS.has(reason)) return "reason is a known one";
+  return isWellFormedDetails(value) ? undefined : "details are what clients decode";
+}
+
+function isWellFormedDetails({ details }: JsonObject): boolean {
+  if (details === undefined) return true;
+  if (!isJsonObject(details)) return false;
+  const { causes = [] } = details as { causes?: unknown };
+  return (
+    Array.isArray(causes) &&
+    causes.every((cause) => isJsonObject(cause) && Object.values(cause).every((member) => typeof member === "string"))
+  );
+}
+
+export function broken(promise: string, what: string): Finding {
+  return { promise, what };
+}
+
+export function shown({ status, contentType, text }: Answer): string {
+  return `${status} ${contentType} ${text.slice(0, SHOWN_CHARACTERS)}`;
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

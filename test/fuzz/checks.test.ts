@@ -1,0 +1,198 @@
+/** Each check is shown a server with the fault that it is there to find. */
+import { describe, expect, test } from "vitest";
+import { diceOf } from "./dice.ts";
+import type { FuzzRequest } from "./cases.ts";
+import { makeCase } from "./cases.ts";
+import { runBatch, type Failure } from "./run-batch.ts";
+import { sampleName, sampleOf } from "./samples.ts";
+import { openSubject, type Answer, type OpenSubject } from "./subject.ts";
+import { collectionPath } from "./targets.ts";
+
+type Call = (request: FuzzRequest) => Promise<Answer>;
+/** What a faulty server does with a request. */
+type Fault = (request: FuzzRequest, call: Call) => Promise<Answer>;
+
+const stopwatch = (): number => 0;
+
+function faulty(fault: Fault): typeof openSubject {
+  return async (options) => {
+    const sound: OpenSubject = await openSubject(options);
+    return { ...sound, call: (request) => fault(request, sound.call) };
+  };
+}
+
+/** Plays cases until the promise is seen to be broken; the ends of batches are looked at after the last. */
+async function promisesBroken(fault: Fault, promise: string): Promise<Set<string>> {
+  const broken = new Set<string>();
+  const onFailure = ({ report }: Failure): void => report.findings.forEach((finding) => broken.add(finding.promise));
+  const shouldStop = (): boolean => broken.has(promise);
+  const end = promise.startsWith("collections ") ? 1 : 1_000;
+  await runBatch({ seed: 1, first: 0, end, stopwatch, onFailure, shouldStop, open: faulty(fault) });
+  return broken;
+}
+
+const isWrite = ({ method }: FuzzRequest): boolean => method !== "GET";
+const LABEL = { method: "PATCH", headers: { "content-type": "application/merge-patch+json" } };
+const labelled = '{"metadata":{"labels":{"planted":"yes"}}}';
+
+const FAULTS: readonly { promise: string; fault: Fault }[] = [
+  {
+    promise: "no server errors",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return answer.status === 422 ? { ...answer, status: 500 } : answer;
+    },
+  },
+  {
+    promise: "failures are a Status: code is that of the answer",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return answer.status === 422 ? { ...answer, status: 409 } : answer;
+    },
+  },
+  {
+    promise: "failures are no longer than what they are about",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return answer.status === 422 ? { ...answer, text: answer.text.repeat(20_000) } : answer;
+    },
+  },
+  {
+    promise: "failures are a Status: reason is a known one",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return { ...answer, text: answer.text.replace('"reason":"Invalid"', '"reason":"Odd"') };
+    },
+  },
+  {
+    promise: "failures are a Status",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return answer.status === 422 ? { ...answer, contentType: "text/plain", text: "no" } : answer;
+    },
+  },
+  {
+    promise: "what is called JSON is JSON",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return isWrite(request) ? { ...answer, text: answer.text.slice(0, -1) } : answer;
+    },
+  },
+  {
+    promise: "a refused write changes nothing",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      const path = request.target.split("?")[0]!;
+      if (request.method === "PUT" && answer.status >= 400) await call({ ...LABEL, target: path, body: labelled });
+      return answer;
+    },
+  },
+  {
+    promise: "a dry run changes nothing",
+    fault: (request, call) => call({ ...request, target: request.target.replace("dryRun=All", "x=y") }),
+  },
+  {
+    promise: "what was written is what was answered",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return request.method === "PUT" ? { ...answer, text: answer.text.replace('"uid":"', '"uid":"0') } : answer;
+    },
+  },
+  {
+    promise: "what was written can be read",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      const path = request.target.split("?")[0]!;
+      if (request.method === "PATCH" && answer.status === 200)
+        await call({ method: "DELETE", target: `${path}?gracePeriodSeconds=0`, headers: {} });
+      return answer;
+    },
+  },
+  {
+    promise: "what can be read can be put back",
+    fault: (request, call) =>
+      call(request.method === "PUT" ? { ...request, body: "{}", headers: { "content-type": "x" } } : request),
+  },
+  {
+    promise: "putting back what was read changes nothing",
+    fault: async (request, call) => {
+      if (request.method === "PUT" && typeof request.body === "string") {
+        const path = request.target.split("?")[0]!;
+        const body = request.body.replace(/"resourceVersion":"\d+",/, "");
+        await call({ ...LABEL, target: path, body: labelled });
+        return call({ ...request, body });
+      }
+      return call(request);
+    },
+  },
+  {
+    promise: "other versions show it too",
+    fault: (request, call) =>
+      call({ ...request, target: request.target.replace(/^\/apis\/autoscaling\/v1\//, "/apis/x/v1/") }),
+  },
+  {
+    promise: "a Table can be made of it",
+    fault: async (request, call) => {
+      const answer = await call(request);
+      return request.headers["accept"]?.includes("as=Table") === true ? { ...answer, status: 406 } : answer;
+    },
+  },
+  {
+    promise: "what was deleted is gone or going",
+    fault: (request, call) =>
+      request.method === "DELETE" ? call({ ...request, method: "GET", headers: {} }) : call(request),
+  },
+  {
+    promise: "collections can be listed and watched",
+    fault: (request, call) =>
+      call({ ...request, target: request.target.replace(/^\/api\/v1\/secrets(\?.*)?$/, "/api/v1/x") }),
+  },
+  {
+    promise: "every request is answered",
+    fault: (request, call) => (request.method === "PUT" ? Promise.reject(new Error("planted")) : call(request)),
+  },
+];
+
+describe("a planted fault is found", () => {
+  test.each(FAULTS)("$promise", async ({ promise, fault }) => {
+    expect([...(await promisesBroken(fault, promise))]).toContain(promise);
+  });
+});
+
+test("the same seed makes the same cases, and the server says the same of them", async () => {
+  const story = async (): Promise<string> => {
+    const told: unknown[] = [];
+    const open = faulty(async (request, call) => {
+      const answer = await call(request);
+      told.push([request.method, request.target, String(request.body), answer.status, answer.text]);
+      return answer;
+    });
+    await runBatch({ seed: 5, first: 0, end: 150, stopwatch, onFailure: () => {}, open });
+    return JSON.stringify(told);
+  };
+  expect(await story()).toBe(await story());
+});
+
+test("a case is made without those before it, and another seed makes another", async () => {
+  await using subject = await openSubject({ release: "1.36", seed: 1, stopwatch });
+  const text = (seed: number, number: number): string =>
+    JSON.stringify(makeCase({ seed, number, targets: subject.targets, schemas: subject.schemas }).request);
+  expect(text(1, 77)).toBe(text(1, 77));
+  expect(text(1, 77)).not.toBe(text(2, 77));
+  expect(diceOf(1, 77).int(1e9)).not.toBe(diceOf(1, 78).int(1e9));
+});
+
+/** Its rules are those of the later versions, which have another field in the place of one of its own. */
+test.each(["1.28", "1.31", "1.36"])("what cases start from is accepted by release %s", async (release) => {
+  await using subject = await openSubject({ release, seed: 1, stopwatch });
+  const refused: string[] = [];
+  for (const [number, target] of subject.targets.all.filter(({ isStored }) => isStored).entries()) {
+    const name = sampleName(target.key, number);
+    const { apiVersion, kind, version, key } = target;
+    const body = JSON.stringify({ apiVersion, kind, metadata: { name }, ...sampleOf(key, { name, version }) });
+    const headers = { "content-type": "application/json" };
+    const answer = await subject.call({ method: "POST", target: collectionPath(target), headers, body });
+    if (answer.status !== 201) refused.push(`${apiVersion} ${kind}: ${answer.text}`);
+  }
+  expect(refused).toEqual([]);
+});

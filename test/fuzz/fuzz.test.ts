@@ -1,0 +1,36 @@
+/** Twenty thousand made-up requests; `npm run fuzz` sends more. */
+import { expect, test } from "vitest";
+import { isKnown, KNOWN_FINDINGS } from "./known-findings.ts";
+import { describeFailure } from "./report.ts";
+import { CASES_PER_BATCH, releaseOf, runBatch, type Failure } from "./run-batch.ts";
+
+const SEED = 1;
+const CASES = 20_000;
+const batches = Array.from({ length: CASES / CASES_PER_BATCH }, (_, batch) => {
+  const first = batch * CASES_PER_BATCH;
+  return { first, end: first + CASES_PER_BATCH, release: releaseOf(first) };
+});
+
+test.each(batches)(
+  `of what nobody should send, nothing breaks a promise: seed ${SEED}, cases from $first, release $release`,
+  { timeout: 120_000 },
+  async ({ first, end }) => {
+    const failures: string[] = [];
+    const onFailure = (failure: Failure): void => {
+      if (!isKnown(failure)) failures.push(describeFailure(failure));
+    };
+    // Figures are for `npm run fuzz`: no test fails for the time it took.
+    const { cases } = await runBatch({ seed: SEED, first, end, stopwatch: () => 0, onFailure });
+    expect(failures.slice(0, 5).join("\n\n")).toBe("");
+    expect(cases).toBe(CASES_PER_BATCH);
+  },
+);
+
+test.each(KNOWN_FINDINGS)("still known, or to be taken off the list: $why", async ({ seed, caseNumber }) => {
+  const known: Failure[] = [];
+  const onFailure = (failure: Failure): void => {
+    if (isKnown(failure)) known.push(failure);
+  };
+  await runBatch({ seed, first: caseNumber, end: caseNumber + 1, stopwatch: () => 0, onFailure });
+  expect(known.length).toBeGreaterThan(0);
+});

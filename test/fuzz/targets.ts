@@ -1,0 +1,102 @@
+/** What there is to attack in a release: every served version of every resource, the important ones more often. */
+import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../src/catalogue/catalogue.ts";
+import { formatGroupVersion } from "../../src/meta/group-version.ts";
+import type { StructSchema } from "../../src/object/schema.ts";
+import type { Dice, Weighted } from "./dice.ts";
+
+export interface Target {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  /** "group/resource". */
+  readonly key: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+  /** Objects of it are kept; otherwise a POST is a question and answered at once. */
+  readonly isStored: boolean;
+  readonly schema: StructSchema;
+  readonly verbs: readonly string[];
+  readonly subresources: CatalogueVersion["subresources"];
+  readonly fieldSelectors: readonly string[];
+  /** Of the same resource; also of events, which two groups serve. */
+  readonly otherPaths: readonly string[];
+  readonly weight: number;
+}
+
+const WEIGHTS: Readonly<Record<string, number>> = {
+  "/pods": 30,
+  "apps/deployments": 20,
+  "/services": 20,
+  "batch/jobs": 15,
+  "batch/cronjobs": 8,
+  "autoscaling/horizontalpodautoscalers": 15,
+  "networking.k8s.io/ingresses": 15,
+  "/persistentvolumeclaims": 15,
+  "apps/statefulsets": 8,
+  "apps/daemonsets": 5,
+  "apps/replicasets": 5,
+  "/configmaps": 6,
+  "/secrets": 6,
+  "/namespaces": 3,
+  "/nodes": 4,
+  "/events": 3,
+  "events.k8s.io/events": 3,
+  "policy/poddisruptionbudgets": 4,
+  "discovery.k8s.io/endpointslices": 3,
+  "apiextensions.k8s.io/customresourcedefinitions": 3,
+};
+
+export class Targets {
+  readonly all: readonly Target[];
+  readonly #any: Weighted<Target>;
+  readonly #stored: Weighted<Target>;
+  readonly #withSubresources: Weighted<Target>;
+
+  constructor(catalogue: Catalogue) {
+    this.all = catalogue.groups.flatMap(({ resources }) =>
+      resources.flatMap((resource) => resource.versions.flatMap((version) => toTarget(catalogue, resource, version))),
+    );
+    this.#any = this.all.map((target) => [target.weight, target]);
+    this.#stored = this.#any.filter(([, { isStored }]) => isStored);
+    this.#withSubresources = this.#stored.filter(([, { subresources }]) => subresources.length > 0);
+  }
+
+  any(dice: Dice): Target {
+    return dice.weighted(this.#any);
+  }
+
+  stored(dice: Dice): Target {
+    return dice.weighted(this.#stored);
+  }
+
+  withSubresources(dice: Dice): Target {
+    return dice.weighted(this.#withSubresources);
+  }
+}
+
+function toTarget(catalogue: Catalogue, of: CatalogueResource, served: CatalogueVersion): Target[] {
+  const { group, resource, namespaced: isNamespaced } = of;
+  const { version, kind, verbs, subresources, fieldSelectors } = served;
+  const schema = catalogue.schemas.kind(group, version, kind);
+  if (schema === undefined) return [];
+  const key = `${group}/${resource}`;
+  const others = of.versions.filter((other) => other !== served).map((other) => ({ group, version: other.version }));
+  const twin = resource === "events" ? [{ group: group === "" ? "events.k8s.io" : "", version: "v1" }] : [];
+  return [
+    {
+      ...{ group, version, resource, key, kind, isNamespaced, schema, verbs, subresources, fieldSelectors },
+      apiVersion: formatGroupVersion({ group, version }),
+      isStored: verbs.includes("create") && verbs.includes("get"),
+      otherPaths: [...others, ...twin].map((other) => collectionPath({ ...other, resource, isNamespaced })),
+      weight: (Object.hasOwn(WEIGHTS, key) ? WEIGHTS[key]! : 1.5) / of.versions.length,
+    },
+  ];
+}
+
+type Placed = Pick<Target, "group" | "version" | "resource" | "isNamespaced">;
+
+export function collectionPath({ group, version, resource, isNamespaced }: Placed): string {
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  return isNamespaced ? `${root}/namespaces/default/${resource}` : `${root}/${resource}`;
+}
