@@ -5,6 +5,7 @@ import { badRequest, StatusError, type FieldError } from "../meta/status-error.t
 import { checkApplied } from "../object/managed-fields/applied-check.ts";
 import { withNulls } from "../object/managed-fields/nulls.ts";
 import { findDuplicateMembers, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { goZeros } from "../object/go-zeros.ts";
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { settleUnknownFields } from "../object/unknown-fields.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
@@ -32,13 +33,16 @@ export async function readApply(call: EndpointCall, kind: ServedResource): Promi
   const { dryRun, fieldValidation, manager } = applyOptions(request);
   const bytes = await readBody(request);
   const judge = judgeOf(call, bytes);
-  let applied: AppliedBody | undefined;
+  const zeros = goZeros(call.protobuf);
+  let applied: AppliedObject | undefined;
+  let warnings: readonly string[] = [];
+  const warn = (told: readonly string[]): void => void (warnings = told);
   return {
     manager,
     dryRun,
     force: isForced(request),
-    applied: () => (applied ??= appliedBody(kind, bytes, { validation: fieldValidation, judge })),
-    warnings: () => applied?.warnings ?? [],
+    applied: () => (applied ??= appliedBody(kind, bytes, { validation: fieldValidation, judge, zeros, warn })),
+    warnings: () => warnings,
   };
 }
 
@@ -76,15 +80,14 @@ function withOptionErrors(request: WithInfo, errors: readonly FieldError[]): Wri
   throw invalidOptions("PatchOptions", errors);
 }
 
-interface AppliedBody extends AppliedObject {
-  readonly warnings: readonly string[];
+interface ApplyContext extends Pick<AppliedObject, "zeros"> {
+  readonly validation: FieldValidation;
+  readonly judge: JudgeFields | undefined;
+  readonly warn: (warnings: readonly string[]) => void;
 }
 
-function appliedBody(
-  kind: ServedResource,
-  bytes: Buffer,
-  { validation, judge }: { readonly validation: FieldValidation; readonly judge: JudgeFields | undefined },
-): AppliedBody {
+function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext): AppliedObject {
+  const { judge, zeros } = context;
   const { value, repeatedKeys } = parseApplied(bytes);
   // As Go reads it: null leaves the object empty.
   const sent = value ?? {};
@@ -95,15 +98,20 @@ function appliedBody(
   if (check.problem !== undefined)
     throw new StatusError("", `failed to create typed patch object (${objectText(sent)}): ${check.problem}`);
   const known = typed(kind, sent);
-  const isRepeating = repeatedKeys.length > 0;
   return {
     sent,
     // DIFFERS: by its value, where kubernetes takes 1 for another quantity than "1".
     applied: check.hasNull ? withNulls(known, sent) : known,
     hasNull: check.hasNull,
-    objection: isRepeating && validation === "Strict" ? repeated(repeatedKeys) : undefined,
-    warnings: isRepeating && validation === "Warn" ? repeatedKeys : [],
+    zeros,
+    accept: () => tellRepeated(repeatedKeys, context),
   };
+}
+
+function tellRepeated(keys: readonly string[], { validation, warn }: ApplyContext): void {
+  if (keys.length === 0 || validation === "Ignore") return;
+  if (validation === "Strict") throw repeated(keys);
+  warn(keys);
 }
 
 const OPEN_BRACE = 0x7b;
@@ -167,7 +175,7 @@ function knownOf({ schema }: ServedResource, sent: JsonObject): JsonObject | und
 /** What a schema cannot say of values: that a number is whole, that a text is a time or a quantity. */
 function typed({ schema }: ServedResource, sent: JsonObject): JsonObject {
   try {
-    return decodeTyped(sent, schema).object;
+    return decodeTyped(sent, schema, { keepsEmpty: true }).object;
   } catch (thrown) {
     if (!(thrown instanceof TypeMismatchError)) throw thrown;
     const why = `unable to convert unstructured object to ${kindText(sent)}: ${conversionText(thrown.message)}`;

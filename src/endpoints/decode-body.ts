@@ -3,10 +3,12 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
-import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
 import { findFieldProblems } from "../object/field-problems.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { jsonKind } from "../object/patch/go-value.ts";
+import { goZeros, type GoZeros } from "../object/go-zeros.ts";
 import {
   decodeProtobufObject,
   PROTOBUF_MEDIA_TYPE,
@@ -68,12 +70,15 @@ export async function readObject(call: BodySource, validation: FieldValidation):
   // As Go reads it: null changes nothing in an empty object.
   const value = body.value ?? {};
   if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
+  const untyped = typeMetaError(value);
+  if (untyped !== undefined) throw unrecognized(`${untyped} (${summary(bytes)})`);
   const context: DecodeContext = {
     bytes: contentType(request) === "application/json" ? bytes : undefined,
     members: body.members,
     syntaxProblems: body.problems,
     validation,
     judge: judgeOf(call, bytes),
+    zeros: goZeros(call.protobuf),
     problem: (kind, version, why) =>
       badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
   };
@@ -136,10 +141,24 @@ function parseJson(bytes: Buffer, problem: (why: string) => Error): ParsedBody {
   const { depth, members } = measureJson(bytes);
   if (depth > JSON_DEPTH_MAX) throw problem("exceeded max depth");
   try {
-    return { value: JSON.parse(bytes.toString("utf8")), problems: [], members };
+    const text = bytes.toString("utf8");
+    const value: unknown = JSON.parse(text);
+    return { value: SURROGATE_ESCAPE.test(text) ? wellFormed(value) : value, problems: [], members };
   } catch {
     throw problem(describeSyntaxError(bytes));
   }
+}
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+/** As Go: half a pair of surrogates is read as U+FFFD, for no text can hold it. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setMember(copy, key.toWellFormed(), wellFormed(value[key]));
+  return copy;
 }
 
 export interface DecodeContext {
@@ -151,6 +170,7 @@ export interface DecodeContext {
   readonly validation: FieldValidation;
   /** Undefined where fields that the release does not know are the client's mistake and nothing else. */
   readonly judge?: JudgeFields | undefined;
+  readonly zeros?: GoZeros | undefined;
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
 
@@ -178,28 +198,30 @@ interface TypedBody {
   readonly unknownFields: readonly string[];
 }
 
-function typeOf(served: ServedResource, value: JsonObject, { problem }: DecodeContext): TypedBody {
+function typeOf(served: ServedResource, value: JsonObject, { problem, zeros }: DecodeContext): TypedBody {
   const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
   const apiVersion =
     typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
   const { version, group } = parseGroupVersion(apiVersion);
   if (apiVersion !== served.apiVersion) {
-    throw problem(
-      kind,
-      version,
-      `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-    );
+    throw problem(kind, version, notRegistered(kind, apiVersion));
   }
   if (kind !== served.kind) {
+    if (served.schemaOf(served.groupVersion, kind) === undefined)
+      throw problem(kind, version, notRegistered(kind, apiVersion));
     const internal = group === "" ? "core" : group.split(".")[0];
     throw problem(kind, version, `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`);
   }
   try {
-    return { value, kind, apiVersion, ...decodeTyped(value, served.schema) };
+    return { value, kind, apiVersion, ...decodeTyped(value, served.schema, { zeros }) };
   } catch (thrown) {
     if (thrown instanceof TypeMismatchError) throw problem(kind, version, thrown.message);
     throw thrown;
   }
+}
+
+function notRegistered(kind: string, apiVersion: string): string {
+  return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
 }
 
 /** Fields that the release does not know stay as they are stored, unless the body says something else of them. */
@@ -264,14 +286,19 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-function notAnObject(value: unknown): string {
-  const kind = Array.isArray(value)
-    ? "array"
-    : value === null
-      ? "null"
-      : typeof value === "boolean"
-        ? "bool"
-        : typeof value;
+/** Kind and version are read first, and by themselves. */
+export function typeMetaError(value: JsonObject): string | undefined {
+  for (const field of Object.keys(value)) {
+    if (field !== "apiVersion" && field !== "kind") continue;
+    const member = value[field];
+    if (member !== null && member !== undefined && typeof member !== "string")
+      return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(member)} into Go struct field .${field} of type string`;
+  }
+  return undefined;
+}
+
+export function notAnObject(value: unknown): string {
+  const kind = jsonKind(value);
   const target = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
   return `couldn't get version/kind; json parse error: json: cannot unmarshal ${kind} into Go value of type ${target}`;
 }

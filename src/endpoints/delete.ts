@@ -1,7 +1,7 @@
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse, successStatus } from "../http/respond.ts";
-import { isJsonObject, objectAt, type JsonObject } from "../meta/json.ts";
+import { objectAt, type JsonObject } from "../meta/json.ts";
 import { badRequest, isReason, type FieldError } from "../meta/status-error.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../registry/delete.ts";
@@ -10,18 +10,32 @@ import type { ServedResource } from "../registry/resource.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import { parseBody, readBody, warningHeaders } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { dryRunErrors, integer, invalidOptions, listOptions, selectorOptions } from "./options.ts";
-import { chunksResponse, writtenResponse } from "./render/respond.ts";
+import { checkedDeleteOptions } from "./delete-options.ts";
+import {
+  dryRunErrors,
+  integer,
+  invalidOptions,
+  listOptionErrors,
+  listOptions,
+  revisionOf,
+  selectorOptions,
+  type ListOptions,
+} from "./options.ts";
+import { chunksResponse, refusedResponse, writtenResponse } from "./render/respond.ts";
 
 export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { namespace, name } = request.info;
   const options = await deleteOptions(call);
-  const deleted = await deleteObject(context, served, { namespace, name, options });
   const warnings = deletionWarnings(served, options);
-  if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details), warningHeaders(warnings));
-  const status = deleted.remains && options.orphanDependents === false ? 202 : 200;
-  return writtenResponse(status, deleted.written, renderer, warnings);
+  try {
+    const deleted = await deleteObject(context, served, { namespace, name, options });
+    if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details), warningHeaders(warnings));
+    const status = deleted.remains && options.orphanDependents === false ? 202 : 200;
+    return writtenResponse(status, deleted.written, renderer, warnings);
+  } catch (thrown) {
+    return refusedResponse(thrown, warnings);
+  }
 }
 
 function deletionWarnings({ meaning }: ServedResource, options: DeleteOptions): string[] {
@@ -34,13 +48,13 @@ function deletionWarnings({ meaning }: ServedResource, options: DeleteOptions): 
 export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const selectors = selectorOptions(request.query, served);
-  const { limit } = listOptions(request.query);
+  const { limit, continueToken } = checkedListOptions(request.query);
   const options = await deleteOptions(call);
   const { namespace } = request.info;
   const listed = await list(context, served, {
     ...selectors,
     namespace,
-    state: { kind: "newest" },
+    state: continueToken === "" ? { kind: "newest" } : { kind: "continue", token: continueToken },
     limit: Math.max(0, limit),
   });
   for (let at = 0; at < listed.entries.length; at += DELETIONS_AT_ONCE) {
@@ -51,6 +65,15 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
     );
   }
   return chunksResponse(200, renderer.list(listed), warningHeaders(deletionWarnings(served, options)));
+}
+
+/** DIFFERS: a resourceVersion is looked at, but what is deleted is what there is now. */
+function checkedListOptions(query: WithInfo["query"]): ListOptions {
+  const options = listOptions(query);
+  const errors = listOptionErrors(options, "list");
+  if (errors.length > 0) throw invalidOptions("ListOptions", errors);
+  revisionOf(options.resourceVersion, "BadRequest");
+  return options;
 }
 
 /** Enough to share group commits; few enough that other writers are not held up. */
@@ -79,7 +102,9 @@ async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
   const bytes = await readBody(call.request);
   // An empty body says nothing, whatever it claims to be.
   const body =
-    bytes.length === 0 ? optionsFromQuery(call.request) : optionsFromBody(parseBody(call, bytes, badRequest).value);
+    bytes.length === 0
+      ? optionsFromQuery(call.request)
+      : checkedDeleteOptions(parseBody(call, bytes, badRequest).value);
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
   const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];
@@ -120,34 +145,6 @@ export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOption
 
 function isPropagationPolicy(value: unknown): value is PropagationPolicy {
   return value === "Foreground" || value === "Background" || value === "Orphan";
-}
-
-function optionsFromBody(body: unknown): JsonObject {
-  if (!isJsonObject(body))
-    throw badRequest(
-      "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type v1.DeleteOptions",
-    );
-  if (body["kind"] !== undefined && body["kind"] !== "DeleteOptions")
-    throw badRequest(`decoded object cannot be converted to DeleteOptions`);
-  refuseMistyped(body);
-  return body;
-}
-
-/** A precondition that cannot be read must not become a deletion without one. */
-function refuseMistyped(body: JsonObject): void {
-  const { uid, resourceVersion } = objectAt(body, "preconditions");
-  const fields: [string, unknown, (value: unknown) => boolean][] = [
-    ["gracePeriodSeconds", body["gracePeriodSeconds"], Number.isSafeInteger],
-    ["orphanDependents", body["orphanDependents"], (value) => typeof value === "boolean"],
-    ["propagationPolicy", body["propagationPolicy"], (value) => typeof value === "string"],
-    ["dryRun", body["dryRun"], (value) => Array.isArray(value) && value.every((item) => typeof item === "string")],
-    ["preconditions", body["preconditions"], isJsonObject],
-    ["preconditions.uid", uid, (value) => typeof value === "string"],
-    ["preconditions.resourceVersion", resourceVersion, (value) => typeof value === "string"],
-  ];
-  const wrong = fields.find(([, value, isRight]) => value !== undefined && value !== null && !isRight(value));
-  if (wrong !== undefined)
-    throw badRequest(`DeleteOptions cannot be read: the field ${wrong[0]} has a value of the wrong type`);
 }
 
 function optionsFromQuery({ query }: WithInfo): JsonObject {

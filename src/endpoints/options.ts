@@ -126,9 +126,9 @@ export function listOptions(query: Query): ListOptions {
   };
 }
 
-/** Undefined when absent or empty; anything else must be a number. */
+/** Undefined when absent; anything else, also nothing at all, must be a number. */
 export function integer(text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
+  if (text === undefined) return undefined;
   const malformed = parseIntError(text);
   if (malformed !== undefined) throw badRequest(malformed);
   return Number(text);

@@ -1,6 +1,7 @@
 /** Patches: the body read once, applied to whatever is there. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { requestEntityTooLarge, StatusError, unsupportedMediaType } from "../meta/status-error.ts";
+import { goZeros } from "../object/go-zeros.ts";
 import { jsonLength } from "../object/patch/json-size.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { APPLY_PATCH_TYPE } from "./apply.ts";
@@ -28,13 +29,14 @@ export async function readPatch(call: EndpointCall, kind: ServedResource): Promi
   const bytes = await readBody(request);
   const { dryRun, fieldValidation: validation, manager } = writeOptions(request, "PatchOptions");
   const judge = judgeOf(call, bytes);
+  const zeros = goZeros(call.protobuf);
   let body: PatchBody | undefined;
   let warnings: readonly string[] = [];
   // Nothing is wrong with the patch of an object that does not exist.
   const next = (existing: JsonObject): JsonObject => {
     body ??= readPatchBody({ bytes, validation, kind });
     const { apply, problems, omission, refusal } = body;
-    const checks = { validation, syntaxProblems: problems, judge, existing, omission };
+    const checks = { validation, syntaxProblems: problems, judge, zeros, existing, omission };
     const decoded = decodePatched(kind, apply(existing), { ...checks, refusal });
     warnings = decoded.warnings;
     return decoded.object;

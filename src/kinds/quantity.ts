@@ -45,6 +45,17 @@ export function quantityOf(nanos: bigint, isBinary: boolean): string {
   return canonicalQuantity(`${units}`);
 }
 
+const MILLIS_MAX = 2n ** 63n - 1n;
+const MILLIS_PER_UNIT = 1000n;
+
+/** As kubernetes asks: in thousandths, of which there are only so many, so that a very large amount is no whole one. */
+export function isWholeAmount(value: unknown): boolean {
+  const nanos = nanosOf(value);
+  if (nanos % NANOS_PER_MILLI !== 0n) return false;
+  const millis = nanos / NANOS_PER_MILLI;
+  return (millis > MILLIS_MAX ? MILLIS_MAX : millis) % MILLIS_PER_UNIT === 0n;
+}
+
 /** As lists of resources are kept: nothing smaller than a thousandth, and the canonical text. */
 export function roundedUpToMilli(text: string): string {
   const canonical = canonicalQuantity(text);

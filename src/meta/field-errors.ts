@@ -1,4 +1,5 @@
 /** What is wrong with a field, in the sentences clients know. */
+import { goQuote } from "./go-quote.ts";
 import type { FieldError } from "./status-error.ts";
 
 /** A body can hold a million mistakes; DIFFERS: kubernetes tells all of them. */
@@ -19,12 +20,16 @@ export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
   return told;
 }
 
+function shown(value: unknown): string {
+  return typeof value === "string" ? goQuote(value) : (JSON.stringify(value) ?? "null");
+}
+
 export function required(field: string, why = ""): FieldError {
   return { field, reason: "FieldValueRequired", message: why === "" ? "Required value" : `Required value: ${why}` };
 }
 
 export function invalidValue(field: string, value: unknown, why: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value) ?? "null"}: ${why}` };
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shown(value)}: ${why}` };
 }
 
 /** A list of strings is shown as Go writes it. */
@@ -41,17 +46,17 @@ export function forbiddenField(field: string, why: string): FieldError {
 }
 
 export function duplicateValue(field: string, value: unknown): FieldError {
-  return { field, reason: "FieldValueDuplicate", message: `Duplicate value: ${JSON.stringify(value)}` };
+  return { field, reason: "FieldValueDuplicate", message: `Duplicate value: ${shown(value)}` };
 }
 
 export function notFoundValue(field: string, value: unknown): FieldError {
-  return { field, reason: "FieldValueNotFound", message: `Not found: ${JSON.stringify(value)}` };
+  return { field, reason: "FieldValueNotFound", message: `Not found: ${shown(value)}` };
 }
 
 /** Kubernetes lists what is supported in the order of the alphabet; so must the caller. */
 export function unsupportedValue(field: string, value: unknown, supported: Iterable<string>): FieldError {
   const list = [...supported].map((one) => JSON.stringify(one)).join(", ");
-  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`;
+  const message = `Unsupported value: ${shown(value)}: supported values: ${list}`;
   return { field, reason: "FieldValueNotSupported", message };
 }
 

@@ -35,6 +35,7 @@ export type CauseReason =
   | "FieldValueTooMany"
   | "FieldValueTypeInvalid"
   | "FieldValueNotFound"
+  | "InternalError"
   | "FieldManagerConflict"
   | "NamespaceTerminating"
   | "DisruptionBudget"

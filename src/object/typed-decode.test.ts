@@ -429,7 +429,7 @@ describe("decodeTyped", () => {
     expect(decode("Pod", '{"spec":{"containers":[null],"overhead":{"cpu":null}}}').object).toEqual({
       spec: { containers: [{}], overhead: { cpu: "0" } },
     });
-    expect(decode("ConfigMap", '{"binaryData":{"k":null}}').object).toEqual({ binaryData: { k: null } });
+    expect(decode("ConfigMap", '{"binaryData":{"k":null}}').object).toEqual({ binaryData: { k: "" } });
   });
 
   test.each(["1", '"1"', '" 1 "'])("the quantity %s becomes a string", (quantity) => {

@@ -6,6 +6,7 @@ import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { base64Error, quantityError, timeError } from "./go-text.ts";
 import { canonicalQuantity } from "./table/quantity.ts";
 import { ReportedPaths } from "./json-text.ts";
+import { fillStatusItems, isEmptyCollection, isZeroScalar, type GoZeros } from "./go-zeros.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
 export interface TypedObject {
@@ -18,9 +19,28 @@ export class TypeMismatchError extends Error {
   override readonly name = "TypeMismatchError";
 }
 
-export function decodeTyped(value: JsonObject, schema: StructSchema): TypedObject {
+export interface DecodeOptions {
+  /** Zeros stay where nobody says which of them are the same as nothing. */
+  readonly zeros?: GoZeros | undefined;
+  /** What is applied: who sends an empty list or map means to own it. */
+  readonly keepsEmpty?: boolean;
+}
+
+export function decodeTyped(
+  value: JsonObject,
+  schema: StructSchema,
+  { zeros, keepsEmpty = false }: DecodeOptions = {},
+): TypedObject {
   const unknownFields = new ReportedPaths();
-  const object = decodeStruct(value, schema, { path: "", struct: schema, goPath: "", unknownFields });
+  const object = decodeStruct(value, schema, {
+    path: "",
+    struct: schema,
+    goPath: "",
+    unknownFields,
+    zeros,
+    keepsEmpty,
+  });
+  if (zeros !== undefined) fillStatusItems(object, schema, zeros);
   return { object, unknownFields: unknownFields.list() };
 }
 
@@ -31,6 +51,8 @@ interface Place {
   /** As Go's type errors name it: `spec.ports.name`. */
   readonly goPath: string;
   readonly unknownFields: ReportedPaths;
+  readonly zeros: GoZeros | undefined;
+  readonly keepsEmpty: boolean;
 }
 
 function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): JsonObject {
@@ -46,8 +68,9 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
     const member = value[key];
     if (member === null || member === undefined) continue;
     const goPath = place.goPath === "" ? key : `${place.goPath}.${key}`;
-    const decoded = decodeValue(member, field, { path, struct: schema, goPath, unknownFields: place.unknownFields });
-    if (field.required || !isEmptyCollection(decoded, field) || key === MEANT_WHEN_EMPTY)
+    const decoded = decodeValue(member, field, { ...place, path, struct: schema, goPath });
+    if (isZeroScalar(decoded) && place.zeros?.omits(schema, key) === true) continue;
+    if (!isEmptyCollection(decoded, field) || isKeptEmpty(key, field, { ...place, struct: schema }))
       setMember(result, key, decoded);
   }
   return result;
@@ -56,10 +79,10 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
 /** An empty list of them clears those that are there. */
 const MEANT_WHEN_EMPTY = "managedFields";
 
-/** As kubernetes: an optional list or map that is empty is not there. */
-function isEmptyCollection(value: unknown, { type }: FieldSchema): boolean {
-  if (type === "array") return Array.isArray(value) && value.length === 0;
-  return type === "map" && Object.keys(value as JsonObject).length === 0;
+/** Who sends an empty list of what is always written comes to own it. */
+function isKeptEmpty(key: string, field: FieldSchema, { goPath, struct, zeros, keepsEmpty }: Place): boolean {
+  if (field.required || keepsEmpty || key === MEANT_WHEN_EMPTY) return true;
+  return goPath === "" && zeros?.writesEmpty(struct, key) === true;
 }
 
 function decodeValue(value: unknown, schema: FieldSchema, place: Place): unknown {
@@ -109,7 +132,7 @@ function zeroValue(schema: FieldSchema): unknown {
   if (schema.intOrString) return 0;
   switch (schema.type) {
     case "string":
-      return schema.format === "byte" ? null : "";
+      return "";
     case "integer":
     case "number":
       return 0;
@@ -142,12 +165,18 @@ function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknow
       break;
     default:
       if (typeof value === "string") return decodeString(value, schema);
+      if (schema.format === "byte" && isByteList(value)) return Buffer.from(value).toString("base64");
   }
   throw mismatch(value, schema, place);
 }
 
 function isInt32(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= -2147483648 && value <= 2147483647;
+}
+
+/** Go also takes bytes as a list of numbers. */
+function isByteList(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255);
 }
 
 function decodeQuantity(value: unknown): string {

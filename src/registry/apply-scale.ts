@@ -47,7 +47,7 @@ export async function applyScale(
 }
 
 function scaled(served: ServedResource, existing: JsonObject, request: ApplyScaleRequest): JsonObject {
-  const { sent, objection } = request.applied();
+  const { sent, accept } = request.applied();
   const outcome = outcomeOf(sent, {
     ...asWorkload(served, sent),
     live: existing,
@@ -64,7 +64,7 @@ function scaled(served: ServedResource, existing: JsonObject, request: ApplyScal
     throw applyConflict(
       outcome.conflicts.map(({ owner, path }) => ({ owner: { ...owner, apiVersion: SCALE_API_VERSION }, path })),
     );
-  if (objection !== undefined) throw objection;
+  accept?.();
   return withReplicas(served, existing, {
     replicas: Number(objectAt(outcome.object, "spec")["replicas"] ?? 0),
     managedFields: outcome.managedFields,

@@ -5,6 +5,7 @@ import { badRequest, conflict, isReason, requestEntityTooLarge, StatusError } fr
 import { applyObject, type Apply, type ApplyOutcome } from "../object/managed-fields/apply.ts";
 import { conflictsText, ownerText, type FieldConflict } from "../object/managed-fields/conflicts.ts";
 import { FieldSetError, pathText } from "../object/managed-fields/path-element.ts";
+import { fillStatusItems, leaveOutZeros, type GoZeros } from "../object/go-zeros.ts";
 import { jsonLength } from "../object/patch/json-size.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
@@ -13,8 +14,10 @@ import type { ServedResource } from "./resource.ts";
 import { update, type Updated, type UpdateRequest } from "./update.ts";
 
 export interface AppliedObject extends Pick<Apply, "applied" | "sent" | "hasNull"> {
-  /** What is said against it when nothing else is. */
-  readonly objection?: StatusError | undefined;
+  /** Who applies a zero owns it, whether or not the object then shows it. */
+  readonly zeros?: GoZeros | undefined;
+  /** Called when it conflicts with nobody: throws what is said against it when nothing else is. */
+  readonly accept?: () => void;
 }
 
 export interface ApplyRequest extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
@@ -83,13 +86,21 @@ export function appliedTo(context: RegistryContext, served: ServedResource, to: 
     fromVersion: (object, apiVersion) => fromVersion(object, served, apiVersion),
   });
   if (outcome.kind === "conflicts") throw applyConflict(outcome.conflicts);
-  if (to.applied.objection !== undefined) throw to.applied.objection;
+  to.applied.accept?.();
   const { object, managedFields } = outcome;
   refuseGrown([object, managedFields], to);
   // Defaults are filled in in place, and what is live must stay as it is.
   const own = cloneJson(object);
+  asGoWrites(own, served, to.applied.zeros);
   const metadata = objectAt(own, "metadata");
   return { ...own, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+/** In place. */
+function asGoWrites(object: JsonObject, { schema }: ServedResource, zeros: GoZeros | undefined): void {
+  if (zeros === undefined) return;
+  leaveOutZeros(object, schema, zeros);
+  fillStatusItems(object, schema, zeros);
 }
 
 /** Applier by applier an object may grow to what could be sent at once, and no further. */

@@ -1,10 +1,12 @@
 import { firstErrors } from "../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { generateName } from "../meta/names.ts";
+import { parseUintError } from "../meta/resource-version.ts";
 import { alreadyExists, badRequest, invalid, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { createdManagedFields } from "./managed-fields.ts";
+import { metadataChecks } from "./metadata-checks.ts";
 import { metadataErrors } from "./metadata-validation.ts";
 import {
   refuseCreationOutsideLiveNamespace,
@@ -13,7 +15,7 @@ import {
 } from "./namespace-lifecycle.ts";
 import { prepareForCreate } from "./prepare.ts";
 import { encodeForStorage } from "./representation.ts";
-import { objectKey, type ServedResource } from "./resource.ts";
+import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./services/service-allocation.ts";
 import { writeEncoded, type Place } from "./write-encoded.ts";
 
@@ -58,8 +60,6 @@ export async function create(
         look: () => refuseCreationOutsideNewestNamespace(context, groupResource, at),
       }
     : undefined;
-  if (stringAt(placed, "resourceVersion") !== "")
-    throw new StatusError("", "resourceVersion should not be set on objects to be created");
   const generates = name === "" && stringAt(placed, "generateName") !== "";
   for (let attempt = 1; ; attempt++) {
     const named = generates
@@ -89,14 +89,18 @@ async function createNamed(
       : createdManagedFields(context, served, { next, manager: request.manager });
   const object = prepareForCreate(context, served, withoutManagedFields(next));
   const metadata = objectAt(object, "metadata");
+  const { takesAnyFinalizer } = metadataChecks(served.groupResource, served.schema.isCustom === true);
   const name = stringAt(metadata, "name");
   const { stored } = served;
   const inKind = kindContext(context, served);
   const errors = [
-    ...metadataErrors(metadata, { nameRule: stored.strategy.nameRule, namespaced: stored.namespaced }),
+    ...metadataErrors(
+      { ...metadata, managedFields: sentManagedFields(request, managedFields) },
+      { nameRule: stored.strategy.nameRule, namespaced: stored.namespaced, takesAnyFinalizer },
+    ),
     ...firstErrors(served.meaning.createErrors?.(object, inKind) ?? []),
   ];
-  if (errors.length > 0) throw invalid({ group: stored.group, kind: served.kind }, name, errors);
+  if (errors.length > 0) throw invalid(groupKind(served), name, errors);
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
@@ -104,6 +108,7 @@ async function createNamed(
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
     return { object: withManagedFields(await allocation.assign(object), managedFields), warnings };
   }
+  refuseSeen(metadata);
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
@@ -115,6 +120,20 @@ async function createNamed(
     request.place,
   );
   return result.committed ? { entry: result.entry, warnings } : undefined;
+}
+
+/** What is to be created cannot have been seen; what is no revision does not say so. */
+function refuseSeen(metadata: JsonObject): void {
+  const version = stringAt(metadata, "resourceVersion");
+  if (parseUintError(version) === undefined && Number(version) !== 0)
+    throw new StatusError("", "resourceVersion should not be set on objects to be created");
+}
+
+/** What the server itself wrote needs no look. */
+function sentManagedFields({ object, isApplied }: CreateRequest, text: string | undefined): unknown {
+  const { managedFields } = objectAt(object, "metadata");
+  if (isApplied === true || managedFields === undefined || text === undefined) return undefined;
+  return JSON.parse(text) as unknown;
 }
 
 function managedFieldsText(object: JsonObject): string | undefined {
@@ -164,9 +183,8 @@ function withoutSystemFields(object: JsonObject): JsonObject {
 function placeInNamespace(served: ServedResource, metadata: JsonObject, namespace: string): JsonObject {
   const given = stringAt(metadata, "namespace");
   if (!served.stored.namespaced) {
-    if (given !== "")
-      throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
-    return metadata;
+    const { namespace: _meaningless, ...rest } = metadata;
+    return given === "" ? metadata : rest;
   }
   if (given !== "" && given !== namespace)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");

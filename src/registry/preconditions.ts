@@ -24,19 +24,25 @@ export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {
 
 export function refuseForeignNamespace(object: JsonObject, namespace: string): void {
   const given = stringAt(objectAt(object, "metadata"), "namespace");
-  if (given !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
+  // As kubernetes: what is in no namespace may say any.
+  if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
+}
+
+export interface Wish {
+  readonly object: JsonObject;
+  readonly existing: JsonObject;
+  readonly entry: Entry;
+  /** A patch that would change the uid is no precondition but invalid. */
+  readonly isPatch?: boolean;
 }
 
 /** A uid or a resourceVersion in the wish is a precondition; without them the wish is unconditional. */
-export function refuseOutdated(
-  served: ServedResource,
-  wish: { readonly object: JsonObject; readonly existing: JsonObject; readonly entry: Entry },
-): void {
+export function refuseOutdated(served: ServedResource, wish: Wish): void {
   const metadata = objectAt(wish.object, "metadata");
   const existing = objectAt(wish.existing, "metadata");
   const name = stringAt(existing, "name");
   const uid = stringAt(metadata, "uid");
-  if (uid !== "" && uid !== stringAt(existing, "uid"))
+  if (wish.isPatch !== true && uid !== "" && uid !== stringAt(existing, "uid"))
     throw failedPrecondition(served, wish.entry, { name, what: "UID", wanted: uid, found: stringAt(existing, "uid") });
   const version = stringAt(metadata, "resourceVersion");
   if (version === "" || version === "0") return;

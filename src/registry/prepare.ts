@@ -11,7 +11,7 @@ export type Door = "main" | "status" | "finalize";
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
   const { strategy } = served.stored;
   const prepared: JsonObject = {
-    ...object,
+    ...withoutEmptyLists(served, object),
     kind: served.kind,
     apiVersion: served.apiVersion,
     metadata: {
@@ -49,7 +49,8 @@ export function prepareForUpdate(
     else metadata[field] = before[field];
   }
   delete metadata["selfLink"];
-  const prepared = throughDoor({ ...object, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, {
+  const sent = withoutEmptyLists(served, object);
+  const prepared = throughDoor({ ...sent, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, {
     door,
     hasStatus: strategy.hasStatus,
   });
@@ -61,6 +62,13 @@ export function prepareForUpdate(
   return prepared;
 }
 
+/** As kubernetes: what is stored of an empty list, beside the object's spec, is that there is none. */
+function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): JsonObject {
+  if (schema.isCustom === true) return object;
+  const empty = Object.keys(object).filter((key) => Array.isArray(object[key]) && object[key].length === 0);
+  return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
+}
+
 function throughDoor(
   object: JsonObject,
   existing: JsonObject,
@@ -70,7 +78,7 @@ function throughDoor(
   if (through.door === "status")
     return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
   const finalizers = stringsAt(objectAt(object, "spec"), "finalizers");
-  return { ...existing, metadata: existing["metadata"], spec: finalizers.length === 0 ? {} : { finalizers } };
+  return { ...existing, metadata: object["metadata"], spec: finalizers.length === 0 ? {} : { finalizers } };
 }
 
 function withMember(object: JsonObject, key: string, value: unknown): JsonObject {

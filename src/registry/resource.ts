@@ -83,6 +83,11 @@ export interface ServedResource {
   readonly objectHead: Buffer;
 }
 
+/** As messages about an object's fields name its kind: events are the same in both of their groups. */
+export function groupKind({ stored, kind }: ServedResource): { group: string; kind: string } {
+  return { group: kind === "Event" && stored.group === "events.k8s.io" ? "" : stored.group, kind };
+}
+
 export function objectKey(resource: StoredResource, namespace: string, name: string): string {
   return resource.namespaced ? `${resource.keyPrefix}${namespace}/${name}` : resource.keyPrefix + name;
 }

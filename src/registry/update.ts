@@ -1,3 +1,4 @@
+import { namespaceFinalizeErrors } from "../kinds/core/namespace.ts";
 import { firstErrors, invalidValue } from "../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { conflict, invalid, notFound, type FieldError } from "../meta/status-error.ts";
@@ -6,12 +7,12 @@ import { create, type Requester } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
-import { metadataErrors, metadataUpdateErrors } from "./metadata-validation.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
-import { objectKey, type ServedResource } from "./resource.ts";
+import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
+import { updateMetadataErrors } from "./update-metadata.ts";
 
 export interface UpdateRequest {
   readonly namespace: string;
@@ -48,7 +49,7 @@ export async function update(
       decide: async (existing, entry) => {
         const object = await request.next(existing);
         refuseMisplaced(object, request);
-        refuseOutdated(served, { object, entry, existing });
+        refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
         refuseUnconditional(served, object, request);
         const next = withDefaults(context, served, withinDoor(served, object, { existing, door: request.door }));
         const { manager, door } = request;
@@ -109,15 +110,12 @@ function decideChange(
   const { existing, request } = against;
   const prepared = prepareForUpdate(context, served, object, { existing, door: request.door });
   const metadata = objectAt(prepared, "metadata");
-  const updateErrors = metadataUpdateErrors(metadata, objectAt(existing, "metadata"));
+  const metadataChange = { metadata, existing: objectAt(existing, "metadata"), sent: objectAt(object, "metadata") };
   const errors = [
-    ...updateErrors,
-    // As kubernetes: the generic update check runs once more inside each kind's own validation.
-    ...updateErrors,
-    ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
+    ...firstErrors(updateMetadataErrors(served, metadataChange, request.door)),
     ...firstErrors(kindErrors(context, served, prepared, { existing, door: request.door })),
   ];
-  if (errors.length > 0) throw invalid({ group: served.stored.group, kind: served.kind }, request.name, errors);
+  if (errors.length > 0) throw invalid(groupKind(served), request.name, errors);
   if (isFinallyDeleted(served, prepared)) return { kind: "remove", object: prepared };
   const warnings =
     request.door === "main" ? served.meaning.warnings?.(prepared, existing, kindContext(context, served)) : undefined;
@@ -133,7 +131,8 @@ function kindErrors(
   const { meaning } = served;
   const inKind = kindContext(context, served);
   if (door === "main") return meaning.updateErrors?.(object, existing, inKind) ?? [];
-  return door === "status" ? (meaning.statusUpdateErrors?.(object, existing, inKind) ?? []) : [];
+  if (door === "status") return meaning.statusUpdateErrors?.(object, existing, inKind) ?? [];
+  return namespaceFinalizeErrors(object);
 }
 
 /** The write that empties the finalizers of an object being deleted is the one that deletes it. */

@@ -3,6 +3,7 @@ import type { ReleaseName } from "../catalogue/release.ts";
 import type { ResourceType } from "../client/objects.ts";
 import { formatGroupVersion } from "../meta/group-version.ts";
 import type { JsonObject } from "../meta/json.ts";
+import { bodyOfKind } from "./bodies.ts";
 import { changesEncoding, comesOrGoes, type PathApi } from "./path-apis.ts";
 
 export interface LoadTarget {
@@ -40,12 +41,6 @@ const OWN: ReadonlySet<string> = new Set([
   "internal.apiserver.k8s.io/storageversions",
 ]);
 const VERBS: readonly string[] = ["create", "delete", "get", "list", "update", "watch"];
-/** Objects of most kinds need nothing but a spec; these need more. */
-const BODIES: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
-  ["/configmaps", { data: { a: "1" } }],
-  ["/secrets", { stringData: { a: "1" } }],
-  ["storage.k8s.io/volumeattributesclasses", { driverName: "rehearsal", parameters: { a: "b" } }],
-]);
 const SAMPLES_MAX = 20;
 
 export function loadTargets(
@@ -73,12 +68,12 @@ function toTarget(
   const { group, resource, kind, namespaced, storagePrefix } = apis[0]!;
   const isUsable = apis.every(({ verbs }) => VERBS.every((verb) => verbs.includes(verb)));
   if (storagePrefix === undefined || !isUsable) return undefined;
-  const spec = BODIES.get(name) ?? { spec: {} };
+  const body = bodyOfKind(name);
   return {
     ...{ group, resource, kind, namespaced, storagePrefix },
     versions: apis.map(({ version }) => version),
     use: OWN.has(name) ? "read" : "all",
-    bodies: new Map(apis.map((api) => [api.version, withoutMetadata(sampleOf(api)) ?? spec])),
+    bodies: new Map(apis.map((api) => [api.version, withoutMetadata(sampleOf(api)) ?? body])),
   };
 }
 

@@ -87,7 +87,16 @@ export class Workload {
     objects.set(path, "perhaps");
     const body = target.create!(name);
     const status = await this.#send(server, { method: "POST", path: pathOf(target), resource: target, name, body });
-    if (status === 201) objects.set(path, "there");
+    if (status !== 201) return;
+    if (target.isProtected === true && !(await this.#unprotect(server, path))) return;
+    objects.set(path, "there");
+  }
+
+  /** As the controllers of volumes do with what nobody uses: there are none here, and it would never go. */
+  async #unprotect(server: SimulatedServer, path: string): Promise<boolean> {
+    const body = { metadata: { finalizers: null } };
+    const patch = { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH };
+    return (await this.#send(server, patch)) === 200;
   }
 
   async #delete(server: SimulatedServer): Promise<void> {

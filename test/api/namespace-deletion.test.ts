@@ -167,8 +167,9 @@ describe("whoever would let a namespace go that is not empty", () => {
 
   test("may not empty the last finalizer of its metadata either", async () => {
     await using api = await start();
-    await api.mergePatch(TEAM, { metadata: { finalizers: ["example.com/keep"] } });
-    await api.put(`${TEAM}/finalize`, finalized);
+    const metadata = { name: "team", finalizers: ["example.com/keep"] };
+    await api.mergePatch(TEAM, { metadata });
+    await api.put(`${TEAM}/finalize`, { ...finalized, metadata });
     await api.create(`${TEAM}/configmaps`, configMap("a"));
     await api.delete(TEAM);
     expect((await api.mergePatch(TEAM, { metadata: { finalizers: null } })).status).toBe(409);

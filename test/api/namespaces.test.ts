@@ -131,12 +131,10 @@ describe("namespaces", () => {
 
   test("a finalizer of its own keeps a finalized namespace until it is removed", async () => {
     await using api = await startServer();
-    await api.create(NAMESPACES, {
-      ...namespace("team"),
-      metadata: { name: "team", finalizers: ["example.com/hold"] },
-    });
+    const metadata = { name: "team", finalizers: ["example.com/hold"] };
+    await api.create(NAMESPACES, { ...namespace("team"), metadata });
     await api.delete(`${NAMESPACES}/team`);
-    await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: {} }));
+    await api.put(`${NAMESPACES}/team/finalize`, { ...namespace("team"), metadata, spec: {} });
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
     await api.mergePatch(`${NAMESPACES}/team`, { metadata: { finalizers: null } });
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);

@@ -154,10 +154,12 @@ describe("merge patch", () => {
     ).toBe(200);
   });
 
-  test("a uid in a patch is a condition", async () => {
+  test("no patch changes the uid", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, TWO);
-    expect((await api.mergePatch(TARGET, { metadata: { uid: "other" } })).status).toBe(409);
+    const refused = await api.mergePatch(TARGET, { metadata: { uid: "other" } });
+    expect(refused.status).toBe(422);
+    expect(refused.body.message).toContain('metadata.uid: Invalid value: "other": field is immutable');
     expect((await api.mergePatch(TARGET, { metadata: { uid: body.metadata.uid }, data: { z: "1" } })).status).toBe(200);
   });
 

@@ -163,13 +163,20 @@ describe("updates", () => {
     await api.world.advance(10_000);
     const updated = await api.put(
       `${CONFIG_MAPS}/x`,
-      configMap("x", {
-        metadata: { creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z" },
-      }),
+      configMap("x", { metadata: { creationTimestamp: "2001-01-01T00:00:00Z" } }),
     );
     expect(updated.body.metadata.creationTimestamp).toBe(body.metadata.creationTimestamp);
-    expect(updated.body.metadata).not.toHaveProperty("deletionTimestamp");
     expect(updated.body.metadata.uid).toBe(body.metadata.uid);
+  });
+
+  test("no update begins a deletion", async () => {
+    await using api = await startServer();
+    await api.create(CONFIG_MAPS, configMap("x"));
+    const metadata = { deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 4 };
+    const { body } = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata }));
+    expect(body.message).toBe(
+      'ConfigMap "x" is invalid: [metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable, metadata.deletionGracePeriodSeconds: Invalid value: 4: field is immutable]',
+    );
   });
 });
 

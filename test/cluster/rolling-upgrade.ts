@@ -17,6 +17,7 @@ const NEWER = "1.35";
 const WAY = [NEWER, OLDER, NEWER] as const;
 /** Switched on in the newer servers: it comes with the first of them, and goes with the last. */
 const EXCLUSIVE_VERSION = "admissionregistration.k8s.io/v1beta1";
+const MARK_CREATED = '[JSONPatch{op: "add", path: "/metadata/labels", value: {"marked": "yes"}}]';
 const EXCLUSIVE: LoadResource = {
   name: "mutatingadmissionpolicies",
   path: `/apis/${EXCLUSIVE_VERSION}/mutatingadmissionpolicies`,
@@ -24,8 +25,11 @@ const EXCLUSIVE: LoadResource = {
     apiVersion: EXCLUSIVE_VERSION,
     kind: "MutatingAdmissionPolicy",
     spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+      },
       reinvocationPolicy: "Never",
-      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[]" } }],
+      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: MARK_CREATED } }],
     },
   },
 };

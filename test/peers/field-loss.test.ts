@@ -6,6 +6,7 @@ import { startCluster, TestCluster, type Member } from "./cluster.ts";
 import { eventually } from "./wait.ts";
 
 const PODS = "/api/v1/namespaces/default/pods";
+const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const RESOURCES = { limits: { cpu: "1" } };
 
 function pod(name: string, spec: Json = {}, metadata: Json = {}): Json {
@@ -15,6 +16,22 @@ function pod(name: string, spec: Json = {}, metadata: Json = {}): Json {
     metadata: { name, ...metadata },
     spec: { containers: [{ name: "main", image: "main" }], ...spec },
   };
+}
+
+/** Whose pods may still be described differently when it is there. */
+function deployment(name: string): Json {
+  const labels = { app: name };
+  const { spec } = pod(name);
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
+}
+
+function inTemplate(spec: Json): Json {
+  return { spec: { template: { spec } } };
 }
 
 async function mixed(peers: Partial<PeerOptions> = {}): Promise<{ cluster: TestCluster; old: Member; young: Member }> {
@@ -66,31 +83,30 @@ describe("route", () => {
   test("so do updates and patches that name it, also by removing it; others do not", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
-    const resources = async (): Promise<Json> => (await specOf(old, "one")).resources;
-    expect(servedBy(await old.create(PODS, pod("one")))).toEqual([201, undefined]);
+    const one = `${DEPLOYMENTS}/one`;
+    const resources = async (): Promise<Json> => (await old.get(one)).body.spec.template.spec.resources;
+    expect(servedBy(await old.create(DEPLOYMENTS, deployment("one")))).toEqual([201, undefined]);
 
-    const merged = await old.call(`${PODS}/one`, patch("merge-patch", { spec: { resources: RESOURCES } }));
+    const merged = await old.call(one, patch("merge-patch", inTemplate({ resources: RESOURCES })));
     expect([...servedBy(merged), await resources()]).toEqual([200, SERVED_BY_PEER, RESOURCES]);
 
-    const { body: read } = await old.get(`${PODS}/one`);
-    const back = await old.call(`${PODS}/one?fieldValidation=Strict`, { method: "PUT", body: read });
+    const { body: read } = await old.get(one);
+    const back = await old.call(`${one}?fieldValidation=Strict`, { method: "PUT", body: read });
     expect([...servedBy(back), back.headers["warning"]]).toEqual([200, undefined, undefined]);
-    const labelled = await old.call(`${PODS}/one`, patch("merge-patch", { metadata: { labels: { a: "1" } } }));
+    const labelled = await old.call(one, patch("merge-patch", { metadata: { labels: { a: "1" } } }));
     expect([...servedBy(labelled), await resources()]).toEqual([200, undefined, RESOURCES]);
 
     const more = { limits: { cpu: "2" } };
-    const { body: newest } = await old.get(`${PODS}/one`);
-    const put = await old.call(`${PODS}/one`, {
-      method: "PUT",
-      body: { ...newest, spec: { ...newest.spec, resources: more } },
-    });
+    const { body: newest } = await old.get(one);
+    newest.spec.template.spec.resources = more;
+    const put = await old.call(one, { method: "PUT", body: newest });
     expect([...servedBy(put), await resources()]).toEqual([200, SERVED_BY_PEER, more]);
 
-    const replace = [{ op: "replace", path: "/spec/resources/limits/cpu", value: "3" }];
-    const replaced = await old.call(`${PODS}/one`, patch("json-patch", replace));
+    const replace = [{ op: "replace", path: "/spec/template/spec/resources/limits/cpu", value: "3" }];
+    const replaced = await old.call(one, patch("json-patch", replace));
     expect([...servedBy(replaced), await resources()]).toEqual([200, SERVED_BY_PEER, { limits: { cpu: "3" } }]);
 
-    const removed = await old.call(`${PODS}/one`, patch("merge-patch", { spec: { resources: null } }));
+    const removed = await old.call(one, patch("merge-patch", inTemplate({ resources: null })));
     expect([...servedBy(removed), await resources()]).toEqual([200, SERVED_BY_PEER, undefined]);
   });
 
@@ -142,9 +158,8 @@ describe("route", () => {
   test("of several peers one that knows all of it answers, also what stands in the field", async () => {
     await using cluster = await startCluster([{ release: "1.31" }, { release: "1.33" }, { release: "1.36" }]);
     const [old] = cluster.members as [Member];
-    const containers = [
-      { name: "main", image: "main", restartPolicy: "Never", restartPolicyRules: [{ action: "Restart" }] },
-    ];
+    const restartPolicyRules = [{ action: "Restart", exitCodes: { operator: "In", values: [1] } }];
+    const containers = [{ name: "main", image: "main", restartPolicy: "Never", restartPolicyRules }];
     for (let round = 0; round < 5; round++) {
       const answer = await old.create(PODS, pod(`p${round}`, { resources: RESOURCES, containers }));
       expect(servedBy(answer)).toEqual([201, "c (1.36); reason=peer-knows-fields"]);

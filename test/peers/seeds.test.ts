@@ -39,7 +39,7 @@ describe("routing of requests", () => {
     expect(listed.headers["x-evenkeel-served-by"]).toBe("a (1.36); reason=served-by-peer");
     expect((await b.create(JOBS, job("two"))).status).toBe(201);
     expect(names(await a.get(JOBS))).toEqual(["one", "two"]);
-    expect((await b.delete(`${JOBS}/two`)).status).toBe(200);
+    expect((await b.delete(`${JOBS}/two?propagationPolicy=Background`)).status).toBe(200);
     expect((await b.get(`${JOBS}/two`)).body.reason).toBe("NotFound");
   });
 

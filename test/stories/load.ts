@@ -50,7 +50,7 @@ export class Load {
   constructor(plant: Plant = {}) {
     const onFailure = this.#onFailure;
     const cluster = simulate({
-      ...{ seed: 5, plant, onFailure },
+      ...{ seed: 7, plant, onFailure },
       onHop: (hop) => this.#check((checker) => checker.onHop?.(hop)),
     });
     this.cluster = cluster;

@@ -71,7 +71,7 @@ export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
 /** The owners that are to leave, asked for once each; returns what could not be done. */
 export async function leave(story: Story, index: number, { namespace, thing }: Scene): Promise<Wish[]> {
   const wishes: readonly Wish[] = [
-    { index, thing, target: pathOf(thing, namespace, "leaving") },
+    { index, thing, target: pathOf(thing, namespace, "leaving"), body: { propagationPolicy: "Background" } },
     { index, thing, target: pathOf(thing, namespace, "leaving-last"), body: { propagationPolicy: "Foreground" } },
     { index, thing: CONFIG_MAP, target: pathOf(CONFIG_MAP, namespace, "plain-leaving") },
   ];

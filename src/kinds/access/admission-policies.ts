@@ -212,8 +212,8 @@ function* auditAnnotationErrors(annotations: readonly JsonObject[], policyName: 
   const keys = new Set<string>();
   for (const [index, annotation] of annotations.entries()) {
     const key = stringAt(annotation, "key");
-    const name = `${policyName}/${key}`;
-    yield* nameErrors(name, `${field}[${index}].key`, qualifiedNameErrors);
+    if (policyName === "") yield invalidValue(`${field}[${index}].key`, key, "requires metadata.name be non-empty");
+    else yield* nameErrors(`${policyName}/${key}`, `${field}[${index}].key`, qualifiedNameErrors);
     const expression = stringAt(annotation, "valueExpression").trim();
     const expressionField = `${field}[${index}].valueExpression`;
     if (expression === "") yield required(expressionField, "valueExpression is not specified");

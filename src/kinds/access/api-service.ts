@@ -1,7 +1,7 @@
 /** Where the versions of API groups are served. */
 import { invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { dns1035LabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
+import { dns1035LabelErrors, dnsSubdomainErrors, pathSegmentErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
@@ -57,7 +57,9 @@ function* apiServiceNameErrors(apiService: JsonObject): Generator<FieldError> {
   const spec = objectAt(apiService, "spec");
   const name = stringAt(objectAt(apiService, "metadata"), "name");
   const expected = `${stringAt(spec, "version")}.${stringAt(spec, "group")}`;
-  if (name !== expected)
+  // What holds for every name, and that there is one, is asked before.
+  const isName = name !== "" && pathSegmentErrors(name).length === 0;
+  if (isName && name !== expected)
     yield invalidValue("metadata.name", name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`);
 }
 

@@ -48,6 +48,13 @@ describe("what is asked to be signed", () => {
   });
 });
 
+test("conditions say when, even when they do not know", () => {
+  const { status } = defaulted(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [{ type: "Failed" }] }));
+  expect(status).toEqual({
+    conditions: [{ type: "Failed", status: "", lastUpdateTime: null, lastTransitionTime: null }],
+  });
+});
+
 test("a new request has no status", () => {
   expect(prepared(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [APPROVED] }))).toEqual(request());
 });

@@ -6,7 +6,7 @@ import { dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownStruct, setMissing } from "../storage/defaults.ts";
+import { ownStruct, setMissing, setMissingInItems } from "../storage/defaults.ts";
 import { pemBlocks } from "./pem.ts";
 import { signerNameErrors } from "./signer-name.ts";
 import { requestErrors, requestUpdateErrors } from "./signing-request-rules.ts";
@@ -17,7 +17,8 @@ const TRUST_BUNDLE_BYTES_MAX = 1024 * 1024;
 export const CERTIFICATE_SIGNING_REQUEST: Kind = {
   setDefaults(request) {
     setMissing(ownStruct(request, "spec"), { request: null, signerName: "" });
-    ownStruct(request, "status");
+    const missing = { type: "", status: "", lastUpdateTime: null, lastTransitionTime: null };
+    setMissingInItems(ownStruct(request, "status"), "conditions", missing);
   },
   prepareCreate(request) {
     request["status"] = {};

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { CONTEXT, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
 import { API_SERVICE } from "./api-service.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./custom-resource-definition.ts";
 import { RUNTIME_CLASS } from "./runtime-class.ts";
@@ -61,6 +61,10 @@ describe("an API service", () => {
     ],
   ])("%s", (_what, spec, sentences) => {
     expect(told(API_SERVICE, apiService(spec))).toEqual(sentences);
+  });
+
+  test.each(["", "a/b", ".."])("is not asked to have the right name when %j is none", (name) => {
+    expect(told(API_SERVICE, apiService({}, name))).toEqual([]);
   });
 
   test("has conditions that hold, or do not", () => {
@@ -145,6 +149,42 @@ describe("a definition of custom resources", () => {
     ],
   ])("%s", (_what, spec, sentences) => {
     expect(told(CUSTOM_RESOURCE_DEFINITION, definition(spec))).toEqual(sentences);
+  });
+
+  test.each([
+    [{ deprecationWarning: "old" }, '"old": can only be set for deprecated versions'],
+    [{ deprecationWarning: "", deprecated: true }, '"": must not be an empty string'],
+    [
+      { deprecationWarning: "é\n", deprecated: true },
+      '"é\\n": must only contain printable UTF-8 characters; non-printable character found at index 2',
+    ],
+  ])("warns of deprecated versions in words: %j", (deprecation, sentence) => {
+    expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
+      `spec.versions[0].deprecationWarning: Invalid value: ${sentence}`,
+    ]);
+  });
+
+  test("keeps every version it may have stored", () => {
+    const before = { ...definition({}), status: { storedVersions: ["v1", "v0"] } };
+    const after = { ...definition({ versions: [{ ...V1, name: "v2" }] }), status: before.status };
+    expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, before, after)).toEqual(
+      ["v1", "v0"].map(
+        (name, index) =>
+          `status.storedVersions[${index}]: Invalid value: "${name}": missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+      ),
+    );
+  });
+
+  test("keeps what it is known by, and once it is established also what it is", () => {
+    const conditions = [{ type: "Established", status: "True" }];
+    const status = { storedVersions: ["v1"], conditions };
+    const established = { ...defaulted(CUSTOM_RESOURCE_DEFINITION, definition({})), status };
+    const after = { ...definition({ scope: "Namespaced", names: { plural: "gadgets", kind: "Gadget" } }), status };
+    const always = 'spec.names.plural: Invalid value: "gadgets": field is immutable';
+    expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, definition({}), after)).toEqual([always]);
+    const object = defaulted(CUSTOM_RESOURCE_DEFINITION, after);
+    const errors = [...(CUSTOM_RESOURCE_DEFINITION.updateErrors?.(object, established, CONTEXT) ?? [])];
+    expect(errors.map(({ field }) => field)).toEqual(["spec.scope", "spec.names.kind", "spec.names.plural"]);
   });
 
   test("remembers what it has stored", () => {

@@ -1,12 +1,14 @@
 /** Definitions of custom resources: names, scope and versions; what schemas say is not looked at. */
 import { invalidValue, required } from "../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { enumErrors, objectsAt } from "../checks.ts";
+import { enumErrors, immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownPointer, ownStruct, setEmpty, setMissing } from "../storage/defaults.ts";
+import { conditionsOf, isTrue } from "../storage-versions/conditions.ts";
+import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../storage/defaults.ts";
 import { goValue, type GoType } from "../storage/go-value.ts";
+import { schemaErrors } from "./definition-schema-rules.ts";
 
 export const CUSTOM_RESOURCE_DEFINITION: Kind = {
   setDefaults(definition) {
@@ -19,6 +21,7 @@ export const CUSTOM_RESOURCE_DEFINITION: Kind = {
     const client = webhook === undefined ? undefined : ownPointer(webhook, "clientConfig");
     const service = client === undefined ? undefined : ownPointer(client, "service");
     if (service !== undefined) setMissing(service, { port: 443 });
+    setMissingInItems(spec, "versions", { name: "", served: false, storage: false });
     setStatusDefaults(definition);
   },
   prepareCreate(definition) {
@@ -33,13 +36,27 @@ export const CUSTOM_RESOURCE_DEFINITION: Kind = {
   },
   *createErrors(definition) {
     yield* definitionNameErrors(definition);
-    yield* definitionErrors(definition);
+    yield* specErrors(objectAt(definition, "spec"), true);
+    yield* storedVersionErrors(definition);
   },
-  *updateErrors(definition) {
-    yield* definitionNameErrors(definition);
-    yield* definitionErrors(definition);
-  },
+  updateErrors: definitionUpdateErrors,
 };
+
+/** What it is known by does not change, and once it is served neither does what is served. */
+function* definitionUpdateErrors(definition: JsonObject, existing: JsonObject): Generator<FieldError> {
+  const spec = objectAt(definition, "spec");
+  const before = objectAt(existing, "spec");
+  yield* specErrors(spec, !hasSchemaErrors(before));
+  const names = objectAt(spec, "names");
+  const namesBefore = objectAt(before, "names");
+  if (isTrue(conditionsOf(objectAt(existing, "status")), "Established")) {
+    yield* immutableErrors(stringAt(spec, "scope"), stringAt(before, "scope"), "spec.scope");
+    yield* immutableErrors(stringAt(names, "kind"), stringAt(namesBefore, "kind"), "spec.names.kind");
+  }
+  yield* immutableErrors(stringAt(spec, "group"), stringAt(before, "group"), "spec.group");
+  yield* immutableErrors(stringAt(names, "plural"), stringAt(namesBefore, "plural"), "spec.names.plural");
+  yield* storedVersionErrors(definition);
+}
 
 function storageVersionOf(definition: JsonObject): string | undefined {
   const versions = objectsAt(objectAt(definition, "spec"), "versions");
@@ -60,27 +77,89 @@ function setStatusDefaults(definition: JsonObject): void {
 function* definitionNameErrors(definition: JsonObject): Generator<FieldError> {
   const spec = objectAt(definition, "spec");
   const name = stringAt(objectAt(definition, "metadata"), "name");
-  if (name !== `${stringAt(objectAt(spec, "names"), "plural")}.${stringAt(spec, "group")}`)
+  if (name !== "" && name !== `${stringAt(objectAt(spec, "names"), "plural")}.${stringAt(spec, "group")}`)
     yield invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group');
 }
 
-function* definitionErrors(definition: JsonObject): Generator<FieldError> {
-  const spec = objectAt(definition, "spec");
+const WARNING_BYTES_MAX = 256;
+const UNPRINTABLE = /[^ \p{L}\p{M}\p{N}\p{P}\p{S}]/u;
+
+function* deprecationErrors(version: JsonObject, field: string): Generator<FieldError> {
+  const warning = version["deprecationWarning"];
+  if (typeof warning !== "string") return;
+  if (version["deprecated"] !== true) {
+    yield invalidValue(field, warning, "can only be set for deprecated versions");
+    return;
+  }
+  if (Buffer.byteLength(warning) > WARNING_BYTES_MAX)
+    yield invalidValue(field, warning, `must be <= ${WARNING_BYTES_MAX} characters long`);
+  if (warning === "") yield invalidValue(field, warning, "must not be an empty string");
+  const at = warning.search(UNPRINTABLE);
+  if (at >= 0)
+    yield invalidValue(
+      field,
+      warning,
+      `must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(warning.slice(0, at))}`,
+    );
+}
+
+function* versionSchemaErrors(version: JsonObject, field: string): Generator<FieldError> {
+  const { openAPIV3Schema } = objectAt(version, "schema");
+  if (isJsonObject(openAPIV3Schema)) yield* schemaErrors(openAPIV3Schema, `${field}.openAPIV3Schema`);
+}
+
+/** Schemas that were stored before they were checked stay. */
+function hasSchemaErrors(spec: JsonObject): boolean {
+  return objectsAt(spec, "versions").some((version) => versionSchemaErrors(version, "").next().done !== true);
+}
+
+function* specErrors(spec: JsonObject, checksSchemas: boolean): Generator<FieldError> {
   yield* groupErrors(stringAt(spec, "group"));
   yield* enumErrors(stringAt(spec, "scope"), "spec.scope", ["Cluster", "Namespaced"]);
   const versions = objectsAt(spec, "versions");
   for (const [index, version] of versions.entries())
     if (objectAt(version, "schema")["openAPIV3Schema"] === undefined)
       yield required(`spec.versions[${index}].schema.openAPIV3Schema`);
-  for (const [index, version] of versions.entries())
+  const hasOneSchema = versions.every((version) => jsonEquals(version["schema"], versions[0]?.["schema"]));
+  for (const [index, version] of versions.entries()) {
     yield* labelErrors(stringAt(version, "name"), `spec.versions[${index}].name`);
+    yield* deprecationErrors(version, `spec.versions[${index}].deprecationWarning`);
+    if (checksSchemas && !hasOneSchema) yield* versionSchemaErrors(version, `spec.versions[${index}].schema`);
+  }
   yield* versionListErrors(versions, spec["versions"]);
+  const [first] = versions;
+  // As kubernetes: what the versions had in common, when they were one, is still looked at.
+  if (first !== undefined && stringAt(first, "name") !== "")
+    yield* labelErrors(stringAt(first, "name"), "spec.version");
   const names = objectAt(spec, "names");
   for (const key of ["plural", "singular", "kind", "listKind"])
     if (stringAt(names, key) === "") yield required(`spec.names.${key}`);
   yield* namesErrors(names);
-  if (versions.every((version) => version["storage"] !== true))
-    yield invalidValue("status.storedVersions", null, "must have at least one stored version");
+  // What versions have in common is looked at as it was when there was one.
+  if (checksSchemas && hasOneSchema && first !== undefined) yield* versionSchemaErrors(first, "spec.validation");
+}
+
+/** Every version that objects may be stored in is known, and the one they are stored in is among them. */
+function* storedVersionErrors(definition: JsonObject): Generator<FieldError> {
+  const stored = stringsAt(objectAt(definition, "status"), "storedVersions");
+  const versions = objectsAt(objectAt(definition, "spec"), "versions");
+  const field = "status.storedVersions";
+  if (stored.length === 0) {
+    yield invalidValue(field, null, "must have at least one stored version");
+    return;
+  }
+  const indices = new Map(stored.map((version, index) => [version, index]));
+  for (const version of versions) {
+    const name = stringAt(version, "name");
+    if (!indices.delete(name) && version["storage"] === true)
+      yield invalidValue(field, stored, `must have the storage version ${name}`);
+  }
+  for (const [name, index] of indices)
+    yield invalidValue(
+      `${field}[${index}]`,
+      name,
+      `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+    );
 }
 
 const PER_VERSION: readonly string[] = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"];

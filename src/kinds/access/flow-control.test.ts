@@ -20,6 +20,19 @@ describe("a flow schema", () => {
     expect(prepared(FLOW_SCHEMA, schema({}))).toEqual({ ...schema({ matchingPrecedence: 1000 }), status: {} });
   });
 
+  test("always lists what its rules are about", () => {
+    const rules = [{ resourceRules: [{ verbs: ["get"] }], nonResourceRules: [{}] }];
+    expect(prepared(FLOW_SCHEMA, schema({ rules }))["spec"]).toMatchObject({
+      rules: [
+        {
+          subjects: null,
+          resourceRules: [{ verbs: ["get"], apiGroups: null, resources: null, namespaces: null }],
+          nonResourceRules: [{ verbs: null, nonResourceURLs: null }],
+        },
+      ],
+    });
+  });
+
   test.each<[string, JsonObject, readonly string[]]>([
     ["is fine", { rules: [{ subjects: [SUBJECT], nonResourceRules: [NON_RESOURCE] }] }, []],
     [

@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
+import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../storage/defaults.ts";
 import { goValue, isSemanticallyEqual } from "../storage/go-value.ts";
 import {
   FLOW_SCHEMA_SPEC,
@@ -23,7 +23,8 @@ export const FLOW_SCHEMA: Kind = {
     const spec = ownStruct(schema, "spec");
     ownStruct(spec, "priorityLevelConfiguration");
     setUnlessPositive(spec, { matchingPrecedence: 1000 });
-    ownStruct(schema, "status");
+    setRuleDefaults(spec);
+    setStatusDefaults(schema);
   },
   prepareCreate: clearStatus,
   createErrors: flowSchemaErrors,
@@ -31,6 +32,22 @@ export const FLOW_SCHEMA: Kind = {
   statusUpdateErrors: conditionErrors,
   keepsMetadataInStatus: true,
 };
+
+function setStatusDefaults(object: JsonObject): void {
+  setMissingInItems(ownStruct(object, "status"), "conditions", { lastTransitionTime: null });
+}
+
+/** What Go always writes of rules. */
+function setRuleDefaults(spec: JsonObject): void {
+  if (!Array.isArray(spec["rules"])) return;
+  const verbs = { verbs: null };
+  spec["rules"] = objectsAt(spec, "rules").map((rule) => {
+    const own = { subjects: null, ...rule };
+    setMissingInItems(own, "resourceRules", { ...verbs, apiGroups: null, resources: null, namespaces: null });
+    setMissingInItems(own, "nonResourceRules", { ...verbs, nonResourceURLs: null });
+    return own;
+  });
+}
 
 interface LevelVersion {
   readonly sharesField: SharesField;
@@ -61,7 +78,7 @@ function priorityLevelOf(version: LevelVersion): Kind {
       if (limited !== undefined) setLimitedDefaults(limited, objectAt(level, "metadata"), version);
       const exempt = ownPointer(spec, "exempt");
       if (exempt !== undefined) setMissing(exempt, { nominalConcurrencyShares: 0, lendablePercent: 0 });
-      ownStruct(level, "status");
+      setStatusDefaults(level);
     },
     prepareCreate: clearStatus,
     createErrors: errors,

@@ -8,18 +8,8 @@ import type { Kind } from "../kind.ts";
 import { overheadErrors } from "../pods/rules/resource-rules.ts";
 import { tolerationsErrors } from "../pods/rules/scheduling-rules.ts";
 import { ownPointer, setMissing, setRoundedResources } from "../storage/defaults.ts";
-import { goValue, type GoType } from "../storage/go-value.ts";
-import { deprecatedNodeLabel } from "../storage/node-selector.ts";
-
-const TOLERATION: GoType = {
-  struct: [
-    ["Key", "key", "string"],
-    ["Operator", "operator", "string"],
-    ["Value", "value", "string"],
-    ["Effect", "effect", "string"],
-    ["TolerationSeconds", "tolerationSeconds", "any"],
-  ],
-};
+import { goValue, TOLERATION } from "../storage/go-value.ts";
+import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 
 export const RUNTIME_CLASS: Kind = {
   setDefaults(runtimeClass) {

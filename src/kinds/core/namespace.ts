@@ -49,12 +49,21 @@ function setNameLabel(namespace: JsonObject): void {
 const STANDARD_FINALIZERS: readonly string[] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 function* finalizerErrors(namespace: JsonObject): Generator<FieldError> {
-  const field = "spec.finalizers";
-  for (const finalizer of stringsAt(objectAt(namespace, "spec"), "finalizers")) {
-    for (const sentence of qualifiedNameErrors(finalizer)) yield invalidValue(field, finalizer, sentence);
-    if (!finalizer.includes("/") && !STANDARD_FINALIZERS.includes(finalizer)) {
-      const why = "name is neither a standard finalizer name nor is it fully qualified";
-      yield invalidValue(field, finalizer, why);
-    }
-  }
+  for (const finalizer of finalizersOf(namespace)) yield* finalizerNameErrors(finalizer, "spec.finalizers");
+}
+
+/** Who says what still holds a namespace is told which of it is wrong. */
+export function* namespaceFinalizeErrors(namespace: JsonObject): Generator<FieldError> {
+  for (const [index, finalizer] of finalizersOf(namespace).entries())
+    yield* finalizerNameErrors(finalizer, `spec.finalizers[${index}]`);
+}
+
+function finalizersOf(namespace: JsonObject): string[] {
+  return stringsAt(objectAt(namespace, "spec"), "finalizers");
+}
+
+function* finalizerNameErrors(finalizer: string, field: string): Generator<FieldError> {
+  for (const sentence of qualifiedNameErrors(finalizer)) yield invalidValue(field, finalizer, sentence);
+  if (finalizer.includes("/") || STANDARD_FINALIZERS.includes(finalizer)) return;
+  yield invalidValue(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified");
 }

@@ -183,3 +183,43 @@ describe("a pod", () => {
     expect(object["status"]).toEqual({ podIP: "10.0.0.2", podIPs: [{ ip: "10.0.0.2" }] });
   });
 });
+
+test("a status writes times that nobody knows as null, and states that are none", () => {
+  const object: JsonObject = {
+    ...pod(),
+    status: {
+      conditions: [{ type: "Ready", status: "True" }],
+      containerStatuses: [{ name: "c", state: { running: {} }, lastState: { terminated: { exitCode: 1 } } }, {}],
+    },
+  };
+  setPodDefaults(object, CONTEXT);
+  const unknown = { image: "", imageID: "", ready: false, restartCount: 0 };
+  expect(object["status"]).toEqual({
+    conditions: [{ type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: null }],
+    containerStatuses: [
+      {
+        ...unknown,
+        name: "c",
+        state: { running: { startedAt: null } },
+        lastState: { terminated: { exitCode: 1, startedAt: null, finishedAt: null } },
+      },
+      { ...unknown, name: "", state: {}, lastState: {} },
+    ],
+  });
+});
+
+test("members that are always written are written", () => {
+  const preferred = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] } };
+  const spec = specOf({ affinity: preferred, securityContext: { sysctls: [{ name: "kernel.shm" }] } });
+  expect(spec).toMatchObject({
+    affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: {} }] } },
+    securityContext: { sysctls: [{ name: "kernel.shm", value: "" }] },
+  });
+  expect(containerOf({ lifecycle: { preStop: { sleep: {} } } })).toMatchObject({
+    lifecycle: { preStop: { sleep: { seconds: 0 } } },
+  });
+  const httpGet = { port: 80, httpHeaders: [{ name: "X-A" }] };
+  expect(containerOf({ livenessProbe: { httpGet } })).toMatchObject({
+    livenessProbe: { httpGet: { httpHeaders: [{ name: "X-A", value: "" }] } },
+  });
+});

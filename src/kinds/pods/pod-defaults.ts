@@ -1,13 +1,13 @@
 /** What a pod is taken to say beyond what any pod spec does. */
-import { isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, setMember, type JsonObject } from "../../meta/json.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { hasFeature } from "./pod-features.ts";
 import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
-import { aggregatedResources, requestLimits, setResourcesDefaults } from "./resource-lists.ts";
+import { setPodStatusDefaults } from "./pod-status-defaults.ts";
+import { aggregatedResources, requestLimits } from "./resource-lists.ts";
 
 const CONTAINER_LISTS = ["containers", "initContainers"] as const;
-const STATUS_LISTS = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] as const;
 const HUGE_PAGES = "hugepages-";
 const OVERCOMMITTED: readonly string[] = ["cpu", "memory"];
 
@@ -22,7 +22,7 @@ export function setPodDefaults(pod: JsonObject, context: KindContext): void {
   if (spec["hostNetwork"] === true) setHostPorts(spec);
   if ((numberAt(spec, "terminationGracePeriodSeconds") ?? 0) < 0) spec["terminationGracePeriodSeconds"] = 1;
   pod["spec"] = spec;
-  setStatusDefaults(pod["status"]);
+  if (isJsonObject(pod["status"])) setPodStatusDefaults(pod["status"]);
 }
 
 /** On the host's network a container's port is one of the host. */
@@ -51,19 +51,4 @@ function setPodResourcesDefaults(spec: JsonObject): void {
     if ((OVERCOMMITTED.includes(name) || name.startsWith(HUGE_PAGES)) && !Object.hasOwn(requests, name))
       setMember(requests, name, limits[name]);
   if (Object.keys(requests).length > 0) resources["requests"] = requests;
-}
-
-function setStatusDefaults(status: unknown): void {
-  if (!isJsonObject(status)) return;
-  for (const list of STATUS_LISTS)
-    for (const container of objectsAt(status, list)) setResourcesDefaults(objectAt(container, "resources"));
-  setAddressAlias(status);
-}
-
-/** The first address has a name of its own, by which old kubelets know only one. */
-function setAddressAlias(status: JsonObject): void {
-  const ip = stringAt(status, "podIP");
-  const first = stringAt(objectsAt(status, "podIPs")[0] ?? {}, "ip");
-  if (ip !== "" && ip !== first) status["podIPs"] = [{ ip }];
-  else if (ip === "" && first !== "") status["podIP"] = first;
 }

@@ -28,6 +28,14 @@ describe("a new pod", () => {
     });
   });
 
+  test.each([
+    ["system-node-critical", 2_000_001_000],
+    ["system-cluster-critical", 2_000_000_000],
+    ["other", undefined],
+  ])("of the class %s has the priority %s", (priorityClassName, priority) => {
+    expect(objectAt(created({ priorityClassName }), "spec")["priority"]).toBe(priority);
+  });
+
   test("keeps what it says about nodes that are away", () => {
     const own = { key: NOT_READY.key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 };
     expect(objectAt(created({ tolerations: [own] }), "spec")["tolerations"]).toEqual([own, UNREACHABLE]);

@@ -48,10 +48,18 @@ export function preparePodUpdate(pod: JsonObject, existing: JsonObject): void {
   pod["spec"] = spec;
 }
 
-/** DIFFERS: priority classes are not looked up, so a pod that names one keeps what it says of its priority. */
+/** The classes every cluster has. */
+const SYSTEM_PRIORITIES: ReadonlyMap<string, number> = new Map([
+  ["", 0],
+  ["system-cluster-critical", 2_000_000_000],
+  ["system-node-critical", 2_000_001_000],
+]);
+
+/** DIFFERS: other priority classes are not looked up, so a pod that names one keeps what it says of its priority. */
 function setPriority(spec: JsonObject): void {
-  if (stringAt(spec, "priorityClassName") !== "") return;
-  spec["priority"] ??= 0;
+  const priority = SYSTEM_PRIORITIES.get(stringAt(spec, "priorityClassName"));
+  if (priority === undefined) return;
+  spec["priority"] ??= priority;
   spec["preemptionPolicy"] ??= "PreemptLowerPriority";
 }
 

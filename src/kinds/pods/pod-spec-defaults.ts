@@ -1,5 +1,5 @@
 /** What a pod's spec is taken to say when it says nothing, be it a pod's own or a template's. */
-import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setContainerDefaults } from "./container-defaults.ts";
@@ -21,7 +21,17 @@ export function setPodSpecDefaults(spec: JsonObject, context: KindContext): void
   for (const volume of objectsAt(spec, "volumes")) setVolumeDefaults(volume, context);
   for (const list of CONTAINER_LISTS) for (const container of objectsAt(spec, list)) setContainerDefaults(container);
   setResourceListDefaults(spec, "overhead");
+  setAlwaysWritten(spec);
   if (isJsonObject(spec["resources"])) setResourcesDefaults(spec["resources"]);
+}
+
+/** As kubernetes: some members are written even when nobody has given them. */
+function setAlwaysWritten(spec: JsonObject): void {
+  for (const sysctl of objectsAt(objectAt(spec, "securityContext"), "sysctls")) sysctl["value"] ??= "";
+  const { nodeAffinity } = objectAt(spec, "affinity");
+  if (!isJsonObject(nodeAffinity)) return;
+  for (const preferred of objectsAt(nodeAffinity, "preferredDuringSchedulingIgnoredDuringExecution"))
+    preferred["preference"] ??= {};
 }
 
 /** Two names of one thing; the newer one wins. */

@@ -1,5 +1,6 @@
 /** What probes and lifecycle handlers are taken to say when they say nothing. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
 import { setWhenEmpty } from "./set-when-empty.ts";
 
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
@@ -15,7 +16,10 @@ export function setProbeDefaults(container: JsonObject): void {
   if (!isJsonObject(lifecycle)) return;
   for (const name of HANDLERS) {
     const handler = lifecycle[name];
-    if (isJsonObject(handler)) setHttpGetDefaults(handler);
+    if (!isJsonObject(handler)) continue;
+    setHttpGetDefaults(handler);
+    const { sleep } = handler;
+    if (isJsonObject(sleep)) sleep["seconds"] ??= 0;
   }
 }
 
@@ -34,4 +38,5 @@ function setHttpGetDefaults(handler: JsonObject): void {
   if (!isJsonObject(httpGet)) return;
   setWhenEmpty(httpGet, "path", "/");
   setWhenEmpty(httpGet, "scheme", "HTTP");
+  for (const header of objectsAt(httpGet, "httpHeaders")) header["value"] ??= "";
 }

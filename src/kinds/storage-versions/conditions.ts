@@ -26,10 +26,14 @@ export function isTrue(conditions: readonly JsonObject[], type: string): boolean
   return conditions.find((condition) => condition["type"] === type)?.["status"] === "True";
 }
 
-export function* conditionErrors(conditions: readonly JsonObject[], timeField: TimeField): Generator<FieldError> {
+export function* conditionErrors(
+  conditions: readonly JsonObject[],
+  timeField: TimeField,
+  list = "status.conditions",
+): Generator<FieldError> {
   const types = new Set<string>();
   for (const [index, condition] of conditions.entries()) {
-    const field = `status.conditions[${index}]`;
+    const field = `${list}[${index}]`;
     const type = stringAt(condition, "type");
     if (types.has(type)) yield duplicateValue(`${field}.type`, type);
     types.add(type);

@@ -57,7 +57,7 @@ function* dataSourceErrors(spec: JsonObject, field: string, options: ClaimSpecOp
 
 function isSameReference(source: JsonObject, ref: JsonObject): boolean {
   return (
-    source["apiGroup"] === ref["apiGroup"] &&
+    (source["apiGroup"] ?? null) === (ref["apiGroup"] ?? null) &&
     ["kind", "name"].every((key) => stringAt(source, key) === stringAt(ref, key))
   );
 }

@@ -92,6 +92,12 @@ describe("a node", () => {
     });
   });
 
+  test("lists the labels of a driver's topology even when there are none", () => {
+    expect(defaulted(CSI_NODE, { metadata: { name: "n" }, spec: { drivers: [driver] } })["spec"]).toEqual({
+      drivers: [{ ...driver, topologyKeys: null }],
+    });
+  });
+
   test("has different drivers that know it", () => {
     const drivers = [
       { ...driver, topologyKeys: ["a", "a", ""], allocatable: { count: -1 } },

@@ -6,11 +6,12 @@ import type { FieldError } from "../../meta/status-error.ts";
 import { canonicalQuantity } from "../../object/table/quantity.ts";
 import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
+import { driverNameErrors } from "../pods/rules/formats.ts";
 import { nanosOf } from "../quantity.ts";
-import { ownStruct, setMissing } from "./defaults.ts";
+import { ownStruct, setMissing, setMissingInItems } from "./defaults.ts";
 import { goValue, isSemanticallyEqual, LABEL_SELECTOR, type GoType } from "./go-value.ts";
-import { deprecatedExpressionWarnings, deprecatedNodeLabel } from "./node-selector.ts";
-import { driverNameErrors } from "./volume-source-checks.ts";
+import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
+import { deprecatedExpressionWarnings } from "./node-selector.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
 /** As kubernetes lists them. */
@@ -37,6 +38,7 @@ export const CSI_DRIVER: Kind = {
       seLinuxMount: false,
     };
     setMissing(spec, defaults);
+    setMissingInItems(spec, "tokenRequests", { audience: "" });
     if (stringsAt(spec, "volumeLifecycleModes").length === 0) spec["volumeLifecycleModes"] = ["Persistent"];
   },
   prepareCreate: (driver, { minor }) => dropUnknown(objectAt(driver, "spec"), undefined, minor),
@@ -124,7 +126,11 @@ const NODE_DRIVER: GoType = {
 };
 
 export const CSI_NODE: Kind = {
-  setDefaults: (node) => setMissing(ownStruct(node, "spec"), { drivers: null }),
+  setDefaults(node) {
+    const spec = ownStruct(node, "spec");
+    setMissing(spec, { drivers: null });
+    setMissingInItems(spec, "drivers", { name: "", nodeID: "", topologyKeys: null });
+  },
   createErrors: nodeErrors,
   *updateErrors(node, existing, { minor }) {
     yield* nodeErrors(node);

@@ -1,5 +1,5 @@
 /** Filling in what an object leaves unsaid: absent members, and texts that are empty as Go's zero is. */
-import { objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { roundedUpToMilli } from "../quantity.ts";
 
 export function setMissing(target: JsonObject, defaults: JsonObject): void {
@@ -20,6 +20,13 @@ export function ownStruct(parent: JsonObject, key: string): JsonObject {
 /** Undefined when the member is absent, else a copy of it that stands in its place. */
 export function ownPointer(parent: JsonObject, key: string): JsonObject | undefined {
   return parent[key] === undefined ? undefined : ownStruct(parent, key);
+}
+
+/** Of each item of the member, if it is a list. */
+export function setMissingInItems(parent: JsonObject, key: string, defaults: JsonObject): void {
+  const items = parent[key];
+  if (!Array.isArray(items)) return;
+  parent[key] = items.map((item: unknown) => (isJsonObject(item) ? { ...defaults, ...item } : item));
 }
 
 /** The amounts of the member, if it is there, as lists of resources are kept. */

@@ -21,6 +21,9 @@ test("every member is shown, in its order, and maps by their keys", () => {
 
 test("types that have JSON names leave out what is not said", () => {
   expect(goValue({ matchLabels: { a: "b" } }, LABEL_SELECTOR)).toEqual({ matchLabels: { a: "b" } });
+  expect(goValue({ matchExpressions: [{}] }, LABEL_SELECTOR)).toEqual({
+    matchExpressions: [{ key: "", operator: "" }],
+  });
   expect(goValue(undefined, LABEL_SELECTOR)).toBeNull();
 });
 

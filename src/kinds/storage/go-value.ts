@@ -13,8 +13,8 @@ export type GoType =
   | { readonly list: GoType }
   | { readonly map: GoType }
   | { readonly struct: readonly GoField[]; readonly isPointer?: true }
-  /** Members that are absent are left out. */
-  | { readonly tagged: readonly GoField[] };
+  /** Members that are absent are left out, but for those that Go always writes. */
+  | { readonly tagged: readonly GoField[]; readonly always?: readonly string[] };
 
 /** Its name in Go, its name in the API, its type. */
 export type GoField = readonly [name: string, key: string, type: GoType];
@@ -42,7 +42,7 @@ function goComposite(value: unknown, type: Exclude<GoType, string>): unknown {
   const members = isJsonObject(value) ? value : {};
   if ("tagged" in type) {
     if (!isJsonObject(value)) return null;
-    const present = type.tagged.filter(([, key]) => members[key] !== undefined);
+    const present = type.tagged.filter(([, key]) => members[key] !== undefined || type.always?.includes(key));
     return Object.fromEntries(present.map(([name, key, member]) => [name, goValue(members[key], member)]));
   }
   if (type.isPointer === true && !isJsonObject(value)) return null;
@@ -94,6 +94,7 @@ export const LABEL_SELECTOR: GoType = {
       "matchExpressions",
       {
         list: {
+          always: ["key", "operator"],
           tagged: [
             ["key", "key", "string"],
             ["operator", "operator", "string"],
@@ -102,5 +103,16 @@ export const LABEL_SELECTOR: GoType = {
         },
       },
     ],
+  ],
+};
+
+/** Of pods to nodes, and of claims to devices. */
+export const TOLERATION: GoType = {
+  struct: [
+    ["Key", "key", "string"],
+    ["Operator", "operator", "string"],
+    ["Value", "value", "string"],
+    ["Effect", "effect", "string"],
+    ["TolerationSeconds", "tolerationSeconds", "any"],
   ],
 };

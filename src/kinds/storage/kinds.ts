@@ -1,8 +1,9 @@
 /** Volumes, claims, classes of storage, what CSI drivers say, and devices. */
 import type { KindEntry } from "../kind.ts";
 import { CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY } from "./csi.ts";
-import { DEVICE_CLASS, RESOURCE_SLICE } from "./devices/device-class.ts";
+import { DEVICE_CLASS } from "./devices/device-class.ts";
 import { resourceClaimOf, resourceClaimTemplateOf } from "./devices/resource-claim.ts";
+import { RESOURCE_SLICE } from "./devices/resource-slice.ts";
 import { PERSISTENT_VOLUME_CLAIM } from "./persistent-volume-claim.ts";
 import { PERSISTENT_VOLUME } from "./persistent-volume.ts";
 import { STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS } from "./storage-class.ts";

@@ -24,6 +24,16 @@ describe("the source of data", () => {
   test.each<[string, JsonObject, JsonObject]>([
     ["is written both ways", { dataSource: snapshot }, { dataSource: snapshot, dataSourceRef: snapshot }],
     ["may be anything in the newer way", { dataSourceRef: other }, { dataSource: other, dataSourceRef: other }],
+    [
+      "is a claim when it names no group",
+      { dataSource: { kind: "PersistentVolumeClaim", name: "a" } },
+      Object.fromEntries(
+        ["dataSource", "dataSourceRef"].map((key) => [
+          key,
+          { apiGroup: null, kind: "PersistentVolumeClaim", name: "a" },
+        ]),
+      ),
+    ],
     ["is forgotten when it is unknown in the older way", { dataSource: other }, {}],
     ["is forgotten when it lies in another namespace", { dataSourceRef: { ...other, namespace: "n" } }, {}],
   ])("%s", (_what, given, kept) => {
@@ -176,6 +186,19 @@ test("what is wrong with a status is said", () => {
     'status.allocatedResources: Invalid value: "a b": name part must consist of alphanumeric ch',
     "status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity",
   ]);
+});
+
+test("a status says what Go always writes", () => {
+  const status = { conditions: [{ type: "Resizing" }], modifyVolumeStatus: {} };
+  expect(defaulted(PERSISTENT_VOLUME_CLAIM, { ...claim(), status })["status"]).toEqual({
+    phase: "Pending",
+    conditions: [{ type: "Resizing", status: "", lastProbeTime: null, lastTransitionTime: null }],
+    modifyVolumeStatus: { status: "" },
+  });
+});
+
+test("amounts below zero are whole, too", () => {
+  expect(warned(PERSISTENT_VOLUME_CLAIM, claim({ resources: { requests: { storage: "-1Gi" } } }))).toEqual([]);
 });
 
 test("parts of bytes, and the class in an annotation, are warned about", () => {

@@ -9,7 +9,15 @@ import type { Kind, KindContext } from "../kind.ts";
 import { unifiedDiff } from "../pods/internal/unified-diff.ts";
 import { nanosOf } from "../quantity.ts";
 import { claimSpecErrors, type ClaimSpecOptions } from "./claim-spec.ts";
-import { addFinalizer, ownStruct, setEmpty, setMissing, setRoundedResources } from "./defaults.ts";
+import {
+  addFinalizer,
+  ownPointer,
+  ownStruct,
+  setEmpty,
+  setMissing,
+  setMissingInItems,
+  setRoundedResources,
+} from "./defaults.ts";
 import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
 import { CLAIM_SPEC } from "./volume-shapes.ts";
 import { basicQuantityErrors } from "./volume-spec.ts";
@@ -27,6 +35,10 @@ export const PERSISTENT_VOLUME_CLAIM: Kind = {
     setStatusDefaults(claim);
     const spec = ownStruct(claim, "spec");
     setMissing(spec, { volumeMode: "Filesystem" });
+    for (const key of ["dataSource", "dataSourceRef"]) {
+      const source = ownPointer(spec, key);
+      if (source !== undefined) setMissing(source, { apiGroup: null, kind: "", name: "" });
+    }
     const resources = ownStruct(spec, "resources");
     for (const key of ["requests", "limits"]) setRoundedResources(resources, key);
   },
@@ -54,6 +66,9 @@ function setStatusDefaults(claim: JsonObject): void {
   const status = ownStruct(claim, "status");
   setEmpty(status, { phase: "Pending" });
   for (const key of ["capacity", "allocatedResources"]) setRoundedResources(status, key);
+  setMissingInItems(status, "conditions", { type: "", status: "", lastProbeTime: null, lastTransitionTime: null });
+  const modification = ownPointer(status, "modifyVolumeStatus");
+  if (modification !== undefined) setMissing(modification, { status: "" });
 }
 
 function prepareSpec(spec: JsonObject, before: JsonObject | undefined, { minor }: KindContext): void {
@@ -86,7 +101,7 @@ function fillInDataSources(spec: JsonObject): void {
 
 function reference(source: JsonObject): JsonObject {
   const { apiGroup, kind, name } = source;
-  return { ...(apiGroup === undefined ? {} : { apiGroup }), kind: kind ?? "", name: name ?? "" };
+  return { apiGroup: apiGroup ?? null, kind: kind ?? "", name: name ?? "" };
 }
 
 function* claimUpdateErrors(claim: JsonObject, existing: JsonObject, { minor }: KindContext): Generator<FieldError> {
@@ -100,7 +115,7 @@ function* claimUpdateErrors(claim: JsonObject, existing: JsonObject, { minor }: 
 }
 
 function optionsFor(before: JsonObject, minor: number): ClaimSpecOptions {
-  const hasGroup = ["dataSource", "dataSourceRef"].some((key) => objectAt(before, key)["apiGroup"] !== undefined);
+  const hasGroup = ["dataSource", "dataSourceRef"].some((key) => typeof objectAt(before, key)["apiGroup"] === "string");
   const selectorErrors = labelSelectorErrors(objectAt(before, "selector"), "");
   return {
     hasAttributesClass: minor >= ATTRIBUTES_CLASS_FROM_MINOR || before[ATTRIBUTES_CLASS] !== undefined,
@@ -232,14 +247,19 @@ function* resourceKeyErrors(key: string, field: string): Generator<FieldError> {
   if (isNative && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
 }
 
+/** Whether it is a whole number, once what is smaller than a thousandth has been rounded away from zero. */
+function isWholeUpToMilli(nanos: bigint): boolean {
+  const magnitude = nanos < 0n ? -nanos : nanos;
+  return ((magnitude + NANOS_IN_MILLI - 1n) / NANOS_IN_MILLI) % 1000n === 0n;
+}
+
 function* claimWarnings(claim: JsonObject): Generator<string> {
   if (classAnnotation(claim) !== undefined)
     yield `metadata.annotations[${CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`;
   const resources = objectAt(objectAt(claim, "spec"), "resources");
   for (const part of ["requests", "limits"]) {
     const storage = objectAt(resources, part)["storage"];
-    const millis = (nanosOf(storage) + NANOS_IN_MILLI - 1n) / NANOS_IN_MILLI;
-    if (millis % 1000n !== 0n)
+    if (!isWholeUpToMilli(nanosOf(storage)))
       yield `spec.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(String(storage)))} is invalid, must be an integer`;
   }
 }

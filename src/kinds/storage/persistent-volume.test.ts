@@ -33,8 +33,8 @@ describe("a volume without more than it must say", () => {
 
   test.each<[string, JsonObject, JsonObject]>([
     ["rbd", { monitors: ["m"], image: "i" }, { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" }],
-    ["iscsi", { iqn: "iqn" }, { iscsiInterface: "default" }],
-    ["scaleIO", { gateway: "g" }, { storageMode: "ThinProvisioned", fsType: "xfs" }],
+    ["iscsi", { iqn: "iqn" }, { iscsiInterface: "default", lun: 0 }],
+    ["scaleIO", { gateway: "g" }, { storageMode: "ThinProvisioned", fsType: "xfs", secretRef: null }],
     ["azureDisk", { diskName: "d" }, { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" }],
   ])("has what %s means without saying", (key, source, defaults) => {
     const { spec } = defaulted(PERSISTENT_VOLUME, volume({ [key]: source }));

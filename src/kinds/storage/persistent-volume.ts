@@ -57,6 +57,9 @@ function setVolumeDefaults(volume: JsonObject): void {
 export function setVolumeSourceDefaults(spec: JsonObject): void {
   const pointers: readonly (readonly [key: string, defaults: JsonObject])[] = [
     ["hostPath", { type: "" }],
+    ["azureFile", { secretNamespace: null }],
+    ["iscsi", { lun: 0 }],
+    ["scaleIO", { secretRef: null }],
     ["azureDisk", { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" }],
   ];
   for (const [key, defaults] of pointers) {
@@ -194,7 +197,8 @@ function withLabelsOf(before: unknown, after: unknown): unknown {
 
 function withKeyOf(requirement: JsonObject, next: JsonObject | undefined): JsonObject {
   const key = next === undefined ? "" : stringAt(next, "key");
-  return GENERAL_LABELS.get(stringAt(requirement, "key")) === key ? { ...requirement, key } : requirement;
+  // As kubernetes: a label that has no general name may become empty; that it must not be is said elsewhere.
+  return (GENERAL_LABELS.get(stringAt(requirement, "key")) ?? "") === key ? { ...requirement, key } : requirement;
 }
 
 const DEPRECATED_SOURCES: readonly (readonly [key: string, field: string, why: string])[] = [

@@ -67,6 +67,11 @@ describe("a class of storage", () => {
         "allowedTopologies[3].matchLabelExpressions[0].values: Required value",
       ],
     ],
+    [
+      "selects by something, and is told of each time that it does not",
+      { allowedTopologies: [{}, { matchLabelExpressions: [] }] },
+      [0, 0, 1, 1, 1].map((index) => `allowedTopologies[${index}].matchLabelExpressions: Duplicate value: ""`),
+    ],
   ])("%s", (_what, more, sentences) => {
     expect(told(STORAGE_CLASS, { ...LOCAL, ...more })).toEqual(sentences);
   });

@@ -14,7 +14,7 @@ import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { addFinalizer, setMissing } from "./defaults.ts";
 import { goValue, isSemanticallyEqual } from "./go-value.ts";
-import { deprecatedNodeLabel } from "./node-selector.ts";
+import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 
 const PARAMETERS_MAX = 512;
 const PARAMETERS_BYTES_MAX = 256 * 1024;
@@ -30,7 +30,8 @@ export const STORAGE_CLASS: Kind = {
     yield* storageClassErrors(storageClass);
     if (!isSemanticallyEqual(storageClass["parameters"], existing["parameters"], { map: "string" }))
       yield invalidValue("parameters", goValue(storageClass["parameters"], { map: "string" }), "field is immutable");
-    for (const key of ["provisioner", "reclaimPolicy", "volumeBindingMode"])
+    yield* immutableErrors(stringAt(storageClass, "provisioner"), stringAt(existing, "provisioner"), "provisioner");
+    for (const key of ["reclaimPolicy", "volumeBindingMode"])
       yield* immutableErrors(storageClass[key], existing[key], key);
   },
   *warnings(storageClass) {
@@ -92,15 +93,17 @@ function* parameterErrors(parameters: JsonObject): Generator<FieldError> {
   if (bytes > PARAMETERS_BYTES_MAX) yield tooLong("parameters", PARAMETERS_BYTES_MAX);
 }
 
-/** Terms say something different each. */
+/** Terms say something different each: told once for each equal one before. */
 function* topologyErrors(storageClass: JsonObject): Generator<FieldError> {
-  const seen = new Map<string, number>();
-  for (const [index, term] of objectsAt(storageClass, "allowedTopologies").entries()) {
+  const terms = objectsAt(storageClass, "allowedTopologies");
+  // As kubernetes, which begins with as many empty terms to compare with as there are terms.
+  const seen = new Map([[termIdentity({}), terms.length]]);
+  for (const [index, term] of terms.entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
     yield* termErrors(term, at);
     const identity = termIdentity(term);
     const times = seen.get(identity) ?? 0;
-    if (times > 0) yield duplicateValue(at, "");
+    for (let told = 0; told < times; told++) yield duplicateValue(at, "");
     seen.set(identity, times + 1);
   }
 }

@@ -187,21 +187,17 @@ const NODE_SELECTOR_REQUIREMENTS: GoType = {
   list: { struct: [text("Key", "key"), text("Operator", "operator"), any("Values", "values")] },
 };
 
+export const NODE_SELECTOR_TERMS: GoType = {
+  list: {
+    struct: [
+      ["MatchExpressions", "matchExpressions", NODE_SELECTOR_REQUIREMENTS],
+      ["MatchFields", "matchFields", NODE_SELECTOR_REQUIREMENTS],
+    ],
+  },
+};
+
 export const VOLUME_NODE_AFFINITY: GoType = {
-  struct: [
-    pointer("Required", "required", [
-      "NodeSelectorTerms",
-      "nodeSelectorTerms",
-      {
-        list: {
-          struct: [
-            ["MatchExpressions", "matchExpressions", NODE_SELECTOR_REQUIREMENTS],
-            ["MatchFields", "matchFields", NODE_SELECTOR_REQUIREMENTS],
-          ],
-        },
-      },
-    ]),
-  ],
+  struct: [pointer("Required", "required", ["NodeSelectorTerms", "nodeSelectorTerms", NODE_SELECTOR_TERMS])],
   isPointer: true,
 };
 

@@ -5,16 +5,9 @@ import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { nameErrors, numberAt } from "../checks.ts";
 
-const DRIVER_NAME_BYTES_MAX = 63;
-
 /** Whether the text is empty is all that is asked of these. */
 export function* requiredTextErrors(source: JsonObject, field: string, keys: readonly string[]): Generator<FieldError> {
   for (const key of keys) if (stringAt(source, key) === "") yield required(`${field}.${key}`);
-}
-
-export function* requiredListErrors(source: JsonObject, field: string, key: string): Generator<FieldError> {
-  const list = source[key];
-  if (!Array.isArray(list) || list.length === 0) yield required(`${field}.${key}`);
 }
 
 /** Undefined counts as zero, as an absent number does. */
@@ -25,10 +18,6 @@ export function* rangeErrors(
 ): Generator<FieldError> {
   const value = numberAt(source, key) ?? 0;
   if (value < 0 || value > max) yield invalidValue(`${field}.${key}`, value, sentence);
-}
-
-export function* backstepErrors(path: string, field: string): Generator<FieldError> {
-  if (path.split("/").includes("..")) yield invalidValue(field, path, "must not contain '..'");
 }
 
 /** Only whether both parts are named. */
@@ -44,19 +33,4 @@ export function* secretReferenceErrors(source: JsonObject, field: string, key: s
   else yield* nameErrors(name, `${field}.${key}.name`, dnsSubdomainErrors);
   if (namespace === "") yield required(`${field}.${key}.namespace`);
   else yield* nameErrors(namespace, `${field}.${key}.namespace`, dnsLabelErrors);
-}
-
-export function* driverNameErrors(name: string, field: string): Generator<FieldError> {
-  if (name === "") {
-    yield required(field);
-    return;
-  }
-  if (Buffer.byteLength(name) > DRIVER_NAME_BYTES_MAX) yield tooLong(field, DRIVER_NAME_BYTES_MAX);
-  for (const sentence of dnsSubdomainErrors(name.toLowerCase())) yield invalidValue(field, name, sentence);
-}
-
-/** As Go's net.SplitHostPort accepts it. */
-export function isHostPort(text: string): boolean {
-  const bracketed = /^\[([^[\]]*)\]:([^[\]:]*)$/.test(text);
-  return bracketed || /^[^[\]:]*:[^[\]:]*$/.test(text);
 }

@@ -4,13 +4,11 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.
 import { dnsLabelErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { nameErrors, numberAt } from "../checks.ts";
+import { backstepErrors, driverNameErrors } from "../pods/rules/formats.ts";
+import { LEGACY_SOURCES } from "../pods/rules/legacy-volume-rules.ts";
 import {
-  backstepErrors,
-  driverNameErrors,
-  isHostPort,
   namedSecretErrors,
   rangeErrors,
-  requiredListErrors,
   requiredTextErrors,
   secretReferenceErrors,
 } from "./volume-source-checks.ts";
@@ -27,39 +25,19 @@ interface VolumeSource {
   readonly isNeverSecond?: true;
 }
 
-const PARTITION = { key: "partition", max: 255, sentence: "must be between 1 and 255, inclusive" } as const;
 const LUN = { key: "lun", max: 255, sentence: "must be between 0 and 255, inclusive" } as const;
 
 /** In the order in which kubernetes looks for them. */
 const SOURCES: readonly VolumeSource[] = [
-  { key: "hostPath", errors: hostPathErrors },
-  {
-    key: "gcePersistentDisk",
-    field: "persistentDisk",
-    *errors(source, field) {
-      yield* requiredTextErrors(source, field, ["pdName"]);
-      yield* rangeErrors(source, field, PARTITION);
-    },
-  },
-  {
-    key: "awsElasticBlockStore",
-    *errors(source, field) {
-      yield* requiredTextErrors(source, field, ["volumeID"]);
-      yield* rangeErrors(source, field, PARTITION);
-    },
-  },
+  { key: "hostPath", errors: LEGACY_SOURCES.hostPath.errors },
+  { key: "gcePersistentDisk", field: "persistentDisk", errors: LEGACY_SOURCES.gcePersistentDisk.errors },
+  { key: "awsElasticBlockStore", errors: LEGACY_SOURCES.awsElasticBlockStore.errors },
   { key: "glusterfs", errors: glusterfsErrors },
-  { key: "flocker", errors: flockerErrors },
-  { key: "nfs", errors: nfsErrors },
-  {
-    key: "rbd",
-    *errors(source, field) {
-      yield* requiredListErrors(source, field, "monitors");
-      yield* requiredTextErrors(source, field, ["image"]);
-    },
-  },
-  { key: "quobyte", errors: quobyteErrors },
-  { key: "cephfs", fieldOfSecond: "cephFS", errors: (source, field) => requiredListErrors(source, field, "monitors") },
+  { key: "flocker", errors: LEGACY_SOURCES.flocker.errors },
+  { key: "nfs", errors: LEGACY_SOURCES.nfs.errors },
+  { key: "rbd", errors: LEGACY_SOURCES.rbd.errors },
+  { key: "quobyte", errors: LEGACY_SOURCES.quobyte.errors },
+  { key: "cephfs", fieldOfSecond: "cephFS", errors: LEGACY_SOURCES.cephfs.errors },
   { key: "iscsi", errors: iscsiErrors },
   {
     key: "cinder",
@@ -68,14 +46,14 @@ const SOURCES: readonly VolumeSource[] = [
       yield* namedSecretErrors(source, field);
     },
   },
-  { key: "fc", errors: fibreChannelErrors },
-  { key: "flexVolume", isNeverSecond: true, errors: flexVolumeErrors },
+  { key: "fc", errors: LEGACY_SOURCES.fc.errors },
+  { key: "flexVolume", isNeverSecond: true, errors: LEGACY_SOURCES.flexVolume.errors },
   { key: "azureFile", errors: azureFileErrors },
-  { key: "vsphereVolume", errors: (source, field) => requiredTextErrors(source, field, ["volumePath"]) },
-  { key: "photonPersistentDisk", errors: (source, field) => requiredTextErrors(source, field, ["pdID"]) },
-  { key: "portworxVolume", errors: (source, field) => requiredTextErrors(source, field, ["volumeID"]) },
-  { key: "azureDisk", errors: azureDiskErrors },
-  { key: "scaleIO", errors: (source, field) => requiredTextErrors(source, field, ["gateway", "system", "volumeName"]) },
+  { key: "vsphereVolume", errors: LEGACY_SOURCES.vsphereVolume.errors },
+  { key: "photonPersistentDisk", errors: LEGACY_SOURCES.photonPersistentDisk.errors },
+  { key: "portworxVolume", errors: LEGACY_SOURCES.portworxVolume.errors },
+  { key: "azureDisk", errors: LEGACY_SOURCES.azureDisk.errors },
+  { key: "scaleIO", errors: LEGACY_SOURCES.scaleIO.errors },
   { key: "local", errors: localErrors },
   { key: "storageos", errors: storageOsErrors },
   { key: "csi", errors: csiErrors },
@@ -103,28 +81,6 @@ export function* volumeSourceErrors(spec: JsonObject, field: string, context: So
   if (count === 0) yield required(field, "must specify a volume type");
 }
 
-const HOST_PATH_TYPES: readonly string[] = [
-  "",
-  "BlockDevice",
-  "CharDevice",
-  "Directory",
-  "DirectoryOrCreate",
-  "File",
-  "FileOrCreate",
-  "Socket",
-];
-
-function* hostPathErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const path = stringAt(source, "path");
-  if (path === "") {
-    yield required(`${field}.path`);
-    return;
-  }
-  yield* backstepErrors(path, `${field}.path`);
-  const type = stringAt(source, "type");
-  if (!HOST_PATH_TYPES.includes(type)) yield unsupportedValue(`${field}.type`, type, HOST_PATH_TYPES);
-}
-
 function* localErrors(source: JsonObject, field: string): Generator<FieldError> {
   const path = stringAt(source, "path");
   if (path === "") yield required(`${field}.path`);
@@ -132,39 +88,12 @@ function* localErrors(source: JsonObject, field: string): Generator<FieldError> 
 }
 
 function* glusterfsErrors(source: JsonObject, field: string): Generator<FieldError> {
-  yield* requiredTextErrors(source, field, ["endpoints", "path"]);
+  yield* LEGACY_SOURCES.glusterfs.errors(source, field);
   const namespace = source["endpointsNamespace"];
   const at = `${field}.endpointsNamespace`;
   if (namespace === "")
     yield invalidValue(at, "", "if the endpointnamespace is set, it must be a valid namespace name");
   else if (typeof namespace === "string") yield* nameErrors(namespace, at, dnsLabelErrors);
-}
-
-function* flockerErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const name = stringAt(source, "datasetName");
-  const uuid = stringAt(source, "datasetUUID");
-  if (name === "" && uuid === "") yield required(field, "one of datasetName and datasetUUID is required");
-  if (name !== "" && uuid !== "")
-    yield invalidValue(field, "resource", "datasetName and datasetUUID can not be specified simultaneously");
-  if (name.includes("/")) yield invalidValue(`${field}.datasetName`, name, "must not contain '/'");
-}
-
-function* nfsErrors(source: JsonObject, field: string): Generator<FieldError> {
-  yield* requiredTextErrors(source, field, ["server", "path"]);
-  const path = stringAt(source, "path");
-  if (!path.startsWith("/")) yield invalidValue(`${field}.path`, path, "must be an absolute path");
-}
-
-function* quobyteErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const registry = stringAt(source, "registry");
-  const pairs = "must be a host:port pair or multiple pairs separated by commas";
-  if (registry === "") yield required(`${field}.registry`, pairs);
-  else if (Buffer.byteLength(stringAt(source, "tenant")) > 64)
-    yield required(`${field}.tenant`, "must be a UUID and may not exceed a length of 64 characters");
-  else
-    for (const pair of registry.split(","))
-      if (!isHostPort(pair)) yield invalidValue(`${field}.registry`, registry, pairs);
-  yield* requiredTextErrors(source, field, ["volume"]);
 }
 
 const INITIATORS: readonly (readonly [prefix: string, pattern: RegExp])[] = [
@@ -202,50 +131,9 @@ function* iscsiErrors(source: JsonObject, field: string, volumeName: string): Ge
   if (typeof initiator === "string") yield* initiatorErrors(initiator, `${field}.initiatorname`);
 }
 
-function* fibreChannelErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const targets = stringsAt(source, "targetWWNs");
-  const ids = stringsAt(source, "wwids");
-  const at = `${field}.targetWWNs`;
-  if (targets.length === 0 && ids.length === 0)
-    yield required(at, "must specify either targetWWNs or wwids, but not both");
-  if (targets.length > 0 && ids.length > 0)
-    yield invalidValue(at, targets, "targetWWNs and wwids can not be specified simultaneously");
-  if (targets.length === 0) return;
-  if (numberAt(source, "lun") === undefined)
-    yield required(`${field}.lun`, "lun is required if targetWWNs is specified");
-  else yield* rangeErrors(source, field, LUN);
-}
-
-function* flexVolumeErrors(source: JsonObject, field: string): Generator<FieldError> {
-  yield* requiredTextErrors(source, field, ["driver"]);
-  for (const key of Object.keys(objectAt(source, "options")).sort()) {
-    const slash = key.indexOf("/");
-    const namespace = `.${(slash < 0 ? key : key.slice(0, slash)).toLowerCase()}`;
-    if (namespace.endsWith(".kubernetes.io") || namespace.endsWith(".k8s.io"))
-      yield invalidValue(`${field}.options[${key}]`, key, "kubernetes.io and k8s.io namespaces are reserved");
-  }
-}
-
 function* azureFileErrors(source: JsonObject, field: string): Generator<FieldError> {
-  yield* requiredTextErrors(source, field, ["secretName", "shareName"]);
+  yield* LEGACY_SOURCES.azureFile.errors(source, field);
   if (source["secretNamespace"] === "") yield required(`${field}.secretNamespace`);
-}
-
-const MANAGED_DISK_URI =
-  "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
-const BLOB_DISK_URI = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
-
-function* azureDiskErrors(source: JsonObject, field: string): Generator<FieldError> {
-  yield* requiredTextErrors(source, field, ["diskName", "diskURI"]);
-  const cachingMode = stringAt(source, "cachingMode");
-  const cachingModes = ["None", "ReadOnly", "ReadWrite"];
-  if (!cachingModes.includes(cachingMode)) yield unsupportedValue(`${field}.cachingMode`, cachingMode, cachingModes);
-  const kind = stringAt(source, "kind");
-  const kinds = ["Dedicated", "Managed", "Shared"];
-  if (!kinds.includes(kind)) yield unsupportedValue(`${field}.kind`, kind, kinds);
-  const uri = stringAt(source, "diskURI");
-  const [prefix, supported] = kind === "Managed" ? ["/subscriptions/", MANAGED_DISK_URI] : ["https://", BLOB_DISK_URI];
-  if (!uri.startsWith(prefix)) yield unsupportedValue(`${field}.diskURI`, uri, [supported]);
 }
 
 function* storageOsErrors(source: JsonObject, field: string): Generator<FieldError> {

@@ -6,9 +6,9 @@ import { dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { canonicalQuantity } from "../../object/table/quantity.ts";
 import { nameErrors } from "../checks.ts";
+import { nodeSelectorErrors } from "../pods/rules/scheduling-rules.ts";
 import { nanosOf } from "../quantity.ts";
 import { goValue } from "./go-value.ts";
-import { nodeSelectorErrors } from "./node-selector.ts";
 import { volumeSourceErrors } from "./volume-sources.ts";
 
 const ACCESS_MODES: readonly string[] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

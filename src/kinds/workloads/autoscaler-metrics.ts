@@ -4,6 +4,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/js
 import { dnsLabelErrors, pathSegmentErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { nameErrors, numberAt } from "../checks.ts";
+import { containerResourceNameErrors } from "../pods/rules/resource-rules.ts";
 import { nanosOf } from "../quantity.ts";
 import { referenceErrors, type ReferenceCheck } from "./cross-version-reference.ts";
 
@@ -42,8 +43,10 @@ function* sourceErrors(name: string, source: JsonObject, field: string, check: R
 }
 
 function* resourceErrors(name: string, source: JsonObject, field: string): Generator<FieldError> {
-  if (stringAt(source, "name") === "") yield required(`${field}.name`, "must specify a resource name");
+  const resource = stringAt(source, "name");
+  if (resource === "") yield required(`${field}.name`, "must specify a resource name");
   if (name === "resource") return;
+  if (resource !== "") yield* containerResourceNameErrors(resource, `${field}.name`);
   const container = stringAt(source, "container");
   if (container === "") yield required(`${field}.container`, "must specify a container");
   else yield* nameErrors(container, `${field}.container`, dnsLabelErrors);

@@ -159,6 +159,17 @@ describe("what is wrong with a metric", () => {
         "spec.metrics[0].external.target.value: Forbidden: may not set both a target value for metric and a per-pod target",
       ],
     ],
+    [
+      "of something no container has",
+      {
+        type: "ContainerResource",
+        containerResource: { name: "wood", container: "c", target: { type: "AverageValue", averageValue: "1" } },
+      },
+      [
+        'spec.metrics[0].containerResource.name: Invalid value: "wood": must be a standard resource type or fully qualified',
+        'spec.metrics[0].containerResource.name: Invalid value: "wood": must be a standard resource for containers',
+      ],
+    ],
   ])("%s", (_what, metric, errors) => {
     expect(created(AUTOSCALER, autoscaler({ metrics: [metric] }))).toEqual(errors);
   });
@@ -177,4 +188,33 @@ test("a status counts nothing below zero", () => {
   expect(statusUpdated(AUTOSCALER, autoscaler(), { desiredReplicas: -1 })).toEqual([
     "status.desiredReplicas: Invalid value: -1: must be greater than or equal to 0",
   ]);
+});
+
+describe("annotations of v1 that stand for fields", () => {
+  const PREFIX = "autoscaling.alpha.kubernetes.io";
+  const CONDITIONS = { [`${PREFIX}/conditions`]: '[{"type":"AbleToScale","status":"True","lastTransitionTime":null}]' };
+  const annotated = (annotations: JsonObject): JsonObject => ({
+    ...autoscaler(),
+    metadata: { name: "a", annotations: { mine: "kept", ...annotations } },
+  });
+
+  test("are gone when they cannot be read, or tell of a status that a new one does not have", () => {
+    const made = prepared(AUTOSCALER_V1, annotated({ ...CONDITIONS, [`${PREFIX}/behavior`]: "x/y" }));
+    expect(made["metadata"]).toEqual({ name: "a", annotations: { mine: "kept" } });
+  });
+
+  test("are those of the status that is there, whatever an update says", () => {
+    const existing = defaulted(AUTOSCALER_V1, annotated(CONDITIONS));
+    const next = defaulted(AUTOSCALER_V1, annotated({}));
+    AUTOSCALER_V1.prepareUpdate?.(next, existing, CONTEXT);
+    expect(next["metadata"]).toEqual(existing["metadata"]);
+  });
+});
+
+test("what was measured is written with all its parts", () => {
+  const object = { ...autoscaler(), status: { currentMetrics: [{ type: "Pods", pods: {} }], conditions: [{}] } };
+  expect(defaulted(AUTOSCALER, object)["status"]).toMatchObject({
+    currentMetrics: [{ type: "Pods", pods: { metric: {}, current: {} } }],
+    conditions: [{ lastTransitionTime: null }],
+  });
 });

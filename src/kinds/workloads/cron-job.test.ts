@@ -90,6 +90,12 @@ describe("a CronJob", () => {
       cronJob({ timeZone: "Nowhere" }),
       ['spec.timeZone: Invalid value: "Nowhere": unknown time zone Nowhere'],
     ],
+    ...["europe/berlin", "PST", "Europe/BERLIN", "US/pacific"].map((timeZone): [string, JsonObject, string[]] => [
+      `in ${timeZone}, which is no name of a file`,
+      cronJob({ timeZone }),
+      [`spec.timeZone: Invalid value: "${timeZone}": unknown time zone ${timeZone}`],
+    ]),
+    ["under an old name", cronJob({ timeZone: "US/Pacific" }), []],
     [
       "wherever it is",
       cronJob({ timeZone: "Local", startingDeadlineSeconds: -1 }),

@@ -19,7 +19,7 @@ import {
 } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { ensureMember, setText, specOf, statusOf } from "./members.ts";
-import { collisionCountErrors, negativeCountErrors, setStatusCounts } from "./status-counts.ts";
+import { collisionCountErrors, negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { setTemplateGeneration, templateGeneration, templateGenerationAfter } from "./template-generation.ts";
 
 const COUNTS_WRITTEN: readonly string[] = [
@@ -67,6 +67,7 @@ function setDaemonSetDefaults(daemonSet: JsonObject, context: KindContext): void
   spec["revisionHistoryLimit"] ??= 10;
   setTemplateGeneration(daemonSet, templateGeneration(daemonSet));
   setStatusCounts(daemonSet, COUNTS_WRITTEN);
+  setConditionTimes(daemonSet, ["lastTransitionTime"]);
 }
 
 function* daemonSetErrors(daemonSet: JsonObject, context: KindContext): Generator<FieldError> {

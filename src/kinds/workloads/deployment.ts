@@ -11,13 +11,7 @@ import { workloadWarnings } from "./lasting-pods.ts";
 import { ensureMember, setText, specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
 import { isSemanticallyEqual } from "./semantic-equality.ts";
-import {
-  availableErrors,
-  collisionCountErrors,
-  negativeCountErrors,
-  replicaCountErrors,
-  setStatusCounts,
-} from "./status-counts.ts";
+import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
 
 export const DEPLOYMENT: Kind = {
@@ -53,6 +47,7 @@ function setDeploymentDefaults(deployment: JsonObject, context: KindContext): vo
   spec["revisionHistoryLimit"] ??= 10;
   spec["progressDeadlineSeconds"] ??= 600;
   setStatusCounts(deployment, []);
+  setConditionTimes(deployment, ["lastUpdateTime", "lastTransitionTime"]);
 }
 
 /** Annotations go down to the ReplicaSets: a change of them is a change of the desired state. */
@@ -112,21 +107,22 @@ function* rollingUpdateErrors({ maxUnavailable, maxSurge }: JsonObject, field: s
   yield* over100PercentErrors(maxUnavailable, `${field}.maxUnavailable`);
 }
 
-const COUNTS: readonly string[] = [
-  "observedGeneration",
-  "replicas",
-  "updatedReplicas",
-  "readyReplicas",
-  "availableReplicas",
-  "unavailableReplicas",
-  "terminatingReplicas",
-  "collisionCount",
-];
+const STATUS_COUNTS = {
+  counts: [
+    "observedGeneration",
+    "replicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "unavailableReplicas",
+    "terminatingReplicas",
+    "collisionCount",
+  ],
+  parts: ["updatedReplicas", "readyReplicas", "availableReplicas"],
+  tooManyAvailable: "cannot be greater than readyReplicas",
+} as const;
 
 function* statusErrors(deployment: JsonObject, existing: JsonObject): Generator<FieldError> {
-  const status = statusOf(deployment);
-  yield* negativeCountErrors(status, COUNTS);
-  yield* replicaCountErrors(status, ["updatedReplicas", "readyReplicas", "availableReplicas"]);
-  yield* availableErrors(status, "cannot be greater than readyReplicas");
-  yield* collisionCountErrors(status, statusOf(existing));
+  yield* replicaStatusErrors(statusOf(deployment), STATUS_COUNTS);
+  yield* collisionCountErrors(statusOf(deployment), statusOf(existing));
 }

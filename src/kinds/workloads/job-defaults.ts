@@ -5,6 +5,7 @@ import type { KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { templateLabels } from "./label-selection.ts";
 import { ensureMember, setText, specOf } from "./members.ts";
+import { setConditionTimes } from "./status-counts.ts";
 
 export const CONTROLLER_UID = "batch.kubernetes.io/controller-uid";
 export const LEGACY_CONTROLLER_UID = "controller-uid";
@@ -27,13 +28,19 @@ export function setJobDefaults(job: JsonObject, context: KindContext): void {
   spec["manualSelector"] ??= false;
   setJobLabels(job);
   ensureMember(job, "status");
+  setConditionTimes(job, ["lastProbeTime", "lastTransitionTime"]);
 }
 
 /** In place: what holds for the Jobs in a CronJob as well. */
 export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): void {
   setPodTemplateDefaults(spec, context);
-  for (const rule of objectsAt(objectAt(spec, "podFailurePolicy"), "rules"))
+  const { podFailurePolicy } = spec;
+  if (!isJsonObject(podFailurePolicy)) return;
+  const rules = objectsAt(podFailurePolicy, "rules");
+  for (const rule of rules)
     for (const pattern of objectsAt(rule, "onPodConditions")) setText(pattern, "status", "True");
+  // As kubernetes: a list of no rules is written, as null.
+  if (rules.length === 0) podFailurePolicy["rules"] = null;
 }
 
 /** A Job without labels has those of its pods. */
@@ -55,8 +62,17 @@ export function prepareJob(job: JsonObject): void {
   const template = objectAt(spec, "template");
   spec["template"] = { ...template, metadata: { ...objectAt(template, "metadata"), labels } };
   spec["selector"] = withControllerUid(objectAt(spec, "selector"), metadata);
-  // The labels that came from the pods keep being theirs.
-  if (!hasOwnLabels) metadata["labels"] = { ...labels };
+  // As kubernetes: labels that came from the pods keep being theirs, unless the Job was copied to try out names for it.
+  if (!hasOwnLabels && !hasGeneratedName(metadata)) metadata["labels"] = { ...labels };
+}
+
+const GENERATED_SUFFIX_LENGTH = 5;
+const GENERATED_PREFIX_LENGTH_MAX = 58;
+
+function hasGeneratedName(metadata: JsonObject): boolean {
+  const prefix = stringAt(metadata, "generateName").slice(0, GENERATED_PREFIX_LENGTH_MAX);
+  const name = stringAt(metadata, "name");
+  return prefix !== "" && name.startsWith(prefix) && name.length === prefix.length + GENERATED_SUFFIX_LENGTH;
 }
 
 function generatedLabels(metadata: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../meta/json.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { JOB } from "./job.ts";
 import { CONTEXT, created, defaulted, prepared, sentences, updated } from "./testing/objects.ts";
 
@@ -215,4 +215,24 @@ test("a huge number of indexes is warned about", () => {
     "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail",
   ]);
   expect([...(JOB.warnings?.(huge, huge, CONTEXT) ?? [])]).toEqual([]);
+});
+
+test("a Job whose name was made up has labels of its own, one that was named has those of its pods", () => {
+  const labels = (metadata: JsonObject): unknown =>
+    objectAt(prepared(JOB, { ...job({}, {}, { a: "b" }), metadata: { uid: UID, ...metadata } }), "metadata")["labels"];
+  expect(labels({ generateName: "j-", name: "j-abcde" })).toEqual({ a: "b" });
+  expect(labels({ name: "j-abcde" })).toMatchObject({ a: "b", "job-name": "j-abcde" });
+});
+
+test("a Job without a name is not told a word that JavaScript has for nothing", () => {
+  const nameless = { ...job(), metadata: { uid: UID } };
+  expect(created(JOB, nameless).filter((sentence) => sentence.includes("undefined"))).toEqual([]);
+});
+
+test("no rules are written as null, and so are times that nobody knows", () => {
+  const object = { ...job({ podFailurePolicy: { rules: [] } }), status: { conditions: [{ type: "X" }] } };
+  expect(defaulted(JOB, object)).toMatchObject({
+    spec: { podFailurePolicy: { rules: null } },
+    status: { conditions: [{ type: "X", lastProbeTime: null, lastTransitionTime: null }] },
+  });
 });

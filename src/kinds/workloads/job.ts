@@ -68,8 +68,10 @@ function* generatedErrors(job: JsonObject, needsLabels: boolean): Generator<Fiel
   const spec = specOf(job);
   const selector = selectorOf(spec);
   if (spec["manualSelector"] === true || selector === undefined) return;
-  const { name, uid } = objectAt(job, "metadata");
-  const expected: [label: string, value: unknown][] = [
+  const metadata = objectAt(job, "metadata");
+  const name = stringAt(metadata, "name");
+  const uid = stringAt(metadata, "uid");
+  const expected: [label: string, value: string][] = [
     [LEGACY_CONTROLLER_UID, uid],
     [LEGACY_JOB_NAME, name],
   ];
@@ -79,9 +81,9 @@ function* generatedErrors(job: JsonObject, needsLabels: boolean): Generator<Fiel
     yield invalidValue("spec.selector", shownSelector(selector), "`selector` not auto-generated");
 }
 
-function* labelErrors(labels: JsonObject, label: string, value: unknown): Generator<FieldError> {
+function* labelErrors(labels: JsonObject, label: string, value: string): Generator<FieldError> {
   const field = `spec.template.metadata.labels[${label}]`;
-  const why = `must be '${String(value)}'`;
+  const why = `must be '${value}'`;
   if (!Object.hasOwn(labels, label)) yield required(field, why);
   else if (labels[label] !== value) yield invalidValue(field, shownMap(labels), why);
 }

@@ -8,7 +8,7 @@ import { immutableSelectorErrors } from "./label-selection.ts";
 import { workloadWarnings } from "./lasting-pods.ts";
 import { ensureMember, specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
-import { availableErrors, negativeCountErrors, replicaCountErrors, setStatusCounts } from "./status-counts.ts";
+import { replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
 
 export const REPLICA_SET: Kind = {
@@ -17,6 +17,7 @@ export const REPLICA_SET: Kind = {
     spec["replicas"] ??= 1;
     setPodTemplateDefaults(spec, context);
     setStatusCounts(replicaSet, ["replicas"]);
+    setConditionTimes(replicaSet, ["lastTransitionTime"]);
   },
   prepareCreate(replicaSet) {
     replicaSet["status"] = { replicas: 0 };
@@ -27,7 +28,7 @@ export const REPLICA_SET: Kind = {
     yield* replicaSetErrors(replicaSet, context);
     yield* immutableSelectorErrors(specOf(replicaSet), specOf(existing));
   },
-  statusUpdateErrors: (replicaSet) => replicaStatusErrors(statusOf(replicaSet)),
+  statusUpdateErrors: (replicaSet) => replicaSetStatusErrors(statusOf(replicaSet)),
   warnings: workloadWarnings,
 };
 
@@ -40,18 +41,18 @@ function* replicaSetErrors(replicaSet: JsonObject, context: KindContext): Genera
   yield* replicaTemplateErrors(spec, context);
 }
 
-const COUNTS: readonly string[] = [
-  "replicas",
-  "fullyLabeledReplicas",
-  "readyReplicas",
-  "availableReplicas",
-  "observedGeneration",
-  "terminatingReplicas",
-];
-
 /** Also a ReplicationController's. */
-export function* replicaStatusErrors(status: JsonObject): Generator<FieldError> {
-  yield* negativeCountErrors(status, COUNTS);
-  yield* replicaCountErrors(status, ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"]);
-  yield* availableErrors(status, "cannot be greater than readyReplicas");
+export function replicaSetStatusErrors(status: JsonObject): Iterable<FieldError> {
+  return replicaStatusErrors(status, {
+    counts: [
+      "replicas",
+      "fullyLabeledReplicas",
+      "readyReplicas",
+      "availableReplicas",
+      "observedGeneration",
+      "terminatingReplicas",
+    ],
+    parts: ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+    tooManyAvailable: "cannot be greater than readyReplicas",
+  });
 }

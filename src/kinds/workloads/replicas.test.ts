@@ -149,3 +149,23 @@ describe("a ControllerRevision", () => {
     ]);
   });
 });
+
+test("an updated ReplicationController is warned about the pods it had", () => {
+  const odd = workload({ template: template(undefined, { terminationGracePeriodSeconds: -1 }) }, { generation: 1 });
+  const fine = workload({}, { generation: 2 });
+  const warnings = (object: JsonObject, existing?: JsonObject): string[] => [
+    ...(REPLICATION_CONTROLLER.warnings?.(object, existing, CONTEXT) ?? []),
+  ];
+  expect(warnings(odd)).toHaveLength(1);
+  expect(warnings(fine, odd)).toEqual(warnings(odd));
+  expect(warnings(odd, fine)).toEqual([]);
+});
+
+test.each([
+  ["a ReplicaSet", REPLICA_SET],
+  ["a ReplicationController", REPLICATION_CONTROLLER],
+  ["a DaemonSet", DAEMON_SET],
+])("%s writes a time that nobody knows as null", (_what, kind) => {
+  const object = { ...workload(), status: { conditions: [{ type: "X", status: "True" }] } };
+  expect(defaulted(kind, object)["status"]).toMatchObject({ conditions: [{ lastTransitionTime: null }] });
+});

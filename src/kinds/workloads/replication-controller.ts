@@ -6,10 +6,10 @@ import { nonNegativeErrors, numberAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { mismatchError, selects, templateLabels } from "./label-selection.ts";
-import { deadlineErrors, restartErrors, workloadWarnings } from "./lasting-pods.ts";
+import { deadlineErrors, hasNewGeneration, nameWarnings, restartErrors, templateWarnings } from "./lasting-pods.ts";
 import { ensureMember, specOf, statusOf } from "./members.ts";
-import { replicaStatusErrors } from "./replica-set.ts";
-import { setStatusCounts } from "./status-counts.ts";
+import { replicaSetStatusErrors } from "./replica-set.ts";
+import { setConditionTimes, setStatusCounts } from "./status-counts.ts";
 
 export const REPLICATION_CONTROLLER: Kind = {
   setDefaults: setControllerDefaults,
@@ -18,8 +18,13 @@ export const REPLICATION_CONTROLLER: Kind = {
   },
   createErrors: controllerErrors,
   updateErrors: (controller, _existing, context) => controllerErrors(controller, context),
-  statusUpdateErrors: (controller) => replicaStatusErrors(statusOf(controller)),
-  warnings: workloadWarnings,
+  statusUpdateErrors: (controller) => replicaSetStatusErrors(statusOf(controller)),
+  *warnings(controller, existing, context) {
+    yield* nameWarnings(controller, existing);
+    // As kubernetes: what is odd about the pods of an update is what was odd about them before it.
+    if (existing === undefined) yield* templateWarnings(controller, existing, context);
+    else if (hasNewGeneration(controller, existing)) yield* templateWarnings(existing, undefined, context);
+  },
 };
 
 /** Who says nothing about labels means those of the pods. */
@@ -27,6 +32,7 @@ function setControllerDefaults(controller: JsonObject, context: KindContext): vo
   const spec = ensureMember(controller, "spec");
   spec["replicas"] ??= 1;
   setStatusCounts(controller, ["replicas"]);
+  setConditionTimes(controller, ["lastTransitionTime"]);
   if (!isJsonObject(spec["template"])) return;
   setPodTemplateDefaults(spec, context);
   const labels = templateLabels(spec);

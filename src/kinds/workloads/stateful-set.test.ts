@@ -148,3 +148,18 @@ test("a negative limit of revisions is warned about", () => {
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
   ]);
 });
+
+test.each([
+  [undefined, "spec.volumeClaimTemplates[0]"],
+  [workload(), "spec.volumeClaimTemplates[0].Spec"],
+])("half a byte is worth a warning, of something new or old", (existing, field) => {
+  const spec = { resources: { requests: { storage: "1500m" }, limits: { storage: "1Gi" } } };
+  const set = workload({ volumeClaimTemplates: [{ metadata: { name: "data" }, spec }] });
+  expect([...(STATEFUL_SET.warnings?.(set, existing, CONTEXT) ?? [])]).toEqual([
+    `${field}.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer`,
+  ]);
+});
+
+test("ordinals start somewhere", () => {
+  expect(defaulted(STATEFUL_SET, workload({ ordinals: {} }))["spec"]).toMatchObject({ ordinals: { start: 0 } });
+});

@@ -1,22 +1,17 @@
 /** StatefulSets: pods with names and claims of their own. */
 import { forbiddenField } from "../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { numberAt } from "../checks.ts";
+import { numberAt, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
+import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";
 import { setClaimDefaults } from "./claim-templates.ts";
 import { templateWarnings } from "./lasting-pods.ts";
 import { ensureMember, setText, specOf, statusOf } from "./members.ts";
 import { isSemanticallyEqual } from "./semantic-equality.ts";
 import { isStatefulSetSpecValid, statefulSetSpecErrors } from "./stateful-set-rules.ts";
-import {
-  availableErrors,
-  collisionCountErrors,
-  negativeCountErrors,
-  replicaCountErrors,
-  setStatusCounts,
-} from "./status-counts.ts";
+import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 
 export const STATEFUL_SET: Kind = {
   setDefaults: setStatefulSetDefaults,
@@ -32,10 +27,21 @@ export const STATEFUL_SET: Kind = {
   statusUpdateErrors: statusErrors,
   *warnings(statefulSet, existing, context) {
     yield* templateWarnings(statefulSet, existing, context);
+    for (const [index, claim] of objectsAt(specOf(statefulSet), "volumeClaimTemplates").entries()) {
+      const field = `spec.volumeClaimTemplates[${index}]`;
+      // As kubernetes: the spec has a name of its own in the sentence about an update.
+      yield* claimWarnings(claim, existing === undefined ? field : `${field}.Spec`);
+    }
     if ((numberAt(specOf(statefulSet), "revisionHistoryLimit") ?? 0) < 0)
       yield "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
   },
 };
+
+function* claimWarnings(claim: JsonObject, field: string): Generator<string> {
+  const resources = objectAt(objectAt(claim, "spec"), "resources");
+  for (const amounts of ["requests", "limits"])
+    yield* fractionalWarnings(objectAt(resources, amounts), `${field}.resources.${amounts}`, ["storage"]);
+}
 
 function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): void {
   const spec = ensureMember(statefulSet, "spec");
@@ -43,6 +49,7 @@ function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): 
   spec["serviceName"] ??= "";
   setPodTemplateDefaults(spec, context);
   setClaimDefaults(statefulSet);
+  if (isJsonObject(spec["ordinals"])) spec["ordinals"]["start"] ??= 0;
   setText(spec, "podManagementPolicy", "OrderedReady");
   setStrategyDefaults(ensureMember(spec, "updateStrategy"));
   spec["revisionHistoryLimit"] ??= 10;
@@ -50,6 +57,7 @@ function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): 
   setText(retention, "whenDeleted", "Retain");
   setText(retention, "whenScaled", "Retain");
   setStatusCounts(statefulSet, ["replicas", "availableReplicas"]);
+  setConditionTimes(statefulSet, ["lastTransitionTime"]);
 }
 
 function setStrategyDefaults(strategy: JsonObject): void {
@@ -101,20 +109,21 @@ function withoutMutable(spec: JsonObject): JsonObject {
   return fixed;
 }
 
-const COUNTS: readonly string[] = [
-  "replicas",
-  "readyReplicas",
-  "currentReplicas",
-  "updatedReplicas",
-  "availableReplicas",
-  "observedGeneration",
-  "collisionCount",
-];
+const STATUS_COUNTS = {
+  counts: [
+    "replicas",
+    "readyReplicas",
+    "currentReplicas",
+    "updatedReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "collisionCount",
+  ],
+  parts: ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
+  tooManyAvailable: "cannot be greater than status.readyReplicas",
+} as const;
 
 function* statusErrors(statefulSet: JsonObject, existing: JsonObject): Generator<FieldError> {
-  const status = statusOf(statefulSet);
-  yield* negativeCountErrors(status, COUNTS);
-  yield* replicaCountErrors(status, ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"]);
-  yield* availableErrors(status, "cannot be greater than status.readyReplicas");
-  yield* collisionCountErrors(status, statusOf(existing));
+  yield* replicaStatusErrors(statusOf(statefulSet), STATUS_COUNTS);
+  yield* collisionCountErrors(statusOf(statefulSet), statusOf(existing));
 }

@@ -6,7 +6,7 @@ import { trackUpdate } from "../../object/managed-fields/manager.ts";
 import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
 import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
-import { metadataErrors, metadataUpdateErrors } from "../metadata-validation.ts";
+import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
 import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
 
@@ -101,8 +101,7 @@ function decideChange(
   const { object, existing, name } = to;
   const metadata = objectAt(object, "metadata");
   const errors = [
-    ...metadataUpdateErrors(metadata, objectAt(existing, "metadata")),
-    ...metadataErrors(metadata, { nameRule: () => [], namespaced: served.stored.namespaced }),
+    ...updateMetadataErrors(served, { metadata, existing: objectAt(existing, "metadata"), sent: {} }, "status"),
     ...door.errors(object, existing, to.inKind),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);

@@ -19,11 +19,13 @@ export const RESIZE_DOOR: SubresourceDoor = {
   subresource: "resize",
   isTimed: true,
   pass(wish: JsonObject, existing: JsonObject, context: KindContext) {
-    const spec = { ...objectAt(existing, "spec") };
     const isSameLength = CONTAINER_FIELDS.every(
       (field) => containersAt(wish, field).length === containersAt(existing, field).length,
     );
-    if (isSameLength && hasFeature("InPlacePodLevelResourcesVerticalScaling", context)) {
+    // Whoever adds or removes containers is answered about the pod as it was sent.
+    if (!isSameLength) return withPodDefaults({ ...existing, ...sentParts(wish) }, context);
+    const spec = { ...objectAt(existing, "spec") };
+    if (hasFeature("InPlacePodLevelResourcesVerticalScaling", context)) {
       const { resources } = objectAt(wish, "spec");
       if (resources === undefined) delete spec["resources"];
       else spec["resources"] = resources;
@@ -39,6 +41,10 @@ export const RESIZE_DOOR: SubresourceDoor = {
     return whole === undefined ? firstErrors(allErrors(pod, existing, context)) : [forbiddenField("", whole)];
   },
 };
+
+function sentParts(wish: JsonObject): JsonObject {
+  return { spec: objectAt(wish, "spec"), status: objectAt(wish, "status") };
+}
 
 /** Containers that are not the same ones in the same order are shown to validation as they are. */
 function passContainers(wish: JsonObject[], existing: readonly JsonObject[]): JsonObject[] {
@@ -75,7 +81,7 @@ function hasPodResources(pod: JsonObject): boolean {
 }
 
 function* allErrors(pod: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
-  yield* podErrors(pod, context);
+  yield* podErrors(pod, context, existing);
   yield* qosErrors(pod, existing, context);
   yield* supportErrors(existing);
   if (hasPodResources(pod) || hasPodResources(existing)) {
@@ -98,7 +104,11 @@ function* qosErrors(pod: JsonObject, existing: JsonObject, context: KindContext)
   const stored = stringAt(objectAt(existing, "status"), "qosClass");
   const before = stored === "" ? qosClass(existing, context) : stored;
   if (before !== qosClass(pod, context))
-    yield invalidValue("spec", stored, "Pod QOS Class may not change as a result of resizing");
+    yield invalidValue(
+      "spec",
+      stringAt(objectAt(pod, "status"), "qosClass"),
+      "Pod QOS Class may not change as a result of resizing",
+    );
 }
 
 /** A node that can resize reports the resources of the containers it runs. */

@@ -77,7 +77,8 @@ function defaultSpec(given: JsonObject): JsonObject {
   if (Array.isArray(spec["ports"])) spec["ports"] = portsOf(spec).map(defaultPort);
   if (isExternallyAccessible(spec) && stringAt(spec, "externalTrafficPolicy") === "")
     spec["externalTrafficPolicy"] = "Cluster";
-  if (needsClusterIp(spec) && stringAt(spec, "internalTrafficPolicy") === "") spec["internalTrafficPolicy"] = "Cluster";
+  if (needsClusterIp(spec) && typeof spec["internalTrafficPolicy"] !== "string")
+    spec["internalTrafficPolicy"] = "Cluster";
   if (spec["type"] === "LoadBalancer" && typeof spec["allocateLoadBalancerNodePorts"] !== "boolean")
     spec["allocateLoadBalancerNodePorts"] = true;
   return spec;

@@ -23,7 +23,7 @@ export function* ephemeralUpdateErrors(
     yield forbiddenField("", "static pods do not support ephemeral containers");
     return;
   }
-  yield* podErrors(pod, context);
+  yield* podErrors(pod, context, existing);
   yield* annotationUpdateErrors(annotationsOf(pod), annotationsOf(existing), "metadata.annotations");
   const byName = new Map(containersOf(pod).map((container) => [stringAt(container, "name"), container]));
   for (const before of containersOf(existing)) {

@@ -1,5 +1,5 @@
 /** Syntax of names that only pods use, with the sentences clients see when it is broken. */
-import { invalidValue } from "../../../meta/field-errors.ts";
+import { invalidValue, required, tooLong } from "../../../meta/field-errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { familyOf, parseAddress } from "../../../meta/ip-address.ts";
@@ -88,8 +88,7 @@ export function* qualifiedNameFieldErrors(value: string, field: string): Generat
 
 /** Older releases read more than they should: `010.0.0.1`, and IPv4 addresses dressed as IPv6. */
 export function* ipErrors(ip: string, field: string, context: KindContext): Generator<FieldError> {
-  const plain = ip.replace(/(^|\.)0+(?=\d)/g, "$1");
-  if (familyOf(plain) === undefined) {
+  if (familyOf(withoutLeadingZeros(ip)) === undefined) {
     yield invalidValue(field, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
     return;
   }
@@ -98,11 +97,27 @@ export function* ipErrors(ip: string, field: string, context: KindContext): Gene
   else if (isMappedIpv4(ip)) yield invalidValue(field, ip, "must not be an IPv4-mapped IPv6 address");
 }
 
+export function withoutLeadingZeros(ip: string): string {
+  return ip.replace(/(^|\.)0+(?=\d)/g, "$1");
+}
+
 const MAPPED_PREFIX = 0xffffn;
 
 export function isMappedIpv4(ip: string): boolean {
   const address = parseAddress(ip);
   return address?.family === "IPv6" && address.value >> 32n === MAPPED_PREFIX;
+}
+
+const DRIVER_NAME_BYTES_MAX = 63;
+
+/** Of a CSI driver, also where a persistent volume names one. */
+export function* driverNameErrors(name: string, field: string): Generator<FieldError> {
+  if (name === "") {
+    yield required(field);
+    return;
+  }
+  if (Buffer.byteLength(name) > DRIVER_NAME_BYTES_MAX) yield tooLong(field, DRIVER_NAME_BYTES_MAX);
+  for (const sentence of dnsSubdomainErrors(name.toLowerCase())) yield invalidValue(field, name, sentence);
 }
 
 export function* descendingPathErrors(path: string, field: string): Generator<FieldError> {

@@ -3,8 +3,7 @@ import { invalidValue, required, unsupportedValue } from "../../../meta/field-er
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt } from "../../checks.ts";
-import { dnsLabelFieldErrors } from "./formats.ts";
-import type { SourceRule } from "./volume-source.ts";
+import { backstepErrors, dnsLabelFieldErrors } from "./formats.ts";
 
 const BYTE_MAX = 255;
 const IQN = /iqn\.\d{4}-\d{2}\.[A-Za-z0-9\-.]+:[^,;*&$|\s]+$/;
@@ -14,10 +13,26 @@ const NAME_LENGTH_LOOKED_AT = 4096;
 const CACHING_MODES: readonly string[] = ["None", "ReadOnly", "ReadWrite"];
 const DISK_KINDS: readonly string[] = ["Dedicated", "Managed", "Shared"];
 const TENANT_LENGTH_MAX = 64;
+const HOST_PATH_TYPES: readonly string[] = [
+  "",
+  "BlockDevice",
+  "CharDevice",
+  "Directory",
+  "DirectoryOrCreate",
+  "File",
+  "FileOrCreate",
+  "Socket",
+];
 const HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas";
 
+/** Nothing but the source itself tells whether it is right: persistent volumes ask the same of it. */
+interface LegacySource {
+  readonly member: string;
+  readonly errors: (source: JsonObject, field: string) => Iterable<FieldError>;
+}
+
 /** A source that must say some texts, and nothing else is asked of it. */
-function saying(member: string, ...texts: readonly string[]): SourceRule {
+function saying(member: string, ...texts: readonly string[]): LegacySource {
   return {
     member,
     *errors(source, field) {
@@ -26,7 +41,7 @@ function saying(member: string, ...texts: readonly string[]): SourceRule {
   };
 }
 
-export function* unsupportedErrors(value: unknown, field: string, supported: readonly string[]): Generator<FieldError> {
+function* unsupportedErrors(value: unknown, field: string, supported: readonly string[]): Generator<FieldError> {
   if (value !== undefined && !supported.includes(String(value))) yield unsupportedValue(field, value, supported);
 }
 
@@ -34,6 +49,16 @@ function* partitionErrors(source: JsonObject, field: string): Generator<FieldErr
   const partition = numberAt(source, "partition") ?? 0;
   if (partition < 0 || partition > BYTE_MAX)
     yield invalidValue(`${field}.partition`, partition, `must be between 1 and ${BYTE_MAX}, inclusive`);
+}
+
+function* hostPathErrors(source: JsonObject, field: string): Generator<FieldError> {
+  const path = stringAt(source, "path");
+  if (path === "") {
+    yield required(`${field}.path`);
+    return;
+  }
+  yield* backstepErrors(path, `${field}.path`);
+  yield* unsupportedErrors(source["type"], `${field}.type`, HOST_PATH_TYPES);
 }
 
 function* gcePersistentDiskErrors(source: JsonObject, field: string): Generator<FieldError> {
@@ -115,6 +140,20 @@ function* quobyteErrors(source: JsonObject, field: string): Generator<FieldError
   if (stringAt(source, "volume") === "") yield required(`${field}.volume`);
 }
 
+function* fibreChannelErrors(source: JsonObject, field: string): Generator<FieldError> {
+  const names = stringsAt(source, "targetWWNs");
+  const ids = stringsAt(source, "wwids");
+  if (names.length === 0 && ids.length === 0)
+    yield required(`${field}.targetWWNs`, "must specify either targetWWNs or wwids, but not both");
+  if (names.length > 0 && ids.length > 0)
+    yield invalidValue(`${field}.targetWWNs`, names, "targetWWNs and wwids can not be specified simultaneously");
+  const lun = numberAt(source, "lun");
+  if (names.length === 0) return;
+  if (lun === undefined) yield required(`${field}.lun`, "lun is required if targetWWNs is specified");
+  else if (lun < 0 || lun > BYTE_MAX)
+    yield invalidValue(`${field}.lun`, lun, `must be between 0 and ${BYTE_MAX}, inclusive`);
+}
+
 function* flexVolumeErrors(source: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(source, "driver") === "") yield required(`${field}.driver`);
   for (const key of Object.keys(objectAt(source, "options"))) {
@@ -151,6 +190,7 @@ function* storageOsErrors(source: JsonObject, field: string): Generator<FieldErr
 }
 
 export const LEGACY_SOURCES = {
+  hostPath: { member: "hostPath", errors: hostPathErrors },
   gcePersistentDisk: { member: "gcePersistentDisk", errors: gcePersistentDiskErrors },
   awsElasticBlockStore: { member: "awsElasticBlockStore", errors: awsElasticBlockStoreErrors },
   nfs: { member: "nfs", errors: nfsErrors },
@@ -162,6 +202,7 @@ export const LEGACY_SOURCES = {
   cinder: { member: "cinder", errors: cinderErrors },
   cephfs: { member: "cephfs", errors: cephfsErrors },
   quobyte: { member: "quobyte", errors: quobyteErrors },
+  fc: { member: "fc", errors: fibreChannelErrors },
   flexVolume: { member: "flexVolume", errors: flexVolumeErrors },
   azureFile: saying("azureFile", "secretName", "shareName"),
   vsphereVolume: saying("vsphereVolume", "volumePath"),
@@ -170,4 +211,4 @@ export const LEGACY_SOURCES = {
   azureDisk: { member: "azureDisk", errors: azureDiskErrors },
   storageos: { member: "storageos", errors: storageOsErrors },
   scaleIO: saying("scaleIO", "gateway", "system", "volumeName"),
-} as const satisfies Readonly<Record<string, SourceRule>>;
+} as const satisfies Readonly<Record<string, LegacySource>>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { container, CONTEXT, pod, release, said } from "../testing/pods.ts";
-import { podUpdateErrors } from "./pod-rules.ts";
+import { podCreateErrors, podUpdateErrors } from "./pod-rules.ts";
 
 const MAY_NOT_CHANGE =
   "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n";
@@ -103,4 +103,12 @@ describe("a pod that exists", () => {
       "metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update mirror pod annotation",
     ]);
   });
+});
+
+test("volumes are relabelled file by file, unless the pod has been allowed otherwise before", () => {
+  const mounted = pod({ securityContext: { seLinuxChangePolicy: "MountOption" } });
+  const why =
+    'spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"';
+  expect(said(podCreateErrors(mounted, CONTEXT))).toEqual([why]);
+  expect(said(podUpdateErrors(mounted, mounted, CONTEXT))).toEqual([]);
 });

@@ -30,11 +30,16 @@ export function* podCreateErrors(pod: JsonObject, context: KindContext): Generat
   yield* profileMatchErrors(annotationsOf(pod), spec, "spec");
 }
 
-/** What holds for a pod at any time. */
-export function* podErrors(pod: JsonObject, context: KindContext): Generator<FieldError> {
+/** What holds for a pod at any time; `existing` is absent for a creation. */
+export function* podErrors(pod: JsonObject, context: KindContext, existing?: JsonObject): Generator<FieldError> {
   const spec = objectAt(pod, "spec");
   yield* podAnnotationErrors(annotationsOf(pod), spec, "metadata.annotations");
-  yield* podSpecErrors(spec, "spec", { ...context, isPod: true, metadata: objectAt(pod, "metadata") });
+  yield* podSpecErrors(spec, "spec", {
+    ...context,
+    isPod: true,
+    metadata: objectAt(pod, "metadata"),
+    ...(existing === undefined ? {} : { before: objectAt(existing, "spec") }),
+  });
   yield* tokenWithoutAccountErrors(spec, "spec");
   for (const list of ["containers", "initContainers"])
     for (const [index, container] of objectsAt(spec, list).entries())
@@ -46,7 +51,7 @@ function annotationsOf(pod: JsonObject): JsonObject {
 }
 
 export function* podUpdateErrors(pod: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
-  yield* podErrors(pod, context);
+  yield* podErrors(pod, context, existing);
   yield* annotationUpdateErrors(annotationsOf(pod), annotationsOf(existing), "metadata.annotations");
   const next = objectAt(pod, "spec");
   const before = objectAt(existing, "spec");

@@ -34,6 +34,13 @@ test.each<[status: JsonObject, expected: string[]]>([
       'status.resourceClaimStatuses[0].name: Invalid value: "r": must match the name of an entry in `spec.resourceClaims`',
     ],
   ],
+  [
+    { podIPs: [{ ip: "10.0.0.1" }, { ip: "x" }] },
+    [
+      'status.podIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+      'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"x"}]: may specify no more than one IP for each IP family',
+    ],
+  ],
 ])("%j", (status, expected) => {
   expect(updated(status)).toEqual(expected);
 });

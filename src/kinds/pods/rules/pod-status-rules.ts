@@ -15,7 +15,7 @@ import type { KindContext } from "../../kind.ts";
 import { hasFeature } from "../pod-features.ts";
 import { annotationUpdateErrors } from "./annotation-rules.ts";
 import { mayRestart } from "./container-restarts.ts";
-import { idErrors, ipErrors, qualifiedNameFieldErrors } from "./formats.ts";
+import { idErrors, ipErrors, qualifiedNameFieldErrors, withoutLeadingZeros } from "./formats.ts";
 
 const SYSTEM_CONDITIONS: readonly string[] = ["PodScheduled", "Ready", "Initialized"];
 const STATUS_LISTS = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const;
@@ -113,10 +113,15 @@ function* ipsErrors(
   const known = new Set(objectsAt(before, list).map((entry) => stringAt(entry, "ip")));
   const ips = objectsAt(status, list).map((entry) => stringAt(entry, "ip"));
   for (const [index, ip] of ips.entries()) if (!known.has(ip)) yield* ipErrors(ip, `status.${list}[${index}]`, context);
-  const families = new Set(ips.map(familyOf));
-  if (ips.length > 1 && !families.has(undefined) && (families.size !== 2 || ips.length > 2))
+  if (ips.length > 1) yield* dualStackErrors(ips, `status.${list}`);
+}
+
+function* dualStackErrors(ips: readonly string[], field: string): Generator<FieldError> {
+  const families = new Set(ips.map((ip) => familyOf(withoutLeadingZeros(ip))));
+  // DIFFERS: an address that cannot be read is not told once more as an internal error.
+  if (families.has(undefined) || families.size !== 2 || ips.length > 2)
     yield invalidValue(
-      `status.${list}`,
+      field,
       ips.map((ip) => ({ IP: ip })),
       "may specify no more than one IP for each IP family",
     );

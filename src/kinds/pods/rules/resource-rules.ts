@@ -11,7 +11,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
-import { nanosOf } from "../../quantity.ts";
+import { isWholeAmount, nanosOf } from "../../quantity.ts";
 import { aggregatedResources } from "../resource-lists.ts";
 import { dnsLabelFieldErrors } from "./formats.ts";
 
@@ -91,9 +91,8 @@ function* amountErrors(name: string, amount: unknown, field: string, rule: Resou
 
 /** An amount of a resource, by what the resource is counted in. */
 export function* quantityErrors(name: string, amount: unknown, field: string): Generator<FieldError> {
-  const nanos = nanosOf(amount);
-  if (nanos < 0n) yield invalidValue(field, amount, "must be greater than or equal to 0");
-  if ((COUNTED_RESOURCES.includes(name) || isExtendedResource(name)) && nanos % NANOS_PER_UNIT !== 0n)
+  if (nanosOf(amount) < 0n) yield invalidValue(field, amount, "must be greater than or equal to 0");
+  if ((COUNTED_RESOURCES.includes(name) || isExtendedResource(name)) && !isWholeAmount(amount))
     yield invalidValue(field, amount, "must be an integer");
 }
 
@@ -140,7 +139,7 @@ function* resourceNameErrors(name: string, field: string): Generator<FieldError>
     yield invalidValue(field, name, "must be a standard resource type or fully qualified");
 }
 
-function* containerResourceNameErrors(name: string, field: string): Generator<FieldError> {
+export function* containerResourceNameErrors(name: string, field: string): Generator<FieldError> {
   yield* resourceNameErrors(name, field);
   if (!name.includes("/")) {
     if (!CONTAINER_RESOURCES.includes(name) && !isHugePages(name))

@@ -41,7 +41,7 @@ function* nodeAffinityErrors(affinity: JsonObject, field: string): Generator<Fie
     const at = `${field}.${PREFERRED}[${index}]`;
     yield* weightErrors(preferred, `${at}.weight`);
     // What is only wished for may be anything that no node has.
-    yield* nodeSelectorTermErrors(objectAt(preferred, "preference"), `${at}.preference`, true);
+    yield* nodeSelectorTermErrors(objectAt(preferred, "preference"), `${at}.preference`, ANY_VALUE);
   }
 }
 
@@ -50,21 +50,37 @@ function* weightErrors(weighted: JsonObject, field: string): Generator<FieldErro
   if (weight <= 0 || weight > 100) yield invalidValue(field, weight, "must be in the range 1-100");
 }
 
-export function* nodeSelectorErrors(selector: JsonObject, field: string): Generator<FieldError> {
+export interface NodeSelectorOptions {
+  /** Values need not be such as labels have. */
+  readonly allowsInvalidValues: boolean;
+}
+
+const ANY_VALUE: NodeSelectorOptions = { allowsInvalidValues: true };
+const LABEL_VALUES: NodeSelectorOptions = { allowsInvalidValues: false };
+
+export function* nodeSelectorErrors(
+  selector: JsonObject,
+  field: string,
+  options: NodeSelectorOptions = LABEL_VALUES,
+): Generator<FieldError> {
   const terms = objectsAt(selector, "nodeSelectorTerms");
   if (terms.length === 0) yield required(`${field}.nodeSelectorTerms`, "must have at least one node selector term");
   for (const [index, term] of terms.entries())
-    yield* nodeSelectorTermErrors(term, `${field}.nodeSelectorTerms[${index}]`, false);
+    yield* nodeSelectorTermErrors(term, `${field}.nodeSelectorTerms[${index}]`, options);
 }
 
-function* nodeSelectorTermErrors(term: JsonObject, field: string, isAnyValue: boolean): Generator<FieldError> {
+function* nodeSelectorTermErrors(term: JsonObject, field: string, options: NodeSelectorOptions): Generator<FieldError> {
   for (const [index, requirement] of objectsAt(term, "matchExpressions").entries())
-    yield* nodeRequirementErrors(requirement, `${field}.matchExpressions[${index}]`, isAnyValue);
+    yield* nodeRequirementErrors(requirement, `${field}.matchExpressions[${index}]`, options);
   for (const [index, requirement] of objectsAt(term, "matchFields").entries())
     yield* nodeFieldErrors(requirement, `${field}.matchFields[${index}]`);
 }
 
-function* nodeRequirementErrors(requirement: JsonObject, field: string, isAnyValue: boolean): Generator<FieldError> {
+function* nodeRequirementErrors(
+  requirement: JsonObject,
+  field: string,
+  { allowsInvalidValues }: NodeSelectorOptions,
+): Generator<FieldError> {
   const operator = stringAt(requirement, "operator");
   const values = stringsAt(requirement, "values");
   if (operator === "In" || operator === "NotIn") {
@@ -77,7 +93,7 @@ function* nodeRequirementErrors(requirement: JsonObject, field: string, isAnyVal
       yield required(`${field}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'");
   } else yield invalidValue(`${field}.operator`, operator, NOT_AN_OPERATOR);
   yield* qualifiedNameFieldErrors(stringAt(requirement, "key"), `${field}.key`);
-  if (isAnyValue) return;
+  if (allowsInvalidValues) return;
   for (const [index, value] of values.entries())
     yield* nameErrors(value, `${field}.values[${index}]`, labelValueErrors);
 }

@@ -19,7 +19,9 @@ const PROC_MOUNTS: readonly string[] = ["Default", "Unmasked"];
 const PROFILE_TYPES: readonly string[] = ["Localhost", "RuntimeDefault", "Unconfined"];
 const FS_GROUP_POLICIES: readonly string[] = ["Always", "OnRootMismatch"];
 const GROUPS_POLICIES: readonly string[] = ["Merge", "Strict"];
-const SELINUX_POLICIES: readonly string[] = ["MountOption", "Recursive"];
+/** To have a volume mounted with labels of its own, a release wants to be told that it may. */
+const SELINUX_POLICIES: readonly string[] = ["Recursive"];
+const SELINUX_POLICIES_KEPT: readonly string[] = ["MountOption", "Recursive"];
 const PROFILE_PATH_MAX = 4095;
 const SYSCTL_LENGTH_MAX = 253;
 const SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
@@ -107,7 +109,11 @@ function* appArmorPathErrors(path: string, field: string): Generator<FieldError>
 }
 
 /** Of a whole pod; `field` is that of its spec. */
-export function* podSecurityErrors(spec: JsonObject, field: string): Generator<FieldError> {
+export function* podSecurityErrors(
+  spec: JsonObject,
+  field: string,
+  { before = {} }: SpecContext,
+): Generator<FieldError> {
   const security = objectAt(spec, "securityContext");
   const at = `${field}.securityContext`;
   for (const name of ["fsGroup", "runAsUser", "runAsGroup"] as const)
@@ -123,7 +129,9 @@ export function* podSecurityErrors(spec: JsonObject, field: string): Generator<F
   yield* windowsOptionsErrors(security["windowsOptions"], `${at}.windowsOptions`);
   yield* appArmorErrors(security["appArmorProfile"], `${at}.appArmorProfile`);
   yield* policyErrors(security["supplementalGroupsPolicy"], `${at}.supplementalGroupsPolicy`, GROUPS_POLICIES);
-  yield* policyErrors(security["seLinuxChangePolicy"], `${at}.seLinuxChangePolicy`, SELINUX_POLICIES);
+  const hadPolicy = objectAt(before, "securityContext")["seLinuxChangePolicy"] !== undefined;
+  const relabellings = hadPolicy ? SELINUX_POLICIES_KEPT : SELINUX_POLICIES;
+  yield* policyErrors(security["seLinuxChangePolicy"], `${at}.seLinuxChangePolicy`, relabellings);
 }
 
 function* policyErrors(policy: unknown, field: string, supported: readonly string[]): Generator<FieldError> {

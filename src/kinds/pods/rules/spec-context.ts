@@ -7,4 +7,6 @@ export interface SpecContext extends KindContext {
   readonly isPod: boolean;
   /** The pod's own; absent for a template. */
   readonly metadata?: JsonObject;
+  /** The spec that is updated: what it has already stays allowed. */
+  readonly before?: JsonObject;
 }

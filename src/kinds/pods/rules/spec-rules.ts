@@ -44,7 +44,7 @@ export function* podSpecErrors(spec: JsonObject, field: string, context: SpecCon
   yield* enumErrors(stringAt(spec, "restartPolicy"), `${field}.restartPolicy`, RESTART_POLICIES);
   yield* enumErrors(stringAt(spec, "dnsPolicy"), `${field}.dnsPolicy`, DNS_POLICIES);
   yield* labelsErrors(objectAt(spec, "nodeSelector"), `${field}.nodeSelector`);
-  yield* podSecurityErrors(spec, field);
+  yield* podSecurityErrors(spec, field, context);
   if (isJsonObject(spec["affinity"])) yield* affinityErrors(spec["affinity"], `${field}.affinity`);
   yield* dnsConfigErrors(spec, `${field}.dnsConfig`, context);
   yield* gatesErrors(spec, field);

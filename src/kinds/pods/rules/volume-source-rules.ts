@@ -1,44 +1,22 @@
 /** What is wrong with where a volume's data come from. */
-import { forbiddenField, invalidValue, required, tooLong } from "../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { forbiddenField, required } from "../../../meta/field-errors.ts";
+import { isJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import { nameErrors, objectsAt } from "../../checks.ts";
 import { nanosOf } from "../../quantity.ts";
 import { claimTemplateErrors } from "./claim-template-rules.ts";
 import { pullPolicyErrors } from "./container-rules.ts";
-import { backstepErrors, descendingPathErrors } from "./formats.ts";
+import { descendingPathErrors, driverNameErrors } from "./formats.ts";
 import { projectionErrors } from "./projected-rules.ts";
-import { LEGACY_SOURCES, unsupportedErrors } from "./legacy-volume-rules.ts";
+import { LEGACY_SOURCES } from "./legacy-volume-rules.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { downwardFileErrors, keyToPathErrors, modeErrors } from "./volume-file-rules.ts";
 import type { SourceRule } from "./volume-source.ts";
 
-const HOST_PATH_TYPES: readonly string[] = [
-  "",
-  "BlockDevice",
-  "CharDevice",
-  "Directory",
-  "DirectoryOrCreate",
-  "File",
-  "FileOrCreate",
-  "Socket",
-];
-const DRIVER_LENGTH_MAX = 63;
-
 function* emptyDirErrors(source: JsonObject, field: string): Generator<FieldError> {
   if (nanosOf(source["sizeLimit"]) < 0n)
     yield forbiddenField(`${field}.sizeLimit`, "SizeLimit field must be a valid resource quantity");
-}
-
-function* hostPathErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const path = stringAt(source, "path");
-  if (path === "") {
-    yield required(`${field}.path`);
-    return;
-  }
-  yield* backstepErrors(path, `${field}.path`);
-  yield* unsupportedErrors(source["type"], `${field}.type`, HOST_PATH_TYPES);
 }
 
 function* gitRepoErrors(source: JsonObject, field: string): Generator<FieldError> {
@@ -73,13 +51,7 @@ function* projectedErrors(source: JsonObject, field: string): Generator<FieldErr
 }
 
 function* csiErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const driver = stringAt(source, "driver");
-  if (driver === "") yield required(`${field}.driver`);
-  else {
-    if (driver.length > DRIVER_LENGTH_MAX) yield tooLong(`${field}.driver`, DRIVER_LENGTH_MAX);
-    for (const sentence of dnsSubdomainErrors(driver.toLowerCase()))
-      yield invalidValue(`${field}.driver`, driver, sentence);
-  }
+  yield* driverNameErrors(stringAt(source, "driver"), `${field}.driver`);
   const secret = source["nodePublishSecretRef"];
   if (!isJsonObject(secret)) return;
   const name = stringAt(secret, "name");
@@ -98,23 +70,10 @@ function* imageErrors(source: JsonObject, field: string, { isPod }: SpecContext)
   yield* pullPolicyErrors(stringAt(source, "pullPolicy"), `${field}.pullPolicy`);
 }
 
-function* fibreChannelErrors(source: JsonObject, field: string): Generator<FieldError> {
-  const names = stringsAt(source, "targetWWNs");
-  const ids = stringsAt(source, "wwids");
-  if (names.length === 0 && ids.length === 0)
-    yield required(`${field}.targetWWNs`, "must specify either targetWWNs or wwids, but not both");
-  if (names.length > 0 && ids.length > 0)
-    yield invalidValue(`${field}.targetWWNs`, names, "targetWWNs and wwids can not be specified simultaneously");
-  const lun = numberAt(source, "lun");
-  if (names.length === 0) return;
-  if (lun === undefined) yield required(`${field}.lun`, "lun is required if targetWWNs is specified");
-  else if (lun < 0 || lun > 255) yield invalidValue(`${field}.lun`, lun, "must be between 0 and 255, inclusive");
-}
-
 /** In the order in which kubernetes looks at them. */
 export const VOLUME_SOURCES: readonly SourceRule[] = [
   { member: "emptyDir", errors: emptyDirErrors },
-  { member: "hostPath", errors: hostPathErrors },
+  LEGACY_SOURCES.hostPath,
   { member: "gitRepo", errors: gitRepoErrors },
   { ...LEGACY_SOURCES.gcePersistentDisk, shownInside: "persistentDisk" },
   LEGACY_SOURCES.awsElasticBlockStore,
@@ -129,7 +88,7 @@ export const VOLUME_SOURCES: readonly SourceRule[] = [
   { ...LEGACY_SOURCES.cephfs, shownAs: "cephFS" },
   LEGACY_SOURCES.quobyte,
   { member: "downwardAPI", shownAs: "downwarAPI", errors: downwardApiErrors },
-  { member: "fc", errors: fibreChannelErrors },
+  LEGACY_SOURCES.fc,
   LEGACY_SOURCES.flexVolume,
   { member: "configMap", errors: configMapErrors },
   LEGACY_SOURCES.azureFile,

@@ -1,11 +1,9 @@
 /** What is allowed in a container but hardly meant. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../../checks.ts";
-import { nanosOf } from "../../quantity.ts";
+import { isWholeAmount } from "../../quantity.ts";
 import { SECCOMP_CONTAINER } from "../rules/annotation-rules.ts";
 import { containersWithFields } from "../rules/container-visit.ts";
-
-const NANOS_PER_UNIT = 1_000_000_000n;
 
 export function* containerWarnings(
   spec: JsonObject,
@@ -28,7 +26,7 @@ export function* containerWarnings(
 export function* fractionalWarnings(list: JsonObject, field: string, names: readonly string[]): Generator<string> {
   for (const name of names) {
     const amount = list[name];
-    if (amount !== undefined && nanosOf(amount) % NANOS_PER_UNIT !== 0n)
+    if (amount !== undefined && !isWholeAmount(amount))
       yield `${field}[${name}]: fractional byte value ${JSON.stringify(amount)} is invalid, must be an integer`;
   }
 }

@@ -32,6 +32,10 @@ describe("a pod is warned of", () => {
       ['spec.containers[0].resources.requests[memory]: fractional byte value "100m" is invalid, must be an integer'],
     ],
     [
+      container({ resources: { requests: { memory: "1Ei" } } }),
+      ['spec.containers[0].resources.requests[memory]: fractional byte value "1Ei" is invalid, must be an integer'],
+    ],
+    [
       container({ ports: [{ containerPort: 80 }, { containerPort: 80 }] }),
       ["spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]"],
     ],

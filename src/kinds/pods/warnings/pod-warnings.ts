@@ -6,6 +6,7 @@ import type { KindContext } from "../../kind.ts";
 import { appArmorWarnings } from "../app-armor.ts";
 import { SECCOMP_POD } from "../rules/annotation-rules.ts";
 import { containerWarnings, fractionalWarnings } from "./container-warnings.ts";
+import { deprecatedNodeLabel } from "./deprecated-node-labels.ts";
 import { ipWarnings } from "./ip-warnings.ts";
 import { portWarnings } from "./port-warnings.ts";
 import { overlappingPathWarnings, volumeWarnings } from "./volume-warnings.ts";
@@ -13,16 +14,6 @@ import { overlappingPathWarnings, volumeWarnings } from "./volume-warnings.ts";
 const WARNINGS_MAX = 100;
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
-const DEPRECATED_LABELS: ReadonlyMap<string, string> = new Map([
-  ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
-  ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
-  ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
-  ["failure-domain.beta.kubernetes.io/zone", 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
-  ["beta.kubernetes.io/instance-type", 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
-  ["app.kubernetes.io/created-by", "deprecated since v1.9"],
-  ["scheduler.alpha.kubernetes.io/preferAvoidPods", "deprecated since v1.22; use Taints and Tolerations instead"],
-  ["node-role.kubernetes.io/master", 'use "node-role.kubernetes.io/control-plane" instead'],
-]);
 const DEPRECATED_ANNOTATIONS: ReadonlyMap<string, string> = new Map([
   ["scheduler.alpha.kubernetes.io/critical-pod", 'non-functional in v1.16+; use the "priorityClassName" field instead'],
   ["security.alpha.kubernetes.io/sysctls", 'non-functional in v1.11+; use the "sysctls" field instead'],
@@ -86,7 +77,7 @@ function* specWarnings({ spec, metadata, field }: Subject, context: KindContext)
 
 function* nodeLabelWarnings(spec: JsonObject, at: string): Generator<string> {
   for (const key of Object.keys(objectAt(spec, "nodeSelector"))) {
-    const message = DEPRECATED_LABELS.get(key);
+    const message = deprecatedNodeLabel(key);
     if (message !== undefined) yield `${at}.nodeSelector[${key}]: ${message}`;
   }
   const affinity = objectAt(objectAt(spec, "affinity"), "nodeAffinity");
@@ -100,7 +91,7 @@ function* nodeLabelWarnings(spec: JsonObject, at: string): Generator<string> {
 function* nodeTermWarnings(term: JsonObject, field: string, isValueChecked: boolean): Generator<string> {
   for (const [index, expression] of objectsAt(term, "matchExpressions").entries()) {
     const key = stringAt(expression, "key");
-    const message = DEPRECATED_LABELS.get(key);
+    const message = deprecatedNodeLabel(key);
     if (message !== undefined) yield `${field}.matchExpressions[${index}].key: ${key} is ${message}`;
     if (!isValueChecked) continue;
     for (const [at, value] of stringsAt(expression, "values").entries())
@@ -113,7 +104,7 @@ function* spreadWarnings(spec: JsonObject, at: string): Generator<string> {
   for (const [index, constraint] of objectsAt(spec, "topologySpreadConstraints").entries()) {
     const field = `${at}.topologySpreadConstraints[${index}]`;
     const key = stringAt(constraint, "topologyKey");
-    const message = DEPRECATED_LABELS.get(key);
+    const message = deprecatedNodeLabel(key);
     if (message !== undefined) yield `${field}.topologyKey: ${key} is ${message}`;
     if (constraint["labelSelector"] === undefined)
       yield `${field}.labelSelector: a null labelSelector results in matching no pod`;

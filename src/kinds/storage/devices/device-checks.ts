@@ -11,7 +11,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta
 import { labelValueErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
-import { driverNameErrors } from "../volume-source-checks.ts";
+import { driverNameErrors } from "../../pods/rules/formats.ts";
 
 const IDENTIFIER_BYTES_MAX = 32;
 const SELECTORS_MAX = 32;
@@ -65,7 +65,7 @@ export function* configurationErrors(config: JsonObject, field: string): Generat
   yield* parametersErrors(opaque["parameters"], `${field}.opaque.parameters`);
 }
 
-function* parametersErrors(parameters: unknown, field: string): Generator<FieldError> {
+export function* parametersErrors(parameters: unknown, field: string): Generator<FieldError> {
   if (parameters === undefined || parameters === null) yield required(field);
   else if (Buffer.byteLength(JSON.stringify(parameters)) > PARAMETERS_BYTES_MAX)
     yield tooLong(field, PARAMETERS_BYTES_MAX);

@@ -5,7 +5,7 @@ import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
 import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
-import type { GoType } from "../go-value.ts";
+import { TOLERATION, type GoField, type GoType } from "../go-value.ts";
 import {
   configurationErrors,
   fullAttributeNameErrors,
@@ -62,10 +62,15 @@ function withRequestDefaults(given: JsonObject, form: RequestForm): JsonObject {
 function setExactDefaults(request: JsonObject): void {
   setEmpty(request, { allocationMode: "ExactCount" });
   if (request["allocationMode"] === "ExactCount" && (request["count"] ?? 0) === 0) request["count"] = 1;
-  if (Array.isArray(request["tolerations"]))
-    request["tolerations"] = objectsAt(request, "tolerations").map((toleration) =>
-      stringAt(toleration, "operator") === "" ? { ...toleration, operator: "Equal" } : toleration,
-    );
+  setTolerationDefaults(request);
+}
+
+/** Of requests, and of what was given for them. */
+export function setTolerationDefaults(parent: JsonObject): void {
+  if (!Array.isArray(parent["tolerations"])) return;
+  parent["tolerations"] = objectsAt(parent, "tolerations").map((toleration) =>
+    stringAt(toleration, "operator") === "" ? { ...toleration, operator: "Equal" } : toleration,
+  );
 }
 
 /** The spec with its requests as all later versions have them. */
@@ -100,7 +105,7 @@ export function* claimSpecErrors(
     `${at}.requests`,
     REQUESTS_MAX,
   );
-  const names = namesOf(requests);
+  const names = requestNamesOf(requests);
   yield* listErrors(objectsAt(devices, "constraints"), `${at}.constraints`, {
     max: CONSTRAINTS_MAX,
     *errors(constraint, constraintField) {
@@ -118,7 +123,7 @@ export function* claimSpecErrors(
 }
 
 /** Names of requests, and `request/subrequest`. */
-function namesOf(requests: readonly JsonObject[]): ReadonlySet<string> {
+export function requestNamesOf(requests: readonly JsonObject[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const request of requests) {
     const name = stringAt(request, "name");
@@ -170,7 +175,11 @@ function* exactErrors(request: JsonObject, field: string): Generator<FieldError>
     yield* tolerationErrors(toleration, `${field}.tolerations[${index}]`);
 }
 
-function* referenceListErrors(parent: JsonObject, field: string, names: ReadonlySet<string>): Generator<FieldError> {
+export function* referenceListErrors(
+  parent: JsonObject,
+  field: string,
+  names: ReadonlySet<string>,
+): Generator<FieldError> {
   const references = stringsAt(parent, "requests");
   yield* listErrors(references, `${field}.requests`, {
     max: REQUESTS_MAX,
@@ -179,7 +188,7 @@ function* referenceListErrors(parent: JsonObject, field: string, names: Readonly
   yield* uniquenessErrors(references, `${field}.requests`, REQUESTS_MAX);
 }
 
-function* referenceErrors(reference: string, field: string, names: ReadonlySet<string>): Generator<FieldError> {
+export function* referenceErrors(reference: string, field: string, names: ReadonlySet<string>): Generator<FieldError> {
   const segments = reference.split("/");
   if (segments.length <= 2) for (const segment of segments) yield* nameErrors(segment, field, dnsLabelErrors);
   if (segments.length > 2 || !names.has(reference)) yield invalidValue(field, reference, REFERENCE_SENTENCE);
@@ -202,17 +211,6 @@ function* constraintErrors(
   else yield required(`${field}.matchAttribute`);
 }
 
-const TOLERATIONS: GoType = {
-  list: {
-    struct: [
-      ["Key", "key", "string"],
-      ["Operator", "operator", "string"],
-      ["Value", "value", "string"],
-      ["Effect", "effect", "string"],
-      ["TolerationSeconds", "tolerationSeconds", "any"],
-    ],
-  },
-};
 const SELECTORS: GoType = {
   list: { struct: [["CEL", "cel", { struct: [["Expression", "expression", "string"]], isPointer: true }]] },
 };
@@ -231,7 +229,7 @@ const REQUEST: GoType = {
           ["AllocationMode", "allocationMode", "string"],
           ["Count", "count", "number"],
           ["AdminAccess", "adminAccess", "any"],
-          ["Tolerations", "tolerations", TOLERATIONS],
+          ["Tolerations", "tolerations", { list: TOLERATION }],
           ["Capacity", "capacity", CAPACITY],
         ],
         isPointer: true,
@@ -248,7 +246,7 @@ const REQUEST: GoType = {
             ["Selectors", "selectors", SELECTORS],
             ["AllocationMode", "allocationMode", "string"],
             ["Count", "count", "number"],
-            ["Tolerations", "tolerations", TOLERATIONS],
+            ["Tolerations", "tolerations", { list: TOLERATION }],
             ["Capacity", "capacity", CAPACITY],
           ],
         },
@@ -256,6 +254,19 @@ const REQUEST: GoType = {
     ],
   ],
 };
+
+/** A resource.DeviceConfiguration, which is embedded. */
+export const OPAQUE: GoField = [
+  "Opaque",
+  "opaque",
+  {
+    struct: [
+      ["Driver", "driver", "string"],
+      ["Parameters", "parameters", "any"],
+    ],
+    isPointer: true,
+  },
+];
 
 /** A resource.ResourceClaimSpec, as messages show it. */
 export const DEVICE_CLAIM_SPEC: GoType = {
@@ -284,20 +295,7 @@ export const DEVICE_CLAIM_SPEC: GoType = {
             "config",
             {
               list: {
-                struct: [
-                  ["Requests", "requests", "any"],
-                  [
-                    "Opaque",
-                    "opaque",
-                    {
-                      struct: [
-                        ["Driver", "driver", "string"],
-                        ["Parameters", "parameters", "any"],
-                      ],
-                      isPointer: true,
-                    },
-                  ],
-                ],
+                struct: [["Requests", "requests", "any"], OPAQUE],
               },
             },
           ],

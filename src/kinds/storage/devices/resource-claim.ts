@@ -1,20 +1,22 @@
 /** Claims on devices, and templates of them. */
-import { duplicateValue, forbiddenField, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
+import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
+import { labelsErrors, objectsAt } from "../../checks.ts";
 import type { Kind, KindContext } from "../../kind.ts";
+import { annotationsErrors } from "../../pods/rules/annotation-rules.ts";
 import { ownStruct } from "../defaults.ts";
 import { goValue, isSemanticallyEqual, type GoType } from "../go-value.ts";
+import { claimStatusErrors, dropDeallocated, setClaimStatusDefaults } from "./claim-status.ts";
 import {
   claimSpecErrors,
   DEVICE_CLAIM_SPEC,
   generalClaimSpec,
+  requestNamesOf,
   setDeviceClaimDefaults,
   type RequestForm,
 } from "./device-claim.ts";
 
-const RESERVED_FOR_MAX = 256;
 /** The release from which constraints can ask for different values without asking for it. */
 const DISTINCT_ATTRIBUTE_FROM_MINOR = 36;
 
@@ -30,7 +32,7 @@ export function resourceClaimOf(form: RequestForm): Kind {
   return {
     setDefaults(claim) {
       setDeviceClaimDefaults(ownStruct(claim, "spec"), form);
-      ownStruct(claim, "status");
+      setClaimStatusDefaults(ownStruct(claim, "status"));
     },
     prepareCreate(claim) {
       claim["status"] = {};
@@ -41,14 +43,22 @@ export function resourceClaimOf(form: RequestForm): Kind {
       if (!isSemanticallyEqual(spec, before, DEVICE_CLAIM_SPEC))
         yield invalidValue("spec", goValue(spec, DEVICE_CLAIM_SPEC), "field is immutable");
     },
-    statusUpdateErrors: reservationErrors,
+    prepareStatusUpdate: dropDeallocated,
+    statusUpdateErrors(claim, existing) {
+      const { devices } = generalClaimSpec(objectAt(claim, "spec"), form);
+      const names = requestNamesOf(objectsAt(objectAt({ devices }, "devices"), "requests"));
+      return claimStatusErrors(claim, existing, names);
+    },
     keepsMetadataInStatus: true,
   };
 }
 
 export function resourceClaimTemplateOf(form: RequestForm): Kind {
-  const errors = (template: JsonObject, context: KindContext): Iterable<FieldError> =>
-    specErrors(objectAt(objectAt(template, "spec"), "spec"), { field: "spec.spec", form, context });
+  function* errors(template: JsonObject, context: KindContext): Generator<FieldError> {
+    const spec = objectAt(template, "spec");
+    yield* templateMetadataErrors(objectAt(spec, "metadata"), "spec.metadata");
+    yield* specErrors(objectAt(spec, "spec"), { field: "spec.spec", form, context });
+  }
   return {
     setDefaults(template) {
       const spec = ownStruct(template, "spec");
@@ -63,6 +73,16 @@ export function resourceClaimTemplateOf(form: RequestForm): Kind {
         yield invalidValue("spec", withoutAbsent(goValue(spec, TEMPLATE_SPEC)), "field is immutable");
     },
   };
+}
+
+const TEMPLATE_METADATA: readonly string[] = ["labels", "annotations"];
+
+function* templateMetadataErrors(metadata: JsonObject, field: string): Generator<FieldError> {
+  yield* annotationsErrors(objectAt(metadata, "annotations"), `${field}.annotations`);
+  yield* labelsErrors(objectAt(metadata, "labels"), `${field}.labels`);
+  for (const [member, value] of Object.entries(metadata))
+    if (!TEMPLATE_METADATA.includes(member) && value !== "" && value !== null)
+      yield forbiddenField(`${field}.${member}`, "cannot be set");
 }
 
 function specErrors(
@@ -82,25 +102,4 @@ function shownTemplate(spec: JsonObject, form: RequestForm): JsonObject {
 /** Metadata is written without what it does not say. */
 function withoutAbsent(shown: unknown): unknown {
   return Object.fromEntries(Object.entries(shown as JsonObject).filter(([, value]) => value !== null));
-}
-
-/** DIFFERS: of the status only the reservations are looked at. */
-function* reservationErrors(claim: JsonObject): Generator<FieldError> {
-  const status = objectAt(claim, "status");
-  const field = "status.reservedFor";
-  const consumers = objectsAt(status, "reservedFor");
-  if (consumers.length > RESERVED_FOR_MAX) yield tooMany(field, consumers.length, RESERVED_FOR_MAX);
-  else {
-    for (const [index, consumer] of consumers.entries())
-      for (const key of ["resource", "name", "uid"])
-        if (stringAt(consumer, key) === "") yield required(`${field}[${index}].${key}`);
-    const uids = new Set<string>();
-    for (const [index, consumer] of consumers.entries()) {
-      const uid = stringAt(consumer, "uid");
-      if (uids.has(uid)) yield duplicateValue(`${field}[${index}]`, uid);
-      uids.add(uid);
-    }
-  }
-  if (consumers.length > 0 && status["allocation"] === undefined)
-    yield forbiddenField(field, "may not be specified when `allocated` is not set");
 }

@@ -1,0 +1,42 @@
+/** What clients of a rehearsal make is accepted: a kind that servers refuse would only be read, and nobody would notice. */
+import { describe, expect, test } from "vitest";
+import { RELEASES } from "../../src/catalogue/release.ts";
+import { resourcePath } from "../../src/client/paths.ts";
+import { pathApis } from "../../src/rehearsal/path-apis.ts";
+import { loadTargets, typeOf, type LoadTarget } from "../../src/rehearsal/targets.ts";
+import { startServer } from "../api/start.ts";
+
+const APIS = pathApis(RELEASES);
+/** They hold keys and certificates, or are orders to a controller. */
+const REFUSED: ReadonlySet<string> = new Set([
+  "clustertrustbundles",
+  "podcertificaterequests",
+  "storageversionmigrations",
+]);
+const WRITTEN = loadTargets(APIS, RELEASES).filter(({ use, resource }) => use === "all" && !REFUSED.has(resource));
+
+function versionsIn({ group, resource, versions }: LoadTarget, release: (typeof RELEASES)[number]): readonly string[] {
+  return versions.filter((version) =>
+    APIS.some(
+      (api) =>
+        api.group === group && api.resource === resource && api.version === version && api.servedBy.includes(release),
+    ),
+  );
+}
+
+describe("objects of every kind that clients make are accepted", () => {
+  test.each(RELEASES)("by %s", async (release) => {
+    await using server = await startServer({ release });
+    const refused: string[] = [];
+    for (const target of WRITTEN)
+      for (const version of versionsIn(target, release)) {
+        const { group, kind, namespaced, bodies } = target;
+        const apiVersion = group === "" ? version : `${group}/${version}`;
+        const path = resourcePath(typeOf(target, version), namespaced ? { namespace: "default" } : {});
+        const body = { apiVersion, kind, metadata: { name: `of-${version}` }, ...bodies.get(version) };
+        const answer = await server.create(`${path}?fieldValidation=Strict`, body);
+        if (answer.status !== 201) refused.push(`${apiVersion} ${kind}: ${answer.body.message}`);
+      }
+    expect(refused).toEqual([]);
+  });
+});
