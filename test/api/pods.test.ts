@@ -108,4 +108,22 @@ describe("a pod that exists", () => {
     const other = await server.mergePatch(`${PODS}/a/status`, { status: { qosClass: "Guaranteed" } });
     expect(refusal(other)).toEqual([422, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']]);
   });
+
+  test("has a status that says what is not known, be it as null", async () => {
+    const status = { conditions: [{ type: "Ready", status: "True" }], containerStatuses: [{ name: "main" }] };
+    const { body } = await server.mergePatch(`${PODS}/a/status`, { status });
+    expect(body.status.conditions).toEqual([
+      { type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: null },
+    ]);
+    expect(body.status.containerStatuses[0]).toMatchObject({ name: "main", ready: false, state: {}, lastState: {} });
+    expect((await server.get(`${PODS}/a`)).body).toEqual(body);
+  });
+
+  test("that is to be resized into no containers is looked at as it was sent", async () => {
+    const resources = { requests: { cpu: "1" } };
+    const containers = [{ name: "main", image: "main", resources }];
+    await server.create(PODS, withSpec("b", { containers }));
+    const [, causes] = refusal(await server.put(`${PODS}/b/resize`, { ...pod("b"), spec: {} }));
+    expect(causes).toContain('spec: Invalid value: "": Pod QOS Class may not change as a result of resizing');
+  });
 });

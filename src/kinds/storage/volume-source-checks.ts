@@ -1,5 +1,5 @@
 /** Checks that sources of volumes share. */
-import { invalidValue, required, tooLong } from "../../meta/field-errors.ts";
+import { invalidValue, required } from "../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";

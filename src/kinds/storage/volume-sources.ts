@@ -1,17 +1,12 @@
 /** What is wrong with where a volume's bytes are said to be: one check for each kind of source. */
-import { forbiddenField, invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { forbiddenField, invalidValue, required } from "../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { dnsLabelErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { nameErrors, numberAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 import { backstepErrors, driverNameErrors } from "../pods/rules/formats.ts";
 import { LEGACY_SOURCES } from "../pods/rules/legacy-volume-rules.ts";
-import {
-  namedSecretErrors,
-  rangeErrors,
-  requiredTextErrors,
-  secretReferenceErrors,
-} from "./volume-source-checks.ts";
+import { namedSecretErrors, rangeErrors, requiredTextErrors, secretReferenceErrors } from "./volume-source-checks.ts";
 
 type SourceErrors = (source: JsonObject, field: string, volumeName: string) => Iterable<FieldError>;
 
