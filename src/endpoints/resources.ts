@@ -94,15 +94,16 @@ async function answer<Req extends WithRequester>(
       return subresourceEndpoint(call, { representation, budgets }) ?? notStored(endpoint, request);
     });
   } catch (thrown) {
-    // Refusals, too, are said in YAML or protobuf to whoever asked for it.
+    // Refusals, too, are said in YAML or protobuf to whoever asked for it, and warned about.
     const isRefusal = thrown instanceof StatusError && thrown.reason !== "InternalError";
-    if (isRefusal && representation.media !== "json") return errorResponse(thrown);
+    const isMore = representation.media !== "json" || endpoint.deprecation !== undefined;
+    if (isRefusal && isMore) return errorResponse(thrown);
     throw thrown;
   }
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {
-  const lines = [response.headers["warning"] ?? [], warningHeaders([warning])["warning"] ?? []].flat();
+  const lines = [warningHeaders([warning])["warning"] ?? [], response.headers["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 

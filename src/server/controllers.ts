@@ -9,6 +9,7 @@ import { createGarbageCollector } from "../controllers/garbage-collector/garbage
 import { createNamespaceController } from "../controllers/namespace/namespace-controller.ts";
 import { createRootCaPublisher } from "../controllers/root-ca-publisher.ts";
 import { createServiceAccountController } from "../controllers/service-account.ts";
+import { createVolumeProtection } from "../controllers/volume-protection.ts";
 import { createCollector } from "../storageversion/collector.ts";
 import type { Members } from "../storageversion/members.ts";
 import { createMigrationMetrics } from "../storageversion/migration/metrics.ts";
@@ -83,10 +84,17 @@ function everywhere(parts: ControllerParts, tools: MigrationOptions): NamedSpec[
     createNamespaceController(common),
     createServiceAccountController({ client, log }),
     createRootCaPublisher({ client, log, rootCa: config.rootCa }),
+    ...createVolumeProtection({ client, metadata, log, hasAttributesClasses: protectsAttributesClasses(parts) }),
     members && createCollector({ client, members, clock, log, metrics }),
     members && createMigrator(tools),
   ];
   return all.filter((spec) => spec !== undefined);
+}
+
+/** Whoever knows the class in v1 gives it a finalizer. */
+function protectsAttributesClasses({ catalogue }: ControllerParts): boolean {
+  const versions = catalogue.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
+  return versions.some(({ version }) => version === "v1");
 }
 
 function whereServed({ catalogue, members }: ControllerParts, tools: MigrationOptions): NamedSpec[] {
