@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Tests that start other programs or processes of their own; everything else runs inside the test process. */
@@ -22,6 +23,8 @@ export default defineConfig({
           exclude: EXTERNAL,
           // Modules keep no state (test/architecture.test.ts holds them to it), so files may share a worker.
           isolate: false,
+          // Left alone it takes one core of two.
+          maxWorkers: availableParallelism(),
         },
       },
       {
