@@ -227,6 +227,13 @@ test("connections to a peer that says it leaves are not used again", async () =>
   expect(scene.upstream.disconnected).toEqual([]);
 });
 
+test("what is under way to a peer that left in good order is not broken off when it is gone", async () => {
+  await using scene = await described();
+  scene.tracker.update([knownPeer({ isDraining: true })]);
+  scene.tracker.update([]);
+  expect(scene.upstream.disconnected).toEqual([]);
+});
+
 describe("what a peer serves", () => {
   test.each([
     { what: "started anew", change: { incarnation: "two" } },

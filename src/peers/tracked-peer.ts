@@ -111,7 +111,15 @@ export class TrackedPeer {
 
   stop(): void {
     this.#stopping.abort();
-    if (this.#known.address !== undefined) this.#context.upstream.disconnect(this.#known.address);
+    this.#leave(this.#known);
+  }
+
+  /** Whoever leaves in good order answers what it was asked, and closes its connections itself. */
+  #leave({ address, isDraining }: KnownPeer): void {
+    const { upstream } = this.#context;
+    if (address === undefined) return;
+    if (isDraining) upstream.retire(address);
+    else upstream.disconnect(address);
   }
 
   update(known: KnownPeer): void {
@@ -119,7 +127,7 @@ export class TrackedPeer {
     if (isSame(before, known)) return;
     this.#known = known;
     const isElsewhere = !isSameAddress(before.address, known.address);
-    if (isElsewhere && before.address !== undefined) this.#context.upstream.disconnect(before.address);
+    if (isElsewhere) this.#leave({ ...before, isDraining: before.isDraining || known.isDraining });
     else if (known.isDraining && !before.isDraining && known.address !== undefined)
       this.#context.upstream.retire(known.address);
     if (isElsewhere || before.incarnation !== known.incarnation) this.#misses = 0;

@@ -110,7 +110,12 @@ function wrongIn(judged: readonly LoadAnswer[], material: RollMaterial): Wrong {
     notFound: all.filter(isWrongNotFound),
     unexpected: [
       ...all.filter(
-        (answer) => !isSuccess(answer) && !isRetryable(answer) && !isWrongNotFound(answer) && !isExcused(answer),
+        (answer) =>
+          !isSuccess(answer) &&
+          !isRetryable(answer) &&
+          !isUndecided(answer) &&
+          !isWrongNotFound(answer) &&
+          !isExcused(answer),
       ),
       ...controllerLoad.failures,
     ],
@@ -133,6 +138,14 @@ function lostWrites(answers: readonly LoadAnswer[], { store, exclusive }: RollMa
     ...created.filter((key) => !doomed.has(key) && store.get(key) === undefined).map((key) => `${key} is lost`),
     ...deleted.filter((key) => store.get(key) !== undefined).map((key) => `${key} is back`),
   ];
+}
+
+/** A hop that broke after it was sent: the client is told the truth, and what came of it is held against the store. */
+function isUndecided({ status, operation, message }: LoadAnswer): boolean {
+  const isWrite = operation === "create" || operation === "delete";
+  return (
+    status === 503 && isWrite && (message ?? "").startsWith("Error while proxying request to destination apiserver")
+  );
 }
 
 function isBeingReplaced({ server, sentAt, answeredAt }: LoadAnswer, replacements: readonly Replacement[]): boolean {
@@ -172,6 +185,7 @@ function summaryOf({ way, course, restMs, controllerLoad, followers, store }: Ro
       `${requests.length} requests (${counted.perSecond}/s to each), ${replaced} of them while their server was being replaced; ` +
       `${proxied} proxied, ${percent(proxied - proxiedFailed.length, proxied)} not 5xx; ` +
       `longest wait for an answer of a ready server itself ${longestWaitMs} ms; ` +
+      `${requests.filter(isUndecided).length} writes left open by a hop that broke; ` +
       `${refused} refused for a moment because a server that had just become ready had not been asked yet`,
     `staleness of merged discovery p50 ${stalenessMs[Math.floor(stalenessMs.length / 2)]} ms, ` +
       `max ${stalenessMs.at(-1)} ms over ${stalenessMs.length} observations`,
