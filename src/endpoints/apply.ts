@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, StatusError, type FieldError } from "../meta/status-error.ts";
 import { checkApplied } from "../object/managed-fields/applied-check.ts";
 import { withNulls } from "../object/managed-fields/nulls.ts";
-import { findDuplicateMembers, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { findDuplicateMembers, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../object/json-text.ts";
 import { goZeros } from "../object/go-zeros.ts";
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { settleUnknownFields } from "../object/unknown-fields.ts";
@@ -133,7 +133,7 @@ function parseApplied(bytes: Buffer): ReturnType<typeof parseYaml> {
 
 function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

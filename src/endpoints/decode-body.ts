@@ -3,10 +3,10 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
-import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
 import { findFieldProblems } from "../object/field-problems.ts";
-import { describeSyntaxError, JSON_DEPTH_MAX, measureJson } from "../object/json-text.ts";
+import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../object/json-text.ts";
 import { jsonKind } from "../object/patch/go-value.ts";
 import { goZeros, type GoZeros } from "../object/go-zeros.ts";
 import {
@@ -141,24 +141,10 @@ function parseJson(bytes: Buffer, problem: (why: string) => Error): ParsedBody {
   const { depth, members } = measureJson(bytes);
   if (depth > JSON_DEPTH_MAX) throw problem("exceeded max depth");
   try {
-    const text = bytes.toString("utf8");
-    const value: unknown = JSON.parse(text);
-    return { value: SURROGATE_ESCAPE.test(text) ? wellFormed(value) : value, problems: [], members };
+    return { value: parseJsonText(bytes.toString("utf8")), problems: [], members };
   } catch {
     throw problem(describeSyntaxError(bytes));
   }
-}
-
-const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
-
-/** As Go: half a pair of surrogates is read as U+FFFD, for no text can hold it. */
-function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (!isJsonObject(value)) return value;
-  const copy: JsonObject = {};
-  for (const key of Object.keys(value)) setMember(copy, key.toWellFormed(), wellFormed(value[key]));
-  return copy;
 }
 
 export interface DecodeContext {

@@ -2,6 +2,7 @@
  * What JSON.parse does not tell: how deep a text nests, whether a key stands twice in one object, and,
  * for text that is no JSON, what Go's parser would say about it, because clients show that sentence.
  */
+import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 
 /** Deeper than any real object; the walkers over parsed objects are recursive. */
 export const JSON_DEPTH_MAX = 500;
@@ -282,4 +283,22 @@ function quoteCharacter(character: string): string {
   if (code < 0x20 || code === 0x7f) return `'\\x${code.toString(16).padStart(2, "0")}'`;
   if ((code > 0x7f && code <= 0xa0) || code === 0xad) return `'\\u${code.toString(16).padStart(4, "0")}'`;
   return `'${String.fromCharCode(code)}'`;
+}
+
+/** Throws as JSON.parse does. */
+export function parseJsonText(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return SURROGATE_ESCAPE.test(text) ? wellFormed(value) : value;
+}
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+/** As Go: half a pair of surrogates is read as U+FFFD, for no text can hold it. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setMember(copy, key.toWellFormed(), wellFormed(value[key]));
+  return copy;
 }

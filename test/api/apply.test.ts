@@ -239,3 +239,14 @@ describe("apply through a subresource", () => {
     );
   });
 });
+
+test("half a pair of surrogates is stored by no write, an apply as little as a creation", async () => {
+  await using api = await startServer();
+  const body = (name: string): string =>
+    `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"},"data":{"a":"x\\ud800y"}}`;
+  const applied = await api.call("PATCH", `${CONFIG_MAPS}/one?fieldManager=me`, body("one"), {
+    headers: { "content-type": "application/apply-patch+yaml" },
+  });
+  const created = await api.call("POST", CONFIG_MAPS, body("two"), { headers: { "content-type": "application/json" } });
+  expect([applied.body.data, created.body.data]).toEqual([{ a: "x\ufffdy" }, { a: "x\ufffdy" }]);
+});
