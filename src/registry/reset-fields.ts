@@ -13,23 +13,10 @@ const THROUGH_STATUS: ReadonlyMap<string, FieldPaths> = new Map([
   ["apps/Deployment", [["spec"], ["metadata", "labels"]]],
   ["/Pod", [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]]],
   ["certificates.k8s.io/CertificateSigningRequest", [["spec"], ["status", "conditions"]]],
-  ...[
-    "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
-    "apiregistration.k8s.io/APIService",
-    "flowcontrol.apiserver.k8s.io/FlowSchema",
-    "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration",
-    "internal.apiserver.k8s.io/StorageVersion",
-    "networking.k8s.io/ServiceCIDR",
-    "resource.k8s.io/DeviceTaintRule",
-    "resource.k8s.io/ResourceClaim",
-    "resource.k8s.io/ResourcePoolStatusRequest",
-    "scheduling.k8s.io/PodGroup",
-    "storage.k8s.io/VolumeAttachment",
-    "storagemigration.k8s.io/StorageVersionMigration",
-  ].map((kind) => [kind, METADATA_AND_SPEC] as const),
 ]);
 
-export function resetFields({ stored, groupVersion, kind }: ServedResource, door: Door): FieldPaths {
+export function resetFields({ stored, groupVersion, kind, meaning }: ServedResource, door: Door): FieldPaths {
+  if (door === "status" && meaning.keepsMetadataInStatus === true) return METADATA_AND_SPEC;
   if (door === "status") return THROUGH_STATUS.get(`${groupVersion.group}/${kind}`) ?? SPEC;
   if (door === "finalize") return STATUS;
   if (kind === "CertificateSigningRequest") return [...SPEC, ...STATUS];

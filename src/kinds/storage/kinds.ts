@@ -19,6 +19,8 @@ export const STORAGE_KINDS: readonly KindEntry[] = [
   ["storage.k8s.io/CSINode", CSI_NODE],
   ["storage.k8s.io/CSIStorageCapacity", CSI_STORAGE_CAPACITY],
   ["resource.k8s.io/DeviceClass", DEVICE_CLASS],
+  ["resource.k8s.io/DeviceTaintRule", { keepsMetadataInStatus: true }],
+  ["resource.k8s.io/ResourcePoolStatusRequest", { keepsMetadataInStatus: true }],
   ["resource.k8s.io/v1/ResourceSlice", RESOURCE_SLICE],
   ["resource.k8s.io/v1beta2/ResourceSlice", RESOURCE_SLICE],
   ["resource.k8s.io/v1/ResourceClaim", resourceClaimOf("general")],

@@ -25,4 +25,5 @@ export const WORKLOAD_KINDS: readonly KindEntry[] = [
   ["batch/Job", JOB],
   ["policy/PodDisruptionBudget", DISRUPTION_BUDGET],
   ["scheduling.k8s.io/PriorityClass", PRIORITY_CLASS],
+  ["scheduling.k8s.io/PodGroup", { keepsMetadataInStatus: true }],
 ];
