@@ -130,3 +130,22 @@ function fillBelow(object: JsonObject, struct: StructSchema, zeros: GoZeros): vo
     }
   }
 }
+
+/** What Go leaves in a list or map where the text says null. */
+export function zeroValue(schema: FieldSchema): unknown {
+  if (schema.quantity) return "0";
+  if (schema.intOrString) return 0;
+  switch (schema.type) {
+    case "string":
+      return "";
+    case "integer":
+    case "number":
+      return 0;
+    case "boolean":
+      return false;
+    case "struct":
+      return {};
+    default:
+      return null;
+  }
+}

@@ -6,7 +6,7 @@ import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { base64Error, quantityError, timeError } from "./go-text.ts";
 import { canonicalQuantity } from "./table/quantity.ts";
 import { ReportedPaths } from "./json-text.ts";
-import { fillStatusItems, isEmptyCollection, isZeroScalar, type GoZeros } from "./go-zeros.ts";
+import { fillStatusItems, isEmptyCollection, isZeroScalar, zeroValue, type GoZeros } from "./go-zeros.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
 export interface TypedObject {
@@ -124,25 +124,6 @@ function decodeMap(value: unknown, schema: FieldSchema, place: Place): unknown {
     );
   }
   return result;
-}
-
-/** What Go leaves in a list or map where the text says null. */
-function zeroValue(schema: FieldSchema): unknown {
-  if (schema.quantity) return "0";
-  if (schema.intOrString) return 0;
-  switch (schema.type) {
-    case "string":
-      return "";
-    case "integer":
-    case "number":
-      return 0;
-    case "boolean":
-      return false;
-    case "struct":
-      return {};
-    default:
-      return null;
-  }
 }
 
 function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknown {

@@ -1,5 +1,6 @@
 /** What null says in an applied object: that its sender owns the field, and that nothing is in it. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
+import { zeroValue } from "../go-zeros.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { itemSchema, memberSchema, rootSchema } from "./shape.ts";
 
@@ -38,7 +39,7 @@ function cleanMap(map: JsonObject, schema: FieldSchema): JsonObject {
   for (const name of Object.keys(map)) {
     const value = map[name];
     const member = memberSchema(schema, name);
-    const cleaned = value === null ? (schema.type === "map" ? zeroOf(member) : undefined) : clean(value, member);
+    const cleaned = value === null ? (schema.type === "map" ? zeroValue(member) : undefined) : clean(value, member);
     if (cleaned === value) continue;
     if (result === map) result = { ...map };
     if (cleaned === undefined) delete result[name];
@@ -50,24 +51,6 @@ function cleanMap(map: JsonObject, schema: FieldSchema): JsonObject {
 function cleanList(list: readonly unknown[], schema: FieldSchema): readonly unknown[] {
   const items = itemSchema(schema);
   if (items.type === "any") return list;
-  const cleaned = list.map((item) => (item === null ? (zeroOf(items) ?? null) : clean(item, items)));
+  const cleaned = list.map((item) => (item === null ? zeroValue(items) : clean(item, items)));
   return cleaned.every((item, index) => item === list[index]) ? list : cleaned;
-}
-
-function zeroOf(schema: FieldSchema): unknown {
-  if (schema.quantity) return "0";
-  if (schema.intOrString) return 0;
-  switch (schema.type) {
-    case "string":
-      return schema.format === "byte" ? null : "";
-    case "integer":
-    case "number":
-      return 0;
-    case "boolean":
-      return false;
-    case "struct":
-      return {};
-    default:
-      return null;
-  }
 }
