@@ -1,6 +1,6 @@
 /** The body of a server-side apply: YAML, of which JSON is a part, saying what its sender wants to own. */
 import type { WithInfo } from "../http/filters/request-info.ts";
-import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { cloneJson, isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, StatusError, type FieldError } from "../meta/status-error.ts";
 import { checkApplied } from "../object/managed-fields/applied-check.ts";
 import { withNulls } from "../object/managed-fields/nulls.ts";
@@ -97,7 +97,7 @@ function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext)
   if (check.hasUndeclaredField) judgeUndeclared(kind, sent, judge);
   if (check.problem !== undefined)
     throw new StatusError("", `failed to create typed patch object (${objectText(sent)}): ${check.problem}`);
-  const known = typed(kind, sent);
+  const known = kind.custom === undefined ? typed(kind, sent) : kind.custom.decode(cloneJson(sent)).object;
   return {
     sent,
     // DIFFERS: by its value, where kubernetes takes 1 for another quantity than "1".

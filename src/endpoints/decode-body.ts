@@ -3,7 +3,7 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
-import { isJsonObject, type JsonObject } from "../meta/json.ts";
+import { cloneJson, isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
 import { findFieldProblems } from "../object/field-problems.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../object/json-text.ts";
@@ -18,7 +18,7 @@ import {
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { hasUnknownFields, settleUnknownFields, type Omission, type SettledFields } from "../object/unknown-fields.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
-import type { ServedResource } from "../registry/resource.ts";
+import type { CustomShape, ServedResource } from "../registry/resource.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type JudgeFields } from "./field-loss.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
@@ -185,6 +185,7 @@ interface TypedBody {
 }
 
 function typeOf(served: ServedResource, value: JsonObject, { problem, zeros }: DecodeContext): TypedBody {
+  if (served.custom !== undefined) return customTypeOf(served, served.custom, { value, problem });
   const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
   const apiVersion =
     typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
@@ -202,6 +203,19 @@ function typeOf(served: ServedResource, value: JsonObject, { problem, zeros }: D
     return { value, kind, apiVersion, ...decodeTyped(value, served.schema, { zeros }) };
   } catch (thrown) {
     if (thrown instanceof TypeMismatchError) throw problem(kind, version, thrown.message);
+    throw thrown;
+  }
+}
+
+function customTypeOf(
+  { kind, apiVersion, groupVersion }: ServedResource,
+  custom: CustomShape,
+  { value, problem }: Pick<DecodeContext, "problem"> & { readonly value: JsonObject },
+): TypedBody {
+  try {
+    return { value, kind, apiVersion, ...custom.decode(cloneJson(value)) };
+  } catch (thrown) {
+    if (thrown instanceof TypeMismatchError) throw problem(kind, groupVersion.version, thrown.message);
     throw thrown;
   }
 }
@@ -232,6 +246,8 @@ function settledFields(
   context: ExistingObject,
 ): SettledFields {
   const { existing } = context;
+  // What a definition does not name is gone: there is nobody who might know it.
+  if (schema.isCustom === true) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
   const isAllKnown = unknownFields.length === 0 && (existing === undefined || !hasUnknownFields(existing, schema));
   if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
   const omission = existing === undefined ? "not-known" : context.omission;

@@ -7,7 +7,7 @@ import type { Cancel, Clock } from "../base/clock.ts";
 import type { Counter } from "../base/metrics.ts";
 import type { Frame, StreamSink } from "../http/message.ts";
 import { expired, StatusError } from "../meta/status-error.ts";
-import { refuseUnreadable } from "../registry/representation.ts";
+import { conversionOf, refuseUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Memo } from "../storage/watch-cache/entry.ts";
@@ -41,6 +41,8 @@ export class WatchStream {
   #following: Following | undefined;
   #cancelTimer: Cancel = () => {};
   #isEnded = false;
+  /** An event waits for somebody to convert it: nothing may overtake it. */
+  #isConverting = false;
   #renderer: Renderer;
 
   constructor(options: WatchStreamOptions, sink: StreamSink) {
@@ -77,7 +79,7 @@ export class WatchStream {
   }
 
   #proceed(): void {
-    if (this.#isEnded) return;
+    if (this.#isEnded || this.#isConverting) return;
     if (this.#following !== undefined) return this.#following.resume();
     const { initial } = this.#options.start;
     while (this.#initialAt < initial.length) {
@@ -101,6 +103,25 @@ export class WatchStream {
   }
 
   #deliver(event: CacheEvent): boolean {
+    const { served } = this.#options;
+    if (served.custom === undefined) return this.#show(event);
+    const { entry, previous } = event;
+    const converting = conversionOf(previous === undefined ? [entry] : [entry, previous], served);
+    if (converting === undefined) return this.#show(event);
+    this.#isConverting = true;
+    converting.then(
+      () => this.#afterConversion(event),
+      (thrown: unknown) => this.#fail(StatusError.from(thrown)),
+    );
+    return false;
+  }
+
+  #afterConversion(event: CacheEvent): void {
+    this.#isConverting = false;
+    if (!this.#isEnded && this.#show(event)) this.#following?.resume();
+  }
+
+  #show(event: CacheEvent): boolean {
     return this.#guarded(() => {
       const selected = this.#options.start.classify(event);
       return selected === undefined || this.#send(selected, event.memo);
@@ -164,7 +185,8 @@ export class WatchStream {
 
   #bookmarkIfCurrent(): void {
     const { bookmarks, start } = this.#options;
-    if (bookmarks && this.#following?.isCurrent() === true) this.#sink.write(this.#bookmark(start.currentRevision()));
+    if (bookmarks && !this.#isConverting && this.#following?.isCurrent() === true)
+      this.#sink.write(this.#bookmark(start.currentRevision()));
   }
 
   #release(): void {

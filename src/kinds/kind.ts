@@ -26,6 +26,8 @@ export interface Kind {
   statusUpdateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
   /** Told to the client beside a success; `existing` is absent for a creation. */
   warnings?(object: JsonObject, existing: JsonObject | undefined, context: KindContext): Iterable<string>;
+  /** What the first request to delete one makes of it, in place of the usual; undefined: the usual. */
+  beginDeletion?(existing: JsonObject, context: KindContext): JsonObject | undefined;
   /** Told to who deletes one without saying what becomes of its dependents. */
   readonly orphaningWarning?: string;
   /** As kubernetes ResetObjectMetaForStatus: whoever writes the status says nothing about the object itself. */

@@ -44,6 +44,17 @@ export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
   };
 }
 
+/** What either of them names. */
+export function eitherServedSet(first: ServedSet, second: ServedSet): ServedSet {
+  return {
+    has: (question) => first.has(question) || second.has(question),
+    hasVerb: (question, verb) => first.hasVerb(question, verb) || second.hasVerb(question, verb),
+    hasGroupVersion: (group, version) =>
+      first.hasGroupVersion(group, version) || second.hasGroupVersion(group, version),
+    hasGroup: (group) => first.hasGroup(group) || second.hasGroup(group),
+  };
+}
+
 function addResources(
   served: Map<string, ServedResource>,
   resources: DiscoveryGroup["versions"][number]["resources"],

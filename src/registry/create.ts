@@ -14,7 +14,7 @@ import {
   type CreationPlace,
 } from "./namespace-lifecycle.ts";
 import { prepareForCreate } from "./prepare.ts";
-import { encodeForStorage } from "./representation.ts";
+import { conversionOf, encodeForStorage } from "./representation.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./services/service-allocation.ts";
 import { writeEncoded, type Place } from "./write-encoded.ts";
@@ -54,12 +54,7 @@ export async function create(
   const name = stringAt(placed, "name");
   const { groupResource } = served;
   const at: CreationPlace = { namespace: request.namespace, name };
-  const place: Place | undefined = served.stored.namespaced
-    ? {
-        guard: await refuseCreationOutsideLiveNamespace(context, groupResource, at),
-        look: () => refuseCreationOutsideNewestNamespace(context, groupResource, at),
-      }
-    : undefined;
+  const place = await placeOf(context, served, at);
   const generates = name === "" && stringAt(placed, "generateName") !== "";
   for (let attempt = 1; ; attempt++) {
     const named = generates
@@ -75,11 +70,29 @@ export async function create(
   }
 }
 
+/** What must stay as it is until the object is there: its namespace, and the definition of its kind. */
+async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<Place> {
+  const { custom, groupResource } = served;
+  const { namespaced } = served.stored;
+  const definition = await custom?.refuseCreation(at.name, "known");
+  const namespace = namespaced ? await refuseCreationOutsideLiveNamespace(context, groupResource, at) : undefined;
+  return {
+    guards: [definition, namespace].filter((guard) => guard !== undefined),
+    async look() {
+      const definitionNow = await custom?.refuseCreation(at.name, "newest");
+      const namespaceNow = namespaced
+        ? await refuseCreationOutsideNewestNamespace(context, groupResource, at)
+        : undefined;
+      return [definitionNow, namespaceNow].filter((guard) => guard !== undefined);
+    },
+  };
+}
+
 /** Undefined when the name is taken. */
 async function createNamed(
   context: RegistryContext,
   served: ServedResource,
-  request: CreateRequest & { readonly place: Place | undefined },
+  request: CreateRequest & { readonly place: Place },
   allocation: Allocation,
 ): Promise<Written | undefined> {
   const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
@@ -104,7 +117,7 @@ async function createNamed(
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
-    await request.place?.look();
+    await request.place.look();
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
     return { object: withManagedFields(await allocation.assign(object), managedFields), warnings };
   }
@@ -115,11 +128,15 @@ async function createNamed(
   const { vouch } = context.store;
   const result = await writeEncoded(
     served,
-    (version, guards) =>
-      context.store.create(key, encodeForStorage(complete, served, version, { vouch, managedFields }), lease, guards),
+    async (version, guards) => {
+      const bytes = await encodeForStorage(complete, served, version, { vouch, managedFields });
+      return context.store.create(key, bytes, lease, guards);
+    },
     request.place,
   );
-  return result.committed ? { entry: result.entry, warnings } : undefined;
+  if (!result.committed) return undefined;
+  if (served.custom !== undefined) await conversionOf([result.entry], served);
+  return { entry: result.entry, warnings };
 }
 
 /** What is to be created cannot have been seen; what is no revision does not say so. */

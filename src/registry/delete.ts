@@ -2,6 +2,7 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts"
 import { conflict, notFound, type StatusDetails } from "../meta/status-error.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import { timestamp, type RegistryContext, type Written } from "./context.ts";
+import { kindContext } from "./defaults.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { refuseDeletionOfImmortal } from "./namespace-lifecycle.ts";
@@ -71,6 +72,9 @@ function decideDeletion(
   const { life } = served.stored.strategy;
   if (life === "namespace") return decideNamespaceDeletion(context, served, to);
   const metadata = objectAt(existing, "metadata");
+  const isFirst = metadata["deletionTimestamp"] === undefined;
+  const begun = isFirst ? served.meaning.beginDeletion?.(existing, kindContext(context, served)) : undefined;
+  if (begun !== undefined) return { kind: "store", object: begun };
   const finalizers = finalizersAfter(served, stringsAt(metadata, "finalizers"), options);
   const grace = life === "pod" ? podGraceSeconds(existing, options) : 0;
   const marked = markDeleted(context, existing, { finalizers, grace, isGraceful: life === "pod" });

@@ -8,7 +8,7 @@ import type { Entry } from "../storage/watch-cache/entry.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { withDefaults } from "./defaults.ts";
 import { removeNamespace } from "./namespace-finalize.ts";
-import { encodeForStorage, objectIn } from "./representation.ts";
+import { conversionOf, encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../meta/status-error.ts";
 import { writeEncoded } from "./write-encoded.ts";
@@ -62,6 +62,7 @@ async function tryUpdate(
   let existing: JsonObject;
   let change: Change;
   try {
+    if (served.custom !== undefined) await conversionOf([entry], served);
     existing = withDefaults(context, served, objectIn(entry, served));
     change = await plan.decide(existing, entry);
   } catch (thrown) {
@@ -89,12 +90,13 @@ async function replace(
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;
   const { vouch } = store;
-  const result = await writeEncoded(served, (version, guards) =>
-    store.replace(entry, encodeForStorage(change.object, served, version, { vouch }), lease, guards),
-  );
-  return result.committed
-    ? { kind: "done", written: { entry: result.entry, warnings } }
-    : { kind: "lost", current: result.current };
+  const result = await writeEncoded(served, async (version, guards) => {
+    const bytes = await encodeForStorage(change.object, served, version, { vouch });
+    return store.replace(entry, bytes, lease, guards);
+  });
+  if (!result.committed) return { kind: "lost", current: result.current };
+  if (served.custom !== undefined) await conversionOf([result.entry], served);
+  return { kind: "done", written: { entry: result.entry, warnings } };
 }
 
 async function isInCurrentVersion({ stored }: ServedResource, { apiVersion }: Entry): Promise<boolean> {

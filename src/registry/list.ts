@@ -4,7 +4,7 @@ import type { Entry } from "../storage/watch-cache/entry.ts";
 import { expired, StatusError } from "../meta/status-error.ts";
 import type { RegistryContext } from "./context.ts";
 import { decodeContinueToken, encodeContinueToken } from "./continue-token.ts";
-import { refuseUnreadable } from "./representation.ts";
+import { conversionOf, refuseUnreadable } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { select, type Selection, type SelectionRequest } from "./selection.ts";
 
@@ -31,6 +31,7 @@ const EXPIRED_TOKEN =
 export async function list(context: RegistryContext, served: ServedResource, request: ListRequest): Promise<Listed> {
   const selection = select(served, request);
   const page = await readState(context, selection, request);
+  await conversionOf(page.entries, served);
   const matching = selection.matches === undefined ? page.entries : page.entries.filter(selection.matches);
   const total = selection.matches === undefined ? page.count : matching.length;
   const isCut = request.limit > 0 && total > request.limit;

@@ -68,6 +68,8 @@ export function inVersion(
   const schema = served.schemaOf(target);
   // DIFFERS: who has written in a version of a later release keeps what it owns.
   if (schema === undefined && served.isOfLaterRelease?.(target) === true) return "unknown";
+  if (schema !== undefined && served.custom !== undefined)
+    return customInVersion({ object, schema }, served, apiVersion);
   if (schema === undefined || !isConvertible(served.kind, served.groupVersion, target)) return undefined;
   try {
     return { object: convertObject(object, served.groupVersion, target), schema };
@@ -77,8 +79,19 @@ export function inVersion(
   }
 }
 
+/** DIFFERS: where a webhook converts, who has written in another version keeps what it owns, and is not asked about. */
+function customInVersion(
+  { object, schema }: VersionedObject,
+  { custom, apiVersion: from }: ServedResource,
+  apiVersion: string,
+): VersionedObject | "unknown" {
+  if (custom?.convert !== undefined && apiVersion !== from) return "unknown";
+  return { object: { ...object, apiVersion }, schema };
+}
+
 /** The way back. */
 export function fromVersion(object: JsonObject, served: ServedResource, apiVersion: string): JsonObject | undefined {
+  if (served.custom !== undefined) return { ...object, apiVersion: served.apiVersion };
   const source = parseGroupVersion(apiVersion);
   if (!isConvertible(served.kind, source, served.groupVersion)) return undefined;
   try {

@@ -58,9 +58,10 @@ export async function removeNamespace(
 ): ReturnType<ObjectStore["remove"]> {
   const { store } = context;
   if (isTerminating(entry)) return store.remove(entry);
-  const marked = await writeEncoded(served, (version, guards) =>
-    store.replace(entry, encodeForStorage(object, served, version, { vouch: store.vouch }), undefined, guards),
-  );
+  const marked = await writeEncoded(served, async (version, guards) => {
+    const bytes = await encodeForStorage(object, served, version, { vouch: store.vouch });
+    return store.replace(entry, bytes, undefined, guards);
+  });
   if (!marked.committed) return marked;
   assert(isTerminating(marked.entry), "a namespace that is removed is terminating");
   await refuseIfHeld(context, String(objectAt(object, "metadata")["name"]));

@@ -56,7 +56,7 @@ export function prepareForUpdate(
   });
   if (door === "main") served.meaning.prepareUpdate?.(prepared, existing, kindContext(context, served));
   if (door === "status") served.meaning.prepareStatusUpdate?.(prepared, existing, kindContext(context, served));
-  if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing)) {
+  if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing, strategy.hasStatus)) {
     metadata["generation"] = Number(before["generation"] ?? 0) + 1;
   }
   return prepared;
@@ -86,9 +86,9 @@ function withMember(object: JsonObject, key: string, value: unknown): JsonObject
   return value === undefined ? rest : { ...rest, [key]: value };
 }
 
-/** Anything outside metadata and status counts as desired state. */
-function hasNewDesiredState(object: JsonObject, existing: JsonObject): boolean {
-  const { metadata: _metadata, status: _status, ...desired } = object;
-  const { metadata: _oldMetadata, status: _oldStatus, ...before } = existing;
-  return !jsonEquals(desired, before);
+/** Anything outside metadata counts as desired state, but for a status that has a door of its own. */
+function hasNewDesiredState(object: JsonObject, existing: JsonObject, hasStatus: boolean): boolean {
+  const { metadata: _metadata, status, ...desired } = object;
+  const { metadata: _oldMetadata, status: oldStatus, ...before } = existing;
+  return !jsonEquals(desired, before) || (!hasStatus && !jsonEquals(status, oldStatus));
 }

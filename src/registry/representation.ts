@@ -1,14 +1,15 @@
 /** A stored entry as bytes of the version somebody asked for, derived at most once per entry and version. */
-import { parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
+import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
 import type { JsonObject } from "../meta/json.ts";
 import { convertObject, isConvertible, isSameShape } from "../object/conversion/convert.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import { encodeItem, parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
-import type { ServedResource } from "./resource.ts";
+import type { CustomShape, ServedResource } from "./resource.ts";
 import { refuseCorrupt, unreadable } from "./storage-errors.ts";
 
 /** The list item: `,{"metadata":…}` without kind and apiVersion. */
 export function itemIn(entry: Entry, served: ServedResource): Buffer {
+  if (served.custom !== undefined) return customItem(entry, served, served.custom);
   if (entry.apiVersion === served.apiVersion) return entry.item;
   const memoKey = `item ${served.apiVersion}`;
   const known = entry.memo.get(memoKey) as Buffer | undefined;
@@ -26,6 +27,7 @@ export function membersIn(entry: Entry, served: ServedResource): Buffer {
 /** The object, parsed: the caller owns it. */
 export function objectIn(entry: Entry, served: ServedResource): JsonObject {
   refuseUnreadable(entry, served);
+  if (served.custom !== undefined) return customObject(entry, served, served.custom).object;
   const object = parseEntry(entry);
   if (entry.apiVersion === served.apiVersion) return object;
   try {
@@ -39,11 +41,12 @@ export function objectIn(entry: Entry, served: ServedResource): JsonObject {
 export function refuseUnreadable(entry: Entry, served: ServedResource): void {
   refuseCorrupt(entry);
   if (entry.kind !== served.kind) throw unreadable(entry, `the value is a ${entry.kind}, not a ${served.kind}`);
-  if (
-    entry.apiVersion === served.apiVersion ||
-    isConvertible(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion)
-  )
-    return;
+  if (entry.apiVersion === served.apiVersion) return;
+  const isShowable =
+    served.custom === undefined
+      ? isConvertible(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion)
+      : served.custom.isKnown(entry.apiVersion);
+  if (isShowable) return;
   throw unreadable(
     entry,
     `the value is of the version ${entry.apiVersion}, which cannot be shown as ${served.apiVersion}`,
@@ -54,14 +57,80 @@ function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
-/** The object in the version it is stored in. */
-export function storedObject(entry: Entry): JsonObject {
-  return parseEntry(entry);
+function customItem(entry: Entry, served: ServedResource, custom: CustomShape): Buffer {
+  const memoKey = `item ${served.apiVersion} ${custom.key}`;
+  const known = entry.memo.get(memoKey) as Buffer | undefined;
+  if (known !== undefined) return known;
+  const { object, isAsStored } = customObject(entry, served, custom);
+  const item = isAsStored ? entry.item : encodeItem(object);
+  entry.memo.set(memoKey, item);
+  return item;
 }
 
-/** An object of the served version in the shape it is or would be stored in. */
-export function storedShape(object: JsonObject, served: ServedResource): JsonObject {
+function customObject(
+  entry: Entry,
+  { apiVersion }: ServedResource,
+  custom: CustomShape,
+): { readonly object: JsonObject; readonly isAsStored: boolean } {
+  const isConverted = isToBeConverted(entry, apiVersion, custom);
+  const object = isConverted ? convertedObject(entry, apiVersion, custom) : { ...parseEntry(entry), apiVersion };
+  const isChanged = custom.finish(object);
+  return { object, isAsStored: !isConverted && !isChanged };
+}
+
+function isToBeConverted(entry: Entry, apiVersion: string, custom: CustomShape): boolean {
+  return custom.convert !== undefined && entry.apiVersion !== apiVersion;
+}
+
+function convertedKey(apiVersion: string, { key }: CustomShape): string {
+  return `converted ${apiVersion} ${key}`;
+}
+
+function convertedObject(entry: Entry, apiVersion: string, custom: CustomShape): JsonObject {
+  const text = entry.memo.get(convertedKey(apiVersion, custom)) as string | undefined;
+  if (text === undefined) throw unreadable(entry, `nobody has converted it to ${apiVersion}`);
+  return JSON.parse(text) as JsonObject;
+}
+
+/**
+ * To be waited for before entries are shown: some are converted by others. Undefined when there is nothing to wait for.
+ * Throws a StatusError.
+ */
+export function conversionOf(entries: readonly Entry[], served: ServedResource): Promise<void> | undefined {
+  const { custom, apiVersion, groupVersion } = served;
+  if (custom?.convert === undefined) return undefined;
+  const memoKey = convertedKey(apiVersion, custom);
+  const due = entries.filter(
+    (entry) => entry.corrupt === undefined && isToBeConverted(entry, apiVersion, custom) && !entry.memo.has(memoKey),
+  );
+  if (due.length === 0) return undefined;
+  return custom.convert(due.map(parseEntry), groupVersion).then((objects) => {
+    for (const [index, entry] of due.entries()) entry.memo.set(memoKey, JSON.stringify(objects[index]));
+  });
+}
+
+/** The object in the version whose shape its columns are read from. */
+export function columnsObject(entry: Entry, served: ServedResource): JsonObject {
+  return served.custom === undefined ? parseEntry(entry) : objectIn(entry, served);
+}
+
+/** The same of an object of the served version that is not stored. */
+export function columnsShape(object: JsonObject, served: ServedResource): JsonObject {
+  if (served.custom !== undefined) return object;
   return convertObject(object, served.groupVersion, served.stored.storageVersion);
+}
+
+/** An object of the served version in the one it is to be stored in. Throws a StatusError. */
+function toVersion(
+  object: JsonObject,
+  served: ServedResource,
+  version: GroupVersion,
+): JsonObject | Promise<JsonObject> {
+  if (served.custom === undefined) return convertObject(object, served.groupVersion, version);
+  const apiVersion = formatGroupVersion(version);
+  const { convert } = served.custom;
+  if (convert === undefined || apiVersion === served.apiVersion) return { ...object, apiVersion };
+  return convert([object], version).then(([converted]) => converted!);
 }
 
 const METADATA_ORDER: readonly string[] = [
@@ -86,15 +155,18 @@ export interface EncodeOptions {
   readonly managedFields?: string | undefined;
 }
 
-/** Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. */
-export function encodeForStorage(
+/** Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. Throws a StatusError. */
+export async function encodeForStorage(
   object: JsonObject,
   served: ServedResource,
   version: GroupVersion,
-  { vouch, managedFields }: EncodeOptions = {},
-): Buffer {
-  const converted = convertObject(object, served.groupVersion, version);
-  const { kind, apiVersion, metadata, ...rest } = converted;
+  options: EncodeOptions = {},
+): Promise<Buffer> {
+  return encodeConverted(await toVersion(object, served, version), options);
+}
+
+function encodeConverted(object: JsonObject, { vouch, managedFields }: EncodeOptions): Buffer {
+  const { kind, apiVersion, metadata, ...rest } = object;
   const head = { kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject) };
   const canonical = { ...head, ...rest };
   const text =

@@ -1,9 +1,11 @@
 /** A resource as it is stored, and as one served version shows it. */
 import type { Kind } from "../kinds/kind.ts";
 import type { GroupResource, GroupVersion } from "../meta/group-version.ts";
+import type { JsonObject } from "../meta/json.ts";
 import type { NameRule } from "../meta/names.ts";
 import type { StructSchema } from "../object/schema.ts";
 import type { TableRenderer } from "../object/table/table.ts";
+import type { TypedObject } from "../object/typed-decode.ts";
 import type { Guard } from "../storage/kv.ts";
 
 /** What distinguishes one kind's life from another's. Everything else is the same for all kinds. */
@@ -55,7 +57,30 @@ export interface StoredResource extends GroupResource {
   readonly strategy: Strategy;
 }
 
+/** A custom resource: its objects are what a definition says, and that may be something else the next moment. */
+export interface CustomShape {
+  /** Another one whenever the definition says something else: what is derived by it is kept under this name. */
+  readonly key: string;
+  /** Whether objects that lie there in this version can be shown. */
+  isKnown(apiVersion: string): boolean;
+  /** In the place of typed decoding. Throws a StatusError. */
+  decode(value: JsonObject): TypedObject;
+  /** A stored object as this version shows it, in place, once it has been converted. True when that changed it. */
+  finish(object: JsonObject): boolean;
+  /** Asks whoever knows how; undefined where versions differ in nothing but their name. Throws a StatusError. */
+  readonly convert?: ((objects: readonly JsonObject[], to: GroupVersion) => Promise<JsonObject[]>) | undefined;
+  /** Of an object of this version, as a selector spells it. */
+  fieldValue(object: JsonObject, field: string): string;
+  /**
+   * Throws when the definition, as known here, is on its way out; else returns the guard that holds as long as the
+   * definition is the one that was looked at.
+   */
+  refuseCreation(name: string, looks: "known" | "newest"): Promise<Guard | undefined>;
+}
+
 export interface ServedResource {
+  /** Undefined for built-in kinds. */
+  readonly custom?: CustomShape | undefined;
   readonly stored: StoredResource;
   /** As requests and messages name it: for events.k8s.io the group differs from the stored one's. */
   readonly groupResource: GroupResource;

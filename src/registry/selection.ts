@@ -6,7 +6,8 @@ import { prefixEnd } from "../storage/kv.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import type { KeyRange } from "../storage/object-store.ts";
 import { fieldValue } from "./field-values.ts";
-import { collectionPrefix, objectKey, type ServedResource } from "./resource.ts";
+import { objectIn } from "./representation.ts";
+import { collectionPrefix, objectKey, type CustomShape, type ServedResource } from "./resource.ts";
 
 export interface SelectionRequest {
   readonly namespace: string;
@@ -55,12 +56,25 @@ function matcher(served: ServedResource, request: SelectionRequest): ((entry: En
   };
 }
 
+/** As the version shows it that is asked for. What has not been converted yet is judged when it has been. */
+function customFieldReader(served: ServedResource, custom: CustomShape, field: string): (entry: Entry) => string {
+  const memoKey = `field ${served.apiVersion} ${custom.key} ${field}`;
+  return (entry) => {
+    const known = entry.memo.get(memoKey);
+    if (typeof known === "string") return known;
+    const value = custom.fieldValue(objectIn(entry, served), field);
+    entry.memo.set(memoKey, value);
+    return value;
+  };
+}
+
 /** Name and namespace stand in the key; other fields are parsed once per entry. */
 function fieldReader(served: ServedResource, group: string, resource: string, field: string): (entry: Entry) => string {
   const { keyPrefix, namespaced } = served.stored;
   if (field === "metadata.name") return ({ key }) => key.slice(key.lastIndexOf("/") + 1);
   if (field === "metadata.namespace")
     return ({ key }) => (namespaced ? key.slice(keyPrefix.length, key.lastIndexOf("/")) : "");
+  if (served.custom !== undefined) return customFieldReader(served, served.custom, field);
   const read = fieldValue(group, resource, field);
   const memoKey = `field ${group}/${field}`;
   return (entry) => {

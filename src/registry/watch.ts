@@ -4,6 +4,7 @@ import type { Freshness } from "../storage/object-store.ts";
 import { createTombstone, type Entry } from "../storage/watch-cache/entry.ts";
 import type { CacheEvent, Follower, Following } from "../storage/watch-cache/history.ts";
 import type { RegistryContext } from "./context.ts";
+import { conversionOf } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { select, type SelectionRequest } from "./selection.ts";
 
@@ -48,6 +49,7 @@ export async function startWatch(
   if (start.kind === "state") {
     const page = await context.store.list(selection.range, start.freshness);
     revision = page.revision;
+    await conversionOf(page.entries, served);
     if (start.showsState) initial = page.entries.filter(matches);
   } else {
     revision = start.revision;

@@ -37,11 +37,11 @@ class Stage {
 
   place(): Place {
     return {
-      guard: { key: PLACE, revision: this.known.place },
+      guards: [{ key: PLACE, revision: this.known.place }],
       look: async () => {
         this.story.push("look");
         if (this.isPlaceGone) throw notFound(NAMESPACES, "team");
-        return { key: PLACE, revision: this.stored.get(PLACE)! };
+        return [{ key: PLACE, revision: this.stored.get(PLACE)! }];
       },
     };
   }

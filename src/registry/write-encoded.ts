@@ -6,9 +6,9 @@ import type { ServedResource } from "./resource.ts";
 
 /** What a write depends on besides the version it is written in. */
 export interface Place {
-  readonly guard: Guard | undefined;
-  /** Decides anew by what the store has now: the guard that holds now, or the error that the write fails with. */
-  look(): Promise<Guard | undefined>;
+  readonly guards: readonly Guard[];
+  /** Decides anew by what the store has now: the guards that hold now, or the error that the write fails with. */
+  look(): Promise<readonly Guard[]>;
 }
 
 /** Each lost guard means that servers have just agreed on something else, or that somebody has changed the place. */
@@ -21,18 +21,18 @@ export async function writeEncoded(
   place?: Place,
 ): Promise<WriteResult> {
   let lost: Guard | undefined;
-  let placeGuard = place?.guard;
+  let placeGuards = place?.guards ?? [];
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const encoding = await stored.encoding.current(lost);
-    const result = await write(encoding.version, guardsOf(encoding.guard, placeGuard));
+    const result = await write(encoding.version, guardsOf(encoding.guard, placeGuards));
     if (result.committed || result.lostGuard === undefined) return result;
     if (result.lostGuard === encoding.guard?.key) lost = encoding.guard;
-    else placeGuard = await place?.look();
+    else placeGuards = (await place?.look()) ?? [];
   }
   throw serviceUnavailable("what the write depends on changes too fast, please try again later", 1);
 }
 
-function guardsOf(encoding: Guard | undefined, place: Guard | undefined): readonly Guard[] | undefined {
-  if (encoding === undefined) return place === undefined ? undefined : [place];
-  return place === undefined ? [encoding] : [encoding, place];
+function guardsOf(encoding: Guard | undefined, place: readonly Guard[]): readonly Guard[] | undefined {
+  if (encoding === undefined) return place.length === 0 ? undefined : place;
+  return [encoding, ...place];
 }

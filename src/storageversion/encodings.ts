@@ -9,6 +9,7 @@
 import type { Clock } from "../base/clock.ts";
 import {
   formatGroupResource,
+  formatGroupVersion,
   parseGroupVersion,
   type GroupResource,
   type GroupVersion,
@@ -26,6 +27,8 @@ export interface StoredResourceVersions extends GroupResource, StoredVersions {
   readonly served: readonly string[];
   /** Written whatever is published, because publishing needs it; all servers ever write it in one version. */
   readonly isNeededToPublish: boolean;
+  /** What defines it, and takes the StorageVersion object along when it goes; undefined for what is built in. */
+  readonly definition?: { readonly name: string; readonly uid: string } | undefined;
 }
 
 export interface BoundEncoding {
@@ -46,11 +49,13 @@ const WAIT_MS = 2_000;
 const RETRY_AFTER_SECONDS = 1;
 const UNREGISTERED = "wait for storage version registration to complete for resource: ";
 
+type Verdict = { readonly open: BoundEncoding } | { readonly closed: string };
+
 interface State {
-  readonly resource: StoredResourceVersions;
-  readonly unbound: BoundEncoding;
+  resource: StoredResourceVersions;
+  unbound: BoundEncoding;
   isPublished: boolean;
-  verdict: { readonly open: BoundEncoding } | { readonly closed: string };
+  verdict: Verdict;
   /** Why this server cannot have part in the resource, whatever others say. */
   unreadable: string | undefined;
   waiting: (() => void)[];
@@ -63,22 +68,47 @@ export class Encodings {
   readonly #states = new Map<string, State>();
   readonly #byResource = new Map<string, State>();
   readonly #unpublished = new Set<string>();
+  /** What objects say, also of resources that are not stored here yet. */
+  readonly #seen = new Map<string, Verdict>();
 
   constructor(options: EncodingsOptions) {
     this.#options = options;
-    for (const resource of options.resources) {
-      const state: State = {
-        resource,
-        unbound: { version: parseGroupVersion(resource.preferred) },
-        isPublished: false,
-        verdict: { closed: NO_OBJECT },
-        unreadable: undefined,
-        waiting: [],
-      };
-      this.#states.set(resource.name, state);
-      this.#unpublished.add(resource.name);
+    for (const resource of options.resources) this.put(resource);
+  }
+
+  /**
+   * A resource that is stored here from now on, or in other versions than before. What has been published of it holds
+   * until something else is, unless it is a version that nobody will be able to read.
+   */
+  put(resource: StoredResourceVersions): void {
+    const { name } = resource;
+    const unbound = { version: parseGroupVersion(resource.preferred) };
+    const known = this.#states.get(name);
+    if (known === undefined) {
+      const verdict = this.#seen.get(name) ?? { closed: NO_OBJECT };
+      const state: State = { resource, unbound, isPublished: false, verdict, unreadable: undefined, waiting: [] };
+      this.#states.set(name, state);
+      this.#unpublished.add(name);
       for (const alias of resource.aliases) this.#byResource.set(formatGroupResource(alias), state);
+      return;
     }
+    known.resource = resource;
+    known.unbound = unbound;
+    const { verdict } = known;
+    if ("open" in verdict && resource.decodable.includes(formatGroupVersion(verdict.open.version))) return;
+    known.isPublished = false;
+    this.#unpublished.add(name);
+  }
+
+  /** It is not stored here any more. Whoever waits for it is told so. */
+  remove(name: string): void {
+    const state = this.#states.get(name);
+    if (state === undefined) return;
+    this.#states.delete(name);
+    this.#unpublished.delete(name);
+    for (const alias of state.resource.aliases) this.#byResource.delete(formatGroupResource(alias));
+    state.isPublished = false;
+    wake(state);
   }
 
   /** Every resource has been published. */
@@ -111,21 +141,24 @@ export class Encodings {
 
   /** The object as it is from this revision of the store on; undefined for one that cannot be read. */
   observe(name: string, revision: number, status: StorageVersionStatus | undefined): void {
+    const verdict: Verdict =
+      status === undefined ? { closed: "its StorageVersion object is broken" } : this.#judge(name, revision, status);
+    this.#seen.set(name, verdict);
     const state = this.#states.get(name);
     if (state === undefined) return;
-    state.verdict =
-      status === undefined ? { closed: "its StorageVersion object is broken" } : this.#judge(name, revision, status);
+    state.verdict = verdict;
     wake(state);
   }
 
   forget(name: string): void {
+    this.#seen.delete(name);
     const state = this.#states.get(name);
     if (state !== undefined) state.verdict = { closed: NO_OBJECT };
   }
 
   /** Those are all there are. */
   keepOnly(names: ReadonlySet<string>): void {
-    for (const name of this.#states.keys()) if (!names.has(name)) this.forget(name);
+    for (const name of [...this.#states.keys(), ...this.#seen.keys()]) if (!names.has(name)) this.forget(name);
   }
 
   isUnreadable(name: string): boolean {
@@ -142,7 +175,8 @@ export class Encodings {
 
   /** Waits for others to agree, but not for this server to publish. Throws a 503. */
   async current(name: string, lost?: BoundEncoding["guard"]): Promise<BoundEncoding> {
-    const state = this.#states.get(name)!;
+    const state = this.#states.get(name);
+    if (state === undefined) throw serviceUnavailable(`${name} is not stored here any more`, RETRY_AFTER_SECONDS);
     if (state.resource.isNeededToPublish) return state.unbound;
     if (!state.isPublished)
       throw serviceUnavailable(UNREGISTERED + formatGroupResource(state.resource), RETRY_AFTER_SECONDS);
@@ -173,7 +207,7 @@ export class Encodings {
     );
   }
 
-  #judge(name: string, revision: number, status: StorageVersionStatus): State["verdict"] {
+  #judge(name: string, revision: number, status: StorageVersionStatus): Verdict {
     const { serverId, keyPrefix } = this.#options;
     const verdict = writability(status, serverId);
     if (verdict.kind === "closed") return { closed: verdict.because };

@@ -54,12 +54,14 @@ const REQUEST_TIMEOUT_MS = 5_000;
 
 export class Publisher {
   readonly #options: PublisherOptions;
-  readonly #resources: ReadonlyMap<string, StoredResourceVersions>;
+  readonly #resources: Map<string, StoredResourceVersions>;
   readonly #objects: ResourceClient<StorageVersionObject>;
   readonly #informer: Informer<StorageVersionObject>;
   readonly #queue: WorkQueue;
   readonly #outcomes: MetricFamily<Counter>;
   readonly #pending: Set<string>;
+  /** What came later, or changed: this server is complete without it. */
+  readonly #late = new Set<string>();
   readonly #errors = new Map<string, string>();
   /** Revisions this server has written itself: what is seen of an object before that is old. */
   readonly #written = new Map<string, number>();
@@ -96,6 +98,25 @@ export class Publisher {
     return this.#errors.get(name);
   }
 
+  /** Stored here from now on, or in other versions. `onPublished` tells when its entry says so. */
+  put(resource: StoredResourceVersions): void {
+    const { name } = resource;
+    this.#resources.set(name, resource);
+    this.#late.add(name);
+    this.#queue.forget(name);
+    this.#queue.add(name);
+  }
+
+  /** Not stored here any more: its entry is taken back. */
+  remove(name: string): void {
+    this.#resources.delete(name);
+    this.#late.delete(name);
+    this.#pending.delete(name);
+    this.#errors.delete(name);
+    this.#queue.forget(name);
+    this.#queue.add(name);
+  }
+
   /** Looks after every entry anew. Resolves when all are right, or when the signal aborts. */
   async publishAll(signal: AbortSignal): Promise<void> {
     for (const name of this.#resources.keys()) {
@@ -123,10 +144,12 @@ export class Publisher {
   async #work(signal: AbortSignal): Promise<void> {
     for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
       const wasDropped = this.#dropped.delete(name);
+      const resource = this.#resources.get(name);
       try {
         await this.#publish(name, signal);
         if (!wasDropped) this.#queue.forget(name);
-        this.#done(name);
+        // What has changed meanwhile is in the queue again, and not published yet.
+        if (this.#resources.get(name) === resource) this.#done(name);
       } catch (thrown) {
         if (!signal.aborted) this.#failed(name, thrown);
       } finally {
@@ -150,9 +173,10 @@ export class Publisher {
 
   #done(name: string): void {
     this.#errors.delete(name);
-    if (!this.#pending.delete(name)) return;
-    this.#options.onPublished(name);
-    if (this.#pending.size > 0) return;
+    const isLate = this.#late.delete(name);
+    const isPending = this.#pending.delete(name);
+    if (isLate || isPending) this.#options.onPublished(name);
+    if (!isPending || this.#pending.size > 0) return;
     this.#options.log.info("storage version updates complete", { resources: this.#resources.size });
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
@@ -175,7 +199,7 @@ export class Publisher {
       const status = await this.#next(this.#resources.get(name), known?.status ?? {});
       if (status === undefined) return;
       try {
-        const object = known ?? (await this.#objects.create(newObject(name), request));
+        const object = known ?? (await this.#objects.create(newObject(name, this.#resources.get(name)), request));
         const written = await this.#objects.replaceStatus({ ...object, status }, request);
         this.#written.set(name, revisionOf(written));
         this.#outcomes.with("written").inc();
@@ -220,9 +244,16 @@ export class Publisher {
   }
 }
 
-function newObject(name: string): StorageVersionObject {
+function newObject(name: string, resource: StoredResourceVersions | undefined): StorageVersionObject {
   const { group, version } = STORAGE_VERSION_TYPE;
-  return { kind: "StorageVersion", apiVersion: `${group}/${version}`, metadata: { name }, spec: {} };
+  const { definition } = resource ?? {};
+  const owner = definition && {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    ...definition,
+  };
+  const metadata = owner === undefined ? { name } : { name, ownerReferences: [owner] };
+  return { kind: "StorageVersion", apiVersion: `${group}/${version}`, metadata, spec: {} };
 }
 
 /** 0: there is no object. */

@@ -5,9 +5,12 @@ import { listMetadata, type Renderer } from "./renderer.ts";
 import { json, JSON_FORMAT } from "./wire-format.ts";
 
 const LIST_TAIL = Buffer.from("]}");
+const COMMA = Buffer.from(",");
 
 export function plainRenderer(served: ServedResource): Renderer {
   const { apiVersion, listKind, objectHead } = served;
+  // Items of custom resources say what they are; those of built-in kinds need not.
+  const itemHead = served.custom === undefined ? undefined : Buffer.concat([COMMA, objectHead]);
   return {
     key: apiVersion,
     format: JSON_FORMAT,
@@ -18,7 +21,9 @@ export function plainRenderer(served: ServedResource): Renderer {
       const chunks: Buffer[] = [Buffer.from(head)];
       for (const entry of listed.entries) {
         const item = itemIn(entry, served);
-        chunks.push(chunks.length === 1 ? item.subarray(1) : item);
+        const isFirst = chunks.length === 1;
+        if (itemHead === undefined) chunks.push(isFirst ? item.subarray(1) : item);
+        else chunks.push(isFirst ? objectHead : itemHead, item.subarray(2));
       }
       chunks.push(LIST_TAIL);
       return json(chunks);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { badRequest } from "../../meta/status-error.ts";
-import { objectIn, storedObject, storedShape } from "../../registry/representation.ts";
+import { columnsObject, columnsShape, objectIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
@@ -52,11 +52,11 @@ export function tableRenderer(served: ServedResource, options: TableOptions): Re
 }
 
 function entryRow(entry: Entry, served: ServedResource, options: TableOptions): string {
-  return row(storedObject(entry), { served, options, shown: () => objectIn(entry, served) });
+  return row(columnsObject(entry, served), { served, options, shown: () => objectIn(entry, served) });
 }
 
 function objectRow(object: JsonObject, served: ServedResource, options: TableOptions): string {
-  return row(storedShape(object, served), { served, options, shown: () => object });
+  return row(columnsShape(object, served), { served, options, shown: () => object });
 }
 
 function bookmarkRow(metadata: string, served: ServedResource, options: TableOptions): string {

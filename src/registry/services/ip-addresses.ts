@@ -58,8 +58,8 @@ export function createIpAddresses(options: {
         metadata: { name: ip, labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } },
         spec: { parentRef: { resource: "services", namespace: parent.namespace, name: parent.name } },
       });
-      await writeEncoded(served, (version, guards) =>
-        store.create(prefix + ip, encodeForStorage(object, served, version), undefined, guards),
+      await writeEncoded(served, async (version, guards) =>
+        store.create(prefix + ip, await encodeForStorage(object, served, version), undefined, guards),
       );
     },
     async withdraw(entry) {
