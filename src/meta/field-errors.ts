@@ -20,8 +20,15 @@ export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
   return told;
 }
 
+/** DIFFERS: the end of what nobody could read to the end is left out. */
+const VALUE_CHARACTERS_MAX = 256 * 1024;
+
+export function cutValue(text: string): string {
+  return text.length > VALUE_CHARACTERS_MAX ? `${text.slice(0, VALUE_CHARACTERS_MAX)}...` : text;
+}
+
 function shown(value: unknown): string {
-  return typeof value === "string" ? goQuote(value) : (JSON.stringify(value) ?? "null");
+  return cutValue(typeof value === "string" ? goQuote(value) : (JSON.stringify(value) ?? "null"));
 }
 
 export function required(field: string, why = ""): FieldError {

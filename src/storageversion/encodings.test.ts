@@ -143,7 +143,7 @@ describe("a resource", () => {
     encodings.unpublishAll();
     encodings.observe(WIDGETS.name, 8, OPEN);
     await world.advance(3_000);
-    expect(await answer).toContain("cannot be written now");
+    expect(await answer).toContain("wait for storage version registration to complete");
   });
 });
 
@@ -164,4 +164,84 @@ test("the gate is open once everything has been published", () => {
   expect(encodings.isOpen).toBe(true);
   encodings.unpublishAll();
   expect(encodings.isOpen).toBe(false);
+});
+
+describe("a resource that a definition defines", () => {
+  const GADGETS: StoredResourceVersions = {
+    ...WIDGETS,
+    ...{ name: "example.com.gadgets", resource: "gadgets", aliases: [{ group: "example.com", resource: "gadgets" }] },
+    ...{
+      preferred: "example.com/v1",
+      decodable: ["example.com/v1"],
+      definition: { name: "gadgets.example.com", uid: "1" },
+    },
+  };
+  const V1 = { storageVersions: [entry(SELF, "example.com/v1", ["example.com/v1"])] };
+
+  function defined(): ReturnType<typeof setUp> & { write: () => Promise<string> } {
+    const all = setUp();
+    const write = (): Promise<string> =>
+      all.encodings.current(GADGETS.name).then(
+        ({ version, guard }) => `${version.version} at ${guard?.revision}`,
+        (thrown: Error) => thrown.message,
+      );
+    all.encodings.put(GADGETS);
+    return { ...all, write };
+  }
+
+  test("is waited for until it is published, and passes the gate meanwhile", async () => {
+    const { world, encodings, write } = defined();
+    expect(encodings.unpublishedName("example.com", "gadgets")).toBeUndefined();
+    const answer = write();
+    encodings.observe(GADGETS.name, 7, V1);
+    await world.advance(100);
+    encodings.published(GADGETS.name);
+    expect(await answer).toBe("v1 at 7");
+  });
+
+  test("is refused when that takes too long", async () => {
+    const { world, write } = defined();
+    const answer = write();
+    await world.advance(3_000);
+    expect(await answer).toBe("wait for storage version registration to complete for resource: gadgets.example.com");
+  });
+
+  test("knows what stood in its object before it was defined here", async () => {
+    const { encodings } = setUp();
+    encodings.observe(GADGETS.name, 7, V1);
+    encodings.put(GADGETS);
+    encodings.published(GADGETS.name);
+    expect(await encodings.current(GADGETS.name)).toMatchObject({ version: { version: "v1" }, guard: { revision: 7 } });
+  });
+
+  test("goes on in the version it has published after another was chosen, until that is published", async () => {
+    const { encodings, write } = defined();
+    encodings.observe(GADGETS.name, 7, V1);
+    encodings.published(GADGETS.name);
+    const both = ["example.com/v1", "example.com/v2"];
+    encodings.put({ ...GADGETS, preferred: "example.com/v2", decodable: both });
+    expect(await write()).toBe("v1 at 7");
+    encodings.observe(GADGETS.name, 8, { storageVersions: [entry(SELF, "example.com/v2", both)] });
+    encodings.published(GADGETS.name);
+    expect(await write()).toBe("v2 at 8");
+  });
+
+  test("stops at once where what it has published is a version that will not be read any more", async () => {
+    const { world, encodings, write } = defined();
+    encodings.observe(GADGETS.name, 7, V1);
+    encodings.published(GADGETS.name);
+    encodings.put({ ...GADGETS, preferred: "example.com/v2", decodable: ["example.com/v2"] });
+    const answer = write();
+    await world.advance(3_000);
+    expect(await answer).toContain("wait for storage version registration");
+  });
+
+  test("that is gone is not written, and who waits for it is told", async () => {
+    const { encodings, write } = defined();
+    const answer = write();
+    encodings.remove(GADGETS.name);
+    expect(await answer).toContain("not stored here any more");
+    expect(await write()).toContain("not stored here any more");
+    expect(encodings.isOpen).toBe(false);
+  });
 });

@@ -108,6 +108,7 @@ export class Encodings {
     this.#unpublished.delete(name);
     for (const alias of state.resource.aliases) this.#byResource.delete(formatGroupResource(alias));
     state.isPublished = false;
+    state.unreadable = "it is not stored here any more";
     wake(state);
   }
 
@@ -116,10 +117,10 @@ export class Encodings {
     return this.#unpublished.size === 0;
   }
 
-  /** The name of its object while requests for the resource wait for its publication. */
+  /** The name of its object while requests for the resource are refused until it is published. */
   unpublishedName(group: string, resource: string): string | undefined {
     const state = this.#byResource.get(formatGroupResource({ group, resource }));
-    return state === undefined || state.isPublished ? undefined : state.resource.name;
+    return state === undefined || state.isPublished || isDefined(state) ? undefined : state.resource.name;
   }
 
   /** Its entry is in the store as this run wants it. */
@@ -173,15 +174,14 @@ export class Encodings {
     wake(state);
   }
 
-  /** Waits for others to agree, but not for this server to publish. Throws a 503. */
+  /** Waits for others to agree, and for this server to publish what has just been defined. Throws a 503. */
   async current(name: string, lost?: BoundEncoding["guard"]): Promise<BoundEncoding> {
     const state = this.#states.get(name);
     if (state === undefined) throw serviceUnavailable(`${name} is not stored here any more`, RETRY_AFTER_SECONDS);
     if (state.resource.isNeededToPublish) return state.unbound;
-    if (!state.isPublished)
-      throw serviceUnavailable(UNREGISTERED + formatGroupResource(state.resource), RETRY_AFTER_SECONDS);
+    if (!state.isPublished && !isDefined(state)) throw unregistered(state);
     if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
-    const known = answer(state, lost);
+    const known = state.isPublished ? answer(state, lost) : undefined;
     return known ?? this.#wait(state, lost);
   }
 
@@ -193,7 +193,8 @@ export class Encodings {
       wake(state);
     });
     try {
-      while (!isLate && state.isPublished && state.unreadable === undefined) {
+      const isWorthWaiting = (): boolean => state.isPublished || isDefined(state);
+      while (!isLate && isWorthWaiting() && state.unreadable === undefined) {
         await new Promise<void>((resolve) => state.waiting.push(resolve));
         const known = answer(state, lost);
         if (known !== undefined && state.isPublished) return known;
@@ -201,6 +202,8 @@ export class Encodings {
     } finally {
       cancel();
     }
+    if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
+    if (!state.isPublished) throw unregistered(state);
     throw this.#refusal(
       state,
       "closed" in state.verdict ? state.verdict.closed : "it has changed and is not known yet",
@@ -220,6 +223,15 @@ export class Encodings {
     const what = formatGroupResource(resource);
     return serviceUnavailable(`${what} cannot be written now: ${because}`, RETRY_AFTER_SECONDS);
   }
+}
+
+/** By a definition: it comes and changes while the server runs, and is published within moments. */
+function isDefined({ resource }: State): boolean {
+  return resource.definition !== undefined;
+}
+
+function unregistered({ resource }: State): Error {
+  return serviceUnavailable(UNREGISTERED + formatGroupResource(resource), RETRY_AFTER_SECONDS);
 }
 
 /** Undefined: to be waited for. */

@@ -1,5 +1,6 @@
 /** A pod's template as Go writes the type inside the server, with the names of its members there. */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
+import { cutValue } from "../../meta/field-errors.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import type { KindContext } from "../kind.ts";
 import { internalPodSpec } from "../pods/internal/internal-json.ts";
@@ -11,7 +12,7 @@ export function invalidInternal(field: string, shown: unknown, why: string): Fie
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${text}: ${why}` };
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${cutValue(text)}: ${why}` };
 }
 
 export function shownTemplate(template: JsonObject, context: KindContext): JsonObject {
