@@ -13,7 +13,11 @@ const LAYERS = {
   base: { imports: [] },
   meta: { imports: ["base"] },
   object: { imports: ["base", "meta"] },
-  kinds: { imports: ["base", "meta", "object"] },
+  // The expression language of rules: knows values and types, and nothing of objects.
+  cel: { imports: ["base", "meta"] },
+  // Schemas of custom resources.
+  structural: { imports: ["base", "meta", "object", "cel"] },
+  kinds: { imports: ["base", "meta", "object", "cel", "structural"] },
   catalogue: { imports: ["base", "meta", "object"] },
   storage: { imports: ["base", "meta"] },
   registry: { imports: ["base", "meta", "object", "kinds", "storage"] },
@@ -30,8 +34,12 @@ const LAYERS = {
   peers: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
   storageversion: { imports: ["base", "meta", "http", "client"] },
   controllers: { imports: ["base", "meta", "client"] },
-  crd: { imports: ["base", "meta", "object", "registry", "discovery", "client"] },
-  aggregation: { imports: ["base", "meta", "http", "client", "discovery"] },
+  // Definitions become resources: what they say is made into what the catalogue says of built-in ones.
+  crd: {
+    imports: ["base", "meta", "object", "cel", "structural", "kinds", "catalogue", "registry", "discovery", "client"],
+  },
+  // Its filter stands behind authentication and knows who asks.
+  aggregation: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
   // Reads the store itself, past the registry: also what no server here serves.
   inspect: { imports: ["base", "meta", "object", "catalogue", "storage"] },
 } as const satisfies Record<string, ModuleRule>;
