@@ -9,6 +9,7 @@ import {
 } from "./admission-policies.ts";
 import { API_SERVICE } from "./api-service.ts";
 import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
+import { beginDefinitionDeletion } from "./begin-definition-deletion.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./custom-resource-definition.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
@@ -39,7 +40,10 @@ export const ACCESS_KINDS: readonly KindEntry[] = [
   [`${ADMISSION}/MutatingAdmissionPolicyBinding`, MUTATING_ADMISSION_POLICY_BINDING],
   [`${ADMISSION}/v1alpha1/MutatingAdmissionPolicyBinding`, withParameterDefault(MUTATING_ADMISSION_POLICY_BINDING)],
   ["apiregistration.k8s.io/APIService", API_SERVICE],
-  ["apiextensions.k8s.io/v1/CustomResourceDefinition", CUSTOM_RESOURCE_DEFINITION],
+  [
+    "apiextensions.k8s.io/v1/CustomResourceDefinition",
+    { ...CUSTOM_RESOURCE_DEFINITION, beginDeletion: beginDefinitionDeletion },
+  ],
   [`${FLOW_CONTROL}/FlowSchema`, FLOW_SCHEMA],
   [`${FLOW_CONTROL}/PriorityLevelConfiguration`, PRIORITY_LEVEL_CONFIGURATION],
   [`${FLOW_CONTROL}/v1beta3/PriorityLevelConfiguration`, BETA_PRIORITY_LEVEL_CONFIGURATION],

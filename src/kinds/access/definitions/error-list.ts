@@ -1,0 +1,29 @@
+/** Errors that are collected before they are told: a schema can hold a million of them. */
+import type { FieldError } from "../../../meta/status-error.ts";
+
+/** DIFFERS: of a schema with more mistakes only so many are looked for. */
+const ENOUGH_ERRORS = 1000;
+const ENOUGH_CHARACTERS = 256 * 1024;
+
+export interface ErrorList {
+  readonly errors: FieldError[];
+  characters: number;
+}
+
+export function errorList(): ErrorList {
+  return { errors: [], characters: 0 };
+}
+
+export function isFull({ errors, characters }: ErrorList): boolean {
+  return errors.length >= ENOUGH_ERRORS || characters >= ENOUGH_CHARACTERS;
+}
+
+/** Goes no further than the list can hold. */
+export function addErrors(list: ErrorList, errors: Iterable<FieldError>): void {
+  if (isFull(list)) return;
+  for (const error of errors) {
+    list.errors.push(error);
+    list.characters += error.field.length + error.message.length;
+    if (isFull(list)) return;
+  }
+}

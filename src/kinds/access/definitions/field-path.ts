@@ -1,0 +1,96 @@
+/** Paths to fields, as rules and selectable fields name them, followed through the schema they are written for. */
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { hasAdditionalProperties, hasProperties, propertyOf } from "./schema-node.ts";
+
+interface FoundField {
+  /** As kubernetes writes field paths: `spec.color`, `spec.labels[app]`. */
+  readonly path: string;
+  readonly root: string;
+  readonly schema: JsonObject | undefined;
+}
+
+/** The sentence says why there is no such field. */
+type FieldPathResult = FoundField | string;
+
+interface FieldPathOptions {
+  /** Whether `['name']` may be written for `.name`. */
+  readonly allowsBrackets: boolean;
+}
+
+const NO_FIELD = "does not refer to a valid field";
+const UNEXPECTED_END = "unexpected end of JSON path";
+
+export function followFieldPath(jsonPath: string, root: JsonObject, options: FieldPathOptions): FieldPathResult {
+  const tokens = pathTokens(jsonPath);
+  let found: FoundField = { path: "", root: "", schema: root };
+  for (let next = tokens.next(); next.done !== true; next = tokens.next()) {
+    if (next.value !== "." && next.value !== "[") return `expected [ or . but got: ${next.value}`;
+    if (next.value === "[" && !options.allowsBrackets) return "array notation is not allowed";
+    const token = tokens.next();
+    if (token.done === true) return UNEXPECTED_END;
+    const name = next.value === "." ? token.value : unquoted(token.value);
+    if (name === undefined) return `expected single quoted string but got ${token.value}`;
+    const step = stepInto(found, name);
+    if (step === undefined) return NO_FIELD;
+    found = step;
+    if (next.value === ".") continue;
+    const closing = tokens.next();
+    if (closing.done === true) return UNEXPECTED_END;
+    if (closing.value !== "]") return `expected ] but got ${closing.value}`;
+  }
+  return found;
+}
+
+function stepInto(found: FoundField, name: string): FoundField | undefined {
+  const { schema } = found;
+  if (schema === undefined) return undefined;
+  const isNamed = hasProperties(schema);
+  if (!isNamed && !hasAdditionalProperties(schema)) return undefined;
+  const { additionalProperties } = schema;
+  const below = isNamed
+    ? propertyOf(schema, name)
+    : isJsonObject(additionalProperties)
+      ? additionalProperties
+      : undefined;
+  if (isNamed && below === undefined) return undefined;
+  const step = isNamed ? (found.path === "" ? name : `.${name}`) : `[${name}]`;
+  return { path: `${found.path}${step}`, root: found.path === "" ? step : found.root, schema: below };
+}
+
+/** The delimiters `.`, `[` and `]`, quoted texts, and what stands between them. */
+function* pathTokens(jsonPath: string): Generator<string> {
+  const token = /'(?:[^'\\]|\\[^])*'|[.[\]]|[^.[\]]+/y;
+  while (token.lastIndex < jsonPath.length) {
+    const at = token.lastIndex;
+    const match = token.exec(jsonPath);
+    if (match === null) {
+      yield jsonPath.slice(at);
+      return;
+    }
+    yield match[0];
+  }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: "\u0007",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "'": "'",
+  "\\": "\\",
+};
+
+/** Undefined when it is not quoted, or escapes what cannot be escaped. */
+function unquoted(token: string): string | undefined {
+  if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) return undefined;
+  let isWrong = false;
+  const text = token.slice(1, -1).replace(/\\([^])/g, (_match, character: string) => {
+    const escaped = Object.hasOwn(ESCAPES, character) ? ESCAPES[character] : undefined;
+    isWrong ||= escaped === undefined;
+    return escaped ?? "";
+  });
+  return isWrong ? undefined : text;
+}
