@@ -17,6 +17,8 @@ export interface CacheOptions {
   readonly mode: "merged" | "newest" | "local";
   /** The same array until something changes. */
   readonly local: () => readonly DiscoveryGroup[];
+  /** What of it other servers are told; absent: all. */
+  readonly forPeers?: readonly DiscoveryGroup[];
   /** Every other server that has been described; "off": there is nothing to merge with, and there will not be. */
   readonly peers: () => readonly DiscoverySource[] | "off";
   /** Another number whenever what `peers` says has changed. */
@@ -40,6 +42,7 @@ export interface Documents {
 export interface DiscoveryCache {
   local(): Documents;
   ofCluster(): Documents;
+  forPeers(): Documents;
 }
 
 export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
@@ -47,6 +50,7 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
   const { id: serverId, release, binaryVersion } = self;
   const count = createCounters(metrics);
   let ofLocal: Documents | undefined;
+  let ofPeers: Documents | undefined;
   let last: Made | undefined;
 
   const local = (groups: readonly DiscoveryGroup[]): Documents => {
@@ -73,6 +77,8 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
 
   return {
     local: () => local(options.local()),
+    forPeers: () =>
+      options.forPeers === undefined ? local(options.local()) : (ofPeers ??= createDocuments(options.forPeers)),
     ofCluster() {
       const generation = options.generation();
       const groups = options.local();

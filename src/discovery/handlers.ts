@@ -56,8 +56,10 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     .with();
   const isOfCluster = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): boolean =>
     mode !== "local" && isInScope && !isVerifiedPeer;
-  const documentsFor = (request: DiscoveryRequest, isInScope: boolean): Documents =>
-    isOfCluster(request, isInScope) ? cache.ofCluster() : cache.local();
+  const documentsFor = (request: DiscoveryRequest, isInScope: boolean): Documents => {
+    if (request.isVerifiedPeer) return cache.forPeers();
+    return isOfCluster(request, isInScope) ? cache.ofCluster() : cache.local();
+  };
 
   return (request) => {
     const { apiPrefix, segments } = request.info;

@@ -4,8 +4,8 @@ import { parseGroupVersion } from "../meta/group-version.ts";
 import type { DiscoveryGroup, DiscoveryKind, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
 
 /** What a catalogue serves, the core group included, in the release's own order. */
-export function localGroups(catalogue: Catalogue): DiscoveryGroup[] {
-  return catalogue.groups.map((group) => ({
+export function localGroups({ groups }: Pick<Catalogue, "groups">): DiscoveryGroup[] {
+  return groups.map((group) => ({
     name: group.name,
     versions: group.versions.map((version) => localVersion(group, version)),
   }));

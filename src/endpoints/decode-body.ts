@@ -3,10 +3,16 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
-import { cloneJson, isJsonObject, type JsonObject } from "../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../meta/status-error.ts";
 import { findFieldProblems } from "../object/field-problems.ts";
-import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../object/json-text.ts";
+import {
+  describeSyntaxError,
+  findDuplicateMembers,
+  JSON_DEPTH_MAX,
+  measureJson,
+  parseJsonText,
+} from "../object/json-text.ts";
 import { jsonKind } from "../object/patch/go-value.ts";
 import { goZeros, type GoZeros } from "../object/go-zeros.ts";
 import {
@@ -18,7 +24,8 @@ import {
 import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { hasUnknownFields, settleUnknownFields, type Omission, type SettledFields } from "../object/unknown-fields.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
-import type { CustomShape, ServedResource } from "../registry/resource.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { customTypeOf } from "./custom-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type JudgeFields } from "./field-loss.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
@@ -80,7 +87,9 @@ export async function readObject(call: BodySource, validation: FieldValidation):
     judge: judgeOf(call, bytes),
     zeros: goZeros(call.protobuf),
     problem: (kind, version, why) =>
-      badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
+      kind === ""
+        ? unrecognized(`${why} (${summary(bytes)})`)
+        : badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
   };
   const typed = typeOf(served, value, context);
   return {
@@ -157,6 +166,7 @@ export interface DecodeContext {
   /** Undefined where fields that the release does not know are the client's mistake and nothing else. */
   readonly judge?: JudgeFields | undefined;
   readonly zeros?: GoZeros | undefined;
+  /** The kind is "" where nothing says of which one the body is. */
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
 
@@ -175,7 +185,7 @@ type ExistingObject =
   | { readonly existing: JsonObject; readonly omission: Omission };
 
 /** A value of which the release knows the type. */
-interface TypedBody {
+export interface TypedBody {
   readonly value: JsonObject;
   readonly kind: string;
   readonly apiVersion: string;
@@ -184,8 +194,9 @@ interface TypedBody {
   readonly unknownFields: readonly string[];
 }
 
-function typeOf(served: ServedResource, value: JsonObject, { problem, zeros }: DecodeContext): TypedBody {
-  if (served.custom !== undefined) return customTypeOf(served, served.custom, { value, problem });
+function typeOf(served: ServedResource, value: JsonObject, context: DecodeContext & ExistingObject): TypedBody {
+  const { problem, zeros } = context;
+  if (served.custom !== undefined) return customTypeOf(served, served.custom, { ...context, value });
   const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
   const apiVersion =
     typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
@@ -203,19 +214,6 @@ function typeOf(served: ServedResource, value: JsonObject, { problem, zeros }: D
     return { value, kind, apiVersion, ...decodeTyped(value, served.schema, { zeros }) };
   } catch (thrown) {
     if (thrown instanceof TypeMismatchError) throw problem(kind, version, thrown.message);
-    throw thrown;
-  }
-}
-
-function customTypeOf(
-  { kind, apiVersion, groupVersion }: ServedResource,
-  custom: CustomShape,
-  { value, problem }: Pick<DecodeContext, "problem"> & { readonly value: JsonObject },
-): TypedBody {
-  try {
-    return { value, kind, apiVersion, ...custom.decode(cloneJson(value)) };
-  } catch (thrown) {
-    if (thrown instanceof TypeMismatchError) throw problem(kind, groupVersion.version, thrown.message);
     throw thrown;
   }
 }
@@ -269,16 +267,23 @@ function unknownField(path: string): string {
   return `unknown field ${JSON.stringify(path)}`;
 }
 
+function duplicateField(path: string): string {
+  return `duplicate field ${JSON.stringify(path)}`;
+}
+
 /** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
 function fieldProblems(
   served: ServedResource,
   what: Pick<DecodeContext, "bytes" | "members"> & { value: JsonObject; unknownFields: readonly string[] },
 ): string[] {
   const { value, unknownFields, bytes } = what;
-  if (bytes === undefined) return unknownFields.map(unknownField);
+  const unknown = unknownFields.map(unknownField);
+  if (bytes === undefined) return unknown;
   const { members = measureJson(bytes).members } = what;
-  if (unknownFields.length === 0 && members === countMembers(value)) return [];
-  return findFieldProblems(bytes.toString("utf8"), served.schema);
+  const hasDuplicates = members !== countMembers(value);
+  if (served.custom !== undefined)
+    return hasDuplicates ? [...findDuplicateMembers(bytes.toString("utf8")).map(duplicateField), ...unknown] : unknown;
+  return unknown.length === 0 && !hasDuplicates ? [] : findFieldProblems(bytes.toString("utf8"), served.schema);
 }
 
 function countMembers(value: unknown): number {

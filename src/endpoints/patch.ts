@@ -25,7 +25,7 @@ const CUSTOM_PATCH_TYPES: readonly string[] = [
 
 export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const { request } = call;
-  const readPatchBody = readerOf(contentType(request), kind);
+  const readPatchBody = readerOf(contentType(request), call.served);
   const bytes = await readBody(request);
   const { dryRun, fieldValidation: validation, manager } = writeOptions(request, "PatchOptions");
   const judge = judgeOf(call, bytes);

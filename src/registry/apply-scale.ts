@@ -2,17 +2,19 @@
  * Server-side apply of a Scale: what is owned through it is the workload's own replicas. As kubernetes, such entries
  * have no time, and who conflicts with one is told of owners as the Scale knows them.
  */
-import { invalidValue } from "../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../meta/json.ts";
-import { invalid, notFound } from "../meta/status-error.ts";
+import { notFound } from "../meta/status-error.ts";
+import type { FieldPath } from "../object/managed-fields/path-element.ts";
 import { applyConflict, outcomeOf, type AppliedObject } from "./apply.ts";
-import type { RegistryContext } from "./context.ts";
+import type { RegistryContext, Written } from "./context.ts";
 import { guaranteedUpdate } from "./guaranteed-update.ts";
-import { fromVersion, inVersion } from "./managed-fields.ts";
+import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
 import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
 import { objectIn } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
-import { SCALE_API_VERSION, SCALE_KIND, scaleOf } from "./subresources/scale.ts";
+import { updateThrough } from "./subresources/door-update.ts";
+import { replicasPlaceOf } from "./subresources/replicas.ts";
+import { NOT_SAID, refuseReplicas, SCALE_API_VERSION, scaleDoor, scaleOf } from "./subresources/scale.ts";
 
 export interface ApplyScaleRequest extends ObjectPlace {
   readonly manager: string;
@@ -27,13 +29,19 @@ export async function applyScale(
   served: ServedResource,
   request: ApplyScaleRequest,
 ): Promise<JsonObject> {
+  const written = await (served.custom === undefined
+    ? applyBuiltIn(context, served, request)
+    : applyCustom(context, served, request));
+  return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
+}
+
+function applyBuiltIn(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
   const { namespace, name, dryRun } = request;
-  const written = await guaranteedUpdate(context, served, {
+  return guaranteedUpdate(context, served, {
     key: objectKey(served.stored, namespace, name),
     dryRun,
     decide: (existing, entry) => {
-      const given = objectAt(request.applied().sent, "metadata");
-      const named = { metadata: { ...objectAt(scaleOf(existing), "metadata"), ...given } };
+      const named = namedBy(served, existing, request);
       const object = scaled(served, existing, request);
       refuseMisplaced(named, request);
       refuseOutdated(served, { object: named, existing, entry });
@@ -43,7 +51,28 @@ export async function applyScale(
       throw notFound(served.groupResource, name);
     },
   });
-  return scaleOf("entry" in written ? objectIn(written.entry, served) : written.object);
+}
+
+/** DIFFERS: the reference server fails to apply the Scale of a custom resource, in whatever version it looks for it. */
+function applyCustom(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
+  const next = (existing: JsonObject): JsonObject => {
+    const named = namedBy(served, existing, request);
+    const object = scaled(served, existing, request);
+    refuseMisplaced(named, request);
+    const { uid, resourceVersion } = named.metadata;
+    return { ...object, metadata: { ...objectAt(object, "metadata"), uid, resourceVersion } };
+  };
+  return updateThrough(context, served, scaleDoor(served), { ...request, isApply: true, next });
+}
+
+/** What was applied says which object it means; where it does not, it means this one. */
+function namedBy(
+  served: ServedResource,
+  existing: JsonObject,
+  request: ApplyScaleRequest,
+): { readonly metadata: JsonObject } {
+  const given = objectAt(request.applied().sent, "metadata");
+  return { metadata: { ...objectAt(scaleOf(served, existing), "metadata"), ...given } };
 }
 
 function scaled(served: ServedResource, existing: JsonObject, request: ApplyScaleRequest): JsonObject {
@@ -57,25 +86,43 @@ function scaled(served: ServedResource, existing: JsonObject, request: ApplyScal
     force: request.force,
     subresource: "scale",
     time: undefined,
+    absentFields: absentFields(served),
     inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
     fromVersion: (object, apiVersion) => fromVersion(object, served, apiVersion),
   });
   if (outcome.kind === "conflicts")
     throw applyConflict(
-      outcome.conflicts.map(({ owner, path }) => ({ owner: { ...owner, apiVersion: SCALE_API_VERSION }, path })),
+      outcome.conflicts.map(({ owner }) => ({
+        owner: { ...owner, apiVersion: SCALE_API_VERSION },
+        path: REPLICAS_IN_SCALE,
+      })),
     );
   accept?.();
   return withReplicas(served, existing, {
-    replicas: Number(objectAt(outcome.object, "spec")["replicas"] ?? 0),
+    replicas: replicasAfter(served, outcome.object, existing),
     managedFields: outcome.managedFields,
     name: request.name,
   });
 }
 
+const REPLICAS_IN_SCALE: FieldPath = [
+  { kind: "field", name: "spec" },
+  { kind: "field", name: "replicas" },
+];
+
+/** Who took back what it had wanted left none; who never said anything has not said it now. */
+function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
+  if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);
+  const place = replicasPlaceOf(served);
+  return place.read(applied).wanted ?? (place.read(existing).wanted === undefined ? NOT_SAID : 0);
+}
+
 /** What the Scale says, as the workload would say it. */
-function asWorkload({ apiVersion, kind }: ServedResource, scale: JsonObject): AppliedObject {
+function asWorkload(served: ServedResource, scale: JsonObject): AppliedObject {
   const { replicas } = objectAt(scale, "spec");
-  const applied = { apiVersion, kind, ...(replicas === undefined ? {} : { spec: { replicas } }) };
+  const { apiVersion, kind } = served;
+  const applied =
+    replicas === undefined ? { apiVersion, kind } : replicasPlaceOf(served).write({ apiVersion, kind }, replicas);
   return { applied, sent: applied, hasNull: replicas === null };
 }
 
@@ -85,20 +132,15 @@ function withReplicas(
   to: { readonly replicas: number; readonly managedFields: readonly JsonObject[] | undefined; readonly name: string },
 ): JsonObject {
   const { replicas, managedFields, name } = to;
-  if (replicas < 0) {
-    const why = invalidValue("spec.replicas", replicas, "must be greater than or equal to 0");
-    throw invalid({ group: "autoscaling", kind: SCALE_KIND }, name, [why]);
-  }
+  refuseReplicas(served, replicas, name);
   const { managedFields: _before, generation = 0, ...metadata } = objectAt(existing, "metadata");
-  const spec = objectAt(existing, "spec");
-  const isNew = served.stored.strategy.tracksGeneration && replicas !== spec["replicas"];
+  const isNew = served.stored.strategy.tracksGeneration && replicas !== replicasPlaceOf(served).read(existing).wanted;
   return {
-    ...existing,
+    ...replicasPlaceOf(served).write(existing, replicas),
     metadata: {
       ...metadata,
       generation: isNew ? Number(generation) + 1 : generation,
       ...(managedFields === undefined ? {} : { managedFields }),
     },
-    spec: { ...spec, replicas },
   };
 }

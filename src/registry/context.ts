@@ -14,8 +14,8 @@ export interface RegistryContext {
   readonly leases: LeasePool;
   readonly clock: Clock;
   readonly random: Random;
-  /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. */
-  readonly namespacePrefix: string;
+  /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. Undefined: nobody looks. */
+  readonly namespacePrefix: string | undefined;
   readonly allocators: Allocators;
   /** What the store holds of a namespace now, also of resources that no server here serves. Absent: nobody looks. */
   readonly namespaceContent?: (namespace: string) => Promise<readonly HeldObjects[]>;

@@ -26,6 +26,7 @@ export async function refuseCreationOutsideLiveNamespace(
   resource: GroupResource,
   at: CreationPlace,
 ): Promise<Guard | undefined> {
+  if (context.namespacePrefix === undefined) return undefined;
   const key = context.namespacePrefix + at.namespace;
   // A namespace somebody has just made must count at once, so an absent one is looked up again, freshly.
   const entry = context.store.cache.get(key) ?? (await context.store.get(key, { kind: "newest" }));
@@ -38,6 +39,7 @@ export async function refuseCreationOutsideNewestNamespace(
   resource: GroupResource,
   at: CreationPlace,
 ): Promise<Guard | undefined> {
+  if (context.namespacePrefix === undefined) return undefined;
   const entry = await context.store.get(context.namespacePrefix + at.namespace, { kind: "newest" });
   return refuseUnlessLive(entry, resource, at);
 }

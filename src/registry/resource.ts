@@ -78,9 +78,19 @@ export interface CustomShape {
   refuseCreation(name: string, looks: "known" | "newest"): Promise<Guard | undefined>;
 }
 
+/** Where replicas stand, such as ".spec.replicas". */
+export interface ReplicasPaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  /** "": nowhere. */
+  readonly labelSelectorPath: string;
+}
+
 export interface ServedResource {
   /** Undefined for built-in kinds. */
   readonly custom?: CustomShape | undefined;
+  /** Of a custom resource that can be scaled. */
+  readonly scale?: ReplicasPaths | undefined;
   readonly stored: StoredResource;
   /** As requests and messages name it: for events.k8s.io the group differs from the stored one's. */
   readonly groupResource: GroupResource;

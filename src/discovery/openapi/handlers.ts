@@ -10,6 +10,7 @@ import { bytesBody, headerValue, NO_BODY, type ApiResponse, type ResponseHeaders
 import { parseAccept } from "../../http/negotiate.ts";
 import { jsonBytes, pageNotFound } from "../../http/respond.ts";
 import { notAcceptable, serviceUnavailable } from "../../meta/status-error.ts";
+import type { CustomOpenApi } from "./custom.ts";
 import { documentUrl, type Encoded, type OpenApiDocuments } from "./documents.ts";
 import { createLocalDocuments } from "./local.ts";
 import { createMergedDocuments } from "./merged.ts";
@@ -23,6 +24,8 @@ const RETRY_AFTER_SECONDS = 1;
 
 export interface OpenApiOptions {
   readonly catalogue: Catalogue;
+  /** What is served besides the catalogue. */
+  readonly custom?: CustomOpenApi;
   readonly clock: Clock;
   readonly log: Log;
   /** Of this server: its place among the peers. */
@@ -32,16 +35,19 @@ export interface OpenApiOptions {
   readonly mode?: "merged" | "newest";
   /** Undefined: this server shows its own documents to everybody. */
   readonly peers: OpenApiPeers | undefined;
+  /** What clients see besides, of servers that are none of the cluster's. */
+  readonly extend?: (base: OpenApiDocuments) => OpenApiDocuments;
 }
 
 export type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
-  const { catalogue, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
-  const local = createLocalDocuments(catalogue);
+  const { catalogue, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
+  const local = createLocalDocuments(catalogue, custom);
   const self = { serverId, release: catalogue.release.name, binaryVersion };
   const create = mode === "merged" ? createMergedDocuments : createNewestDocuments;
-  const ofCluster = peers === undefined ? local : create({ self, local, peers, clock, log });
+  const { extend = (base): OpenApiDocuments => base } = options;
+  const ofCluster = extend(peers === undefined ? local : create({ self, local, peers, clock, log }));
   return async (request) => {
     const documents = request.isVerifiedPeer ? local : ofCluster;
     const [, version, ...rest] = request.info.segments;

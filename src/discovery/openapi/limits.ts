@@ -5,7 +5,7 @@ export const PEER_INDEX_BYTES_MAX = 4 * 1024 * 1024;
 /** Group versions of one server. */
 export const PEER_INDEX_PATHS_MAX = 10_000;
 /** Models refer to each other by name, so real documents stay flat; what walks over them is recursive. */
-export const PEER_DOCUMENT_DEPTH_MAX = 64;
+export const PEER_DOCUMENT_DEPTH_MAX = 600;
 
 /** OpenAPI 3 documents of other servers kept here. */
 export const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;

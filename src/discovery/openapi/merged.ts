@@ -7,7 +7,7 @@ import { createAskPeer, type AskOptions } from "./ask-peer.ts";
 import { encodeIndex, type Encoded, type Found, type OpenApiDocuments } from "./documents.ts";
 import type { LocalDocuments } from "./local.ts";
 import { createMergedV2 } from "./merged-v2.ts";
-import { createIndex, parseGroupVersionPath } from "./peer-answers.ts";
+import { parseGroupVersionPath } from "./peer-answers.ts";
 import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } from "./peer-documents.ts";
 import { createPeerIndexes } from "./peer-indexes.ts";
 import type { OpenApiPeers } from "./peers.ts";
@@ -23,8 +23,7 @@ export function createMergedDocuments(options: MergedOptions): OpenApiDocuments 
   const { peers, clock, self, local } = options;
   const ask = createAskPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
-  const localIndex = createIndex(local.hashes);
-  const sources: RankedSources = async () => toSources(self, localIndex, await indexes.sources());
+  const sources: RankedSources = async () => toSources(self, local.hashIndex(), await indexes.sources());
   const v2 = createMergedV2({ local, sources, peerDocuments: createPeerV2Documents({ indexes, clock, ask }) });
   let last: { readonly key: string; readonly encoded: Encoded } | undefined;
   return {

@@ -7,7 +7,7 @@ import { createAskPeer } from "./ask-peer.ts";
 import { encodeIndex, withHash, type Encoded, type Found, type OpenApiDocuments } from "./documents.ts";
 import type { LocalDocuments } from "./local.ts";
 import type { MergedOptions } from "./merged.ts";
-import { createIndex, decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
+import { decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
 import {
   createPeerV2Documents,
   createPeerV3Documents,
@@ -109,9 +109,9 @@ function createNewestV2(parts: {
   readonly documents: PeerV2Documents;
 }): () => Promise<Whole> {
   const { local } = parts;
-  const localIndex = createIndex(local.hashes);
   let last: Whole | undefined;
   return async () => {
+    const localIndex = local.hashIndex();
     for (const source of (await parts.servers()).newer) {
       const { index } = source;
       if (index.digest === localIndex.digest) break;

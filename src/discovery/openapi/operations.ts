@@ -6,8 +6,9 @@ import type {
   CatalogueSubresource,
   CatalogueVersion,
 } from "../../catalogue/catalogue.ts";
+import type { JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../../object/schema.ts";
-import type { GroupVersionKind } from "./schemas.ts";
+import type { GroupVersionKind, Model } from "./schemas.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 
@@ -25,23 +26,26 @@ export interface Operation {
   readonly tag: string;
   readonly kind: GroupVersionKind;
   readonly parameters: readonly Parameter[];
+  readonly consumes: readonly string[];
+  readonly produces: readonly string[];
   /** What is sent; undefined for nothing. */
-  readonly body: StructSchema | undefined;
-  readonly answer: StructSchema | undefined;
+  readonly body: Model | undefined;
+  readonly answer: Model | undefined;
 }
 
-export const PATCH_TYPES: readonly string[] = [
+const PATCH_TYPES: readonly string[] = [
   "application/apply-patch+yaml",
   "application/json-patch+json",
   "application/merge-patch+json",
   "application/strategic-merge-patch+json",
 ];
+const ANSWER_TYPES: readonly string[] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 
-const query = (name: string, type: Parameter["type"] = "string"): Parameter => ({ name, in: "query", type });
-const NAME: Parameter = { name: "name", in: "path", type: "string" };
-const NAMESPACE: Parameter = { name: "namespace", in: "path", type: "string" };
-const PRETTY = query("pretty");
-const LIST: readonly Parameter[] = [
+export const query = (name: string, type: Parameter["type"] = "string"): Parameter => ({ name, in: "query", type });
+export const NAME: Parameter = { name: "name", in: "path", type: "string" };
+export const NAMESPACE: Parameter = { name: "namespace", in: "path", type: "string" };
+export const PRETTY = query("pretty");
+export const LIST: readonly Parameter[] = [
   query("allowWatchBookmarks", "boolean"),
   query("continue"),
   query("fieldSelector"),
@@ -61,10 +65,14 @@ const DELETE: readonly Parameter[] = [
   query("propagationPolicy"),
 ];
 
-/** Each verb's method, and its parameters besides `pretty`. */
-const VERBS: Readonly<
-  Record<string, { readonly method: Method; readonly action: string; readonly parameters: readonly Parameter[] }>
-> = {
+export interface Verb {
+  readonly method: Method;
+  readonly action: string;
+  /** Besides `pretty`. */
+  readonly parameters: readonly Parameter[];
+}
+
+export const VERBS: Readonly<Record<string, Verb>> = {
   list: { method: "get", action: "list", parameters: LIST },
   create: { method: "post", action: "post", parameters: WRITE },
   deletecollection: {
@@ -146,18 +154,23 @@ function operation(
     : resource.namespaced
       ? `Namespaced${served.kind}`
       : served.kind;
-  const tag = `${resource.group === "" ? "core" : camel(resource.group.replace(/\.k8s\.io$/, ""))}_${served.version}`;
   return {
     path: what.path,
     method,
     action,
     operationId: `${operationVerb(what.verb)}${pascal(resource.group)}${pascal(served.version)}${scope}${what.suffix}`,
-    tag,
+    tag: tagOf(resource.group, served.version),
     kind: what.kind,
     parameters: [...what.parameters, PRETTY, ...parameters],
+    consumes: method === "patch" ? PATCH_TYPES : ["*/*"],
+    produces: ANSWER_TYPES,
     body: isDeletion ? deleteOptions : what.verb === "create" || what.verb === "update" ? own : undefined,
     answer: what.verb === "list" ? schemaOf(served.listKind) : isDeletion ? status : own,
   };
+}
+
+export function tagOf(group: string, version: string): string {
+  return `${group === "" ? "core" : camel(group.replace(/\.k8s\.io$/, ""))}_${version}`;
 }
 
 function operationVerb(verb: string): string {
@@ -169,7 +182,7 @@ function operationVerb(verb: string): string {
   return named[verb] ?? verb;
 }
 
-function pascal(text: string): string {
+export function pascal(text: string): string {
   if (text === "") return "Core";
   return text
     .replace(/\.k8s\.io$/, "")
@@ -211,7 +224,19 @@ export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly
   return kinds;
 }
 
-export function sortedByPath(operations: readonly Operation[]): Map<string, Operation[]> {
+/** By path, then by method. */
+export function describePaths(
+  operations: readonly Operation[],
+  describe: (operation: Operation) => JsonObject,
+): JsonObject {
+  const paths: JsonObject = {};
+  for (const [path, ofPath] of sortedByPath(operations)) {
+    paths[path] = Object.fromEntries(ofPath.map((one) => [one.method, describe(one)]));
+  }
+  return paths;
+}
+
+function sortedByPath(operations: readonly Operation[]): Map<string, Operation[]> {
   const paths = new Map<string, Operation[]>();
   for (const one of [...operations].sort((left, right) =>
     left.path < right.path ? -1 : left.path > right.path ? 1 : 0,

@@ -2,8 +2,17 @@
 import { modelName } from "../../catalogue/schema-source.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../object/schema.ts";
+import { modelPointer } from "./custom.ts";
 
 export type Dialect = "v2" | "v3";
+
+/** A model that is given as it is published. */
+export interface PublishedModel {
+  readonly name: string;
+  definition(dialect: Dialect): JsonObject;
+}
+
+export type Model = StructSchema | PublishedModel;
 
 export interface GroupVersionKind {
   readonly group: string;
@@ -15,36 +24,49 @@ export interface GroupVersionKind {
 export class SchemaCollector {
   readonly #dialect: Dialect;
   readonly #kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>;
+  readonly #descriptions: ReadonlyMap<string, string>;
   readonly #definitions = new Map<string, JsonObject>();
-  readonly #pending: StructSchema[] = [];
+  readonly #pending: Model[] = [];
 
-  constructor(dialect: Dialect, kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>) {
+  /** `descriptions` are those of fields, by "model.field". */
+  constructor(
+    dialect: Dialect,
+    kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>,
+    descriptions: ReadonlyMap<string, string> = new Map(),
+  ) {
     this.#dialect = dialect;
     this.#kindsOf = kindsOf;
+    this.#descriptions = descriptions;
   }
 
-  /** A reference to the struct, whose definition will be in `definitions()`. */
-  reference(struct: StructSchema): JsonObject {
-    if (!this.#definitions.has(struct.name)) {
-      this.#definitions.set(struct.name, {});
-      this.#pending.push(struct);
+  /** A reference to the model, whose definition will be in `definitions()`. The first of a name holds. */
+  reference(model: Model): JsonObject {
+    if (!this.#definitions.has(model.name)) {
+      this.#definitions.set(model.name, {});
+      this.#pending.push(model);
     }
-    return { $ref: this.#pointer(struct.name) };
+    return { $ref: this.#pointer(model.name) };
   }
 
   /** Everything referred to so far, and what that refers to, by name. */
   definitions(): JsonObject {
-    for (let struct = this.#pending.pop(); struct !== undefined; struct = this.#pending.pop()) {
-      this.#definitions.set(struct.name, this.#structDefinition(struct));
-    }
+    this.settle();
     return Object.fromEntries([...this.#definitions].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+
+  /** Names of what has been referred to so far, directly or not, are taken after this. */
+  settle(): void {
+    for (let model = this.#pending.pop(); model !== undefined; model = this.#pending.pop()) {
+      const definition = "definition" in model ? model.definition(this.#dialect) : this.#structDefinition(model);
+      this.#definitions.set(model.name, definition);
+    }
   }
 
   #structDefinition(struct: StructSchema): JsonObject {
     const properties: JsonObject = {};
     const required: string[] = [];
     for (const [name, field] of struct.fields) {
-      properties[name] = this.#field(field);
+      properties[name] = this.#described(`${struct.name}.${name}`, this.#field(field));
       if (field.required) required.push(name);
     }
     const kinds = this.#kindsOf.get(struct.name);
@@ -55,6 +77,12 @@ export class SchemaCollector {
       ...(kinds === undefined ? {} : { "x-kubernetes-group-version-kind": kinds }),
       ...(struct.mapType === undefined ? {} : { "x-kubernetes-map-type": struct.mapType }),
     };
+  }
+
+  #described(name: string, schema: JsonObject): JsonObject {
+    const description = this.#descriptions.get(name);
+    if (description === undefined) return schema;
+    return { description, ...(this.#dialect === "v3" && Object.hasOwn(schema, "$ref") ? { allOf: [schema] } : schema) };
   }
 
   #field(field: FieldSchema): JsonObject {
@@ -106,7 +134,7 @@ export class SchemaCollector {
   }
 
   #pointer(name: string): string {
-    return this.#dialect === "v2" ? `#/definitions/${name}` : `#/components/schemas/${name}`;
+    return modelPointer(this.#dialect, name);
   }
 }
 

@@ -1,24 +1,22 @@
 /** OpenAPI 2 ("swagger"): one document for everything, as JSON or in the protobuf form old kubectls insist on. */
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { JsonObject } from "../../meta/json.ts";
-import { kindsByModel, operationsOf, PATCH_TYPES, sortedByPath, type Operation } from "./operations.ts";
+import type { CustomGroupVersion } from "./custom.ts";
+import { withCustomPaths } from "./custom-operations.ts";
+import { describePaths, kindsByModel, operationsOf, type Operation } from "./operations.ts";
 import { SchemaCollector } from "./schemas.ts";
 
-export function openApiV2Document(catalogue: Catalogue): JsonObject {
+export function openApiV2Document(catalogue: Catalogue, custom: readonly CustomGroupVersion[] = []): JsonObject {
   const schemas = new SchemaCollector("v2", kindsByModel(catalogue));
   const operations = catalogue.groups.flatMap((group) =>
     group.versions.flatMap((version) => operationsOf(catalogue, group, version)),
   );
-  const paths: JsonObject = {};
-  for (const [path, ofPath] of sortedByPath(operations)) {
-    paths[path] = Object.fromEntries(
-      ofPath.map((operation) => [operation.method, describeOperation(operation, schemas)]),
-    );
-  }
+  const describe = (operation: Operation): JsonObject => describeOperation(operation, schemas);
+  const paths = describePaths(operations, describe);
   return {
     swagger: "2.0",
     info: { title: "Kubernetes", version: catalogue.release.gitVersion },
-    paths,
+    paths: custom.length === 0 ? paths : withCustomPaths(paths, custom, { catalogue, schemas, describe }),
     definitions: schemas.definitions(),
     securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
     security: [{ BearerToken: [] }],
@@ -35,8 +33,8 @@ function describeOperation(operation: Operation, schemas: SchemaCollector): Json
   return {
     tags: [operation.tag],
     operationId: operation.operationId,
-    consumes: isPatch ? PATCH_TYPES : ["*/*"],
-    produces: ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"],
+    consumes: operation.consumes,
+    produces: operation.produces,
     schemes: ["https"],
     parameters: [
       ...(body === undefined

@@ -1,24 +1,26 @@
 /** OpenAPI 3.0: one document per group version. */
 import type { Catalogue, CatalogueGroup } from "../../catalogue/catalogue.ts";
 import type { JsonObject } from "../../meta/json.ts";
-import type { StructSchema } from "../../object/schema.ts";
-import { kindsByModel, operationsOf, PATCH_TYPES, sortedByPath, type Operation } from "./operations.ts";
-import { SchemaCollector } from "./schemas.ts";
+import { CUSTOM_DESCRIPTIONS, withCustomPaths } from "./custom-operations.ts";
+import type { CustomGroupVersion } from "./custom.ts";
+import { describePaths, kindsByModel, operationsOf, type Operation } from "./operations.ts";
+import { SchemaCollector, type Model } from "./schemas.ts";
 
-const ANSWER_TYPES: readonly string[] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-
-export function openApiV3Document(catalogue: Catalogue, group: CatalogueGroup, version: string): JsonObject {
-  const schemas = new SchemaCollector("v3", kindsByModel(catalogue));
-  const paths: JsonObject = {};
-  for (const [path, operations] of sortedByPath(operationsOf(catalogue, group, version))) {
-    paths[path] = Object.fromEntries(
-      operations.map((operation) => [operation.method, describeOperation(operation, schemas)]),
-    );
-  }
+/** Of what is there under one group version: of the catalogue, custom, or both. */
+export function openApiV3Document(
+  catalogue: Catalogue,
+  group: CatalogueGroup | undefined,
+  version: string,
+  custom?: CustomGroupVersion,
+): JsonObject {
+  const descriptions = custom === undefined ? undefined : CUSTOM_DESCRIPTIONS;
+  const schemas = new SchemaCollector("v3", kindsByModel(catalogue), descriptions);
+  const describe = (operation: Operation): JsonObject => describeOperation(operation, schemas);
+  const paths = describePaths(group === undefined ? [] : operationsOf(catalogue, group, version), describe);
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: catalogue.release.gitVersion },
-    paths,
+    paths: custom === undefined ? paths : withCustomPaths(paths, [custom], { catalogue, schemas, describe }),
     components: {
       schemas: schemas.definitions(),
       securitySchemes: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
@@ -39,7 +41,7 @@ function describeOperation(operation: Operation, schemas: SchemaCollector): Json
     })),
     ...requestBody(operation, schemas),
     responses: {
-      200: { description: "OK", ...content(operation.answer, schemas, ANSWER_TYPES) },
+      200: { description: "OK", ...content(operation.answer, schemas, operation.produces) },
       401: { description: "Unauthorized" },
     },
     "x-kubernetes-action": operation.action,
@@ -52,7 +54,7 @@ function requestBody(operation: Operation, schemas: SchemaCollector): JsonObject
     return {
       requestBody: {
         required: true,
-        content: Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: { type: "object" } }])),
+        content: Object.fromEntries(operation.consumes.map((type) => [type, { schema: { type: "object" } }])),
       },
     };
   }
@@ -61,12 +63,12 @@ function requestBody(operation: Operation, schemas: SchemaCollector): JsonObject
     : {
         requestBody: {
           ...(operation.method === "delete" ? {} : { required: true }),
-          ...content(operation.body, schemas, ["*/*"]),
+          ...content(operation.body, schemas, operation.consumes),
         },
       };
 }
 
-function content(struct: StructSchema | undefined, schemas: SchemaCollector, types: readonly string[]): JsonObject {
-  if (struct === undefined) return {};
-  return { content: Object.fromEntries(types.map((type) => [type, { schema: schemas.reference(struct) }])) };
+function content(model: Model | undefined, schemas: SchemaCollector, types: readonly string[]): JsonObject {
+  if (model === undefined) return {};
+  return { content: Object.fromEntries(types.map((type) => [type, { schema: schemas.reference(model) }])) };
 }

@@ -2,7 +2,8 @@ import type { ApiResponse } from "../../http/message.ts";
 import { applyScale } from "../../registry/apply-scale.ts";
 import { get } from "../../registry/read.ts";
 import { objectIn } from "../../registry/representation.ts";
-import { scaleOf, updateScale } from "../../registry/subresources/scale.ts";
+import { customTableRenderer, SCALE_COLUMNS } from "../../object/table/custom.ts";
+import { existingScale, updateScale } from "../../registry/subresources/scale.ts";
 import { warningHeaders } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { freshnessOf } from "../get.ts";
@@ -11,10 +12,12 @@ import { chunksResponse, rendererFor } from "../render/respond.ts";
 import { scaleKind } from "./kinds.ts";
 import { readWish } from "../write-wish.ts";
 
+const CUSTOM_TABLE = customTableRenderer(SCALE_COLUMNS);
+
 export async function scaleEndpoint(call: EndpointCall, representation: Representation): Promise<ApiResponse> {
   const { context, served, request } = call;
   const { namespace, name } = request.info;
-  const kind = scaleKind(served);
+  const kind = { ...scaleKind(served), ...(served.custom && { table: CUSTOM_TABLE }) };
   const renderer = rendererFor(representation, kind, { request, clock: context.clock });
   if (request.info.verb === "get") {
     const entry = await get(context, served, {
@@ -22,7 +25,7 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
       name,
       freshness: freshnessOf(request.query.get("resourceVersion") ?? ""),
     });
-    return chunksResponse(200, renderer.object(scaleOf(objectIn(entry, served))));
+    return chunksResponse(200, renderer.object(existingScale(served, objectIn(entry, served))));
   }
   const wish = await readWish(call, kind);
   const place = { namespace, name };

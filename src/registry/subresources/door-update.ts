@@ -6,6 +6,7 @@ import { trackUpdate } from "../../object/managed-fields/manager.ts";
 import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
 import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
+import { absentFields, inVersion } from "../managed-fields.ts";
 import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
 import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
@@ -82,6 +83,10 @@ function track(
     manager: write.manager,
     subresource: door.subresource,
     time: door.isTimed ? write.now : undefined,
+    absentFields: absentFields(served),
+    ...(served.custom === undefined
+      ? {}
+      : { inVersion: (object: JsonObject, apiVersion: string) => inVersion(object, served, apiVersion) }),
   });
   const { managedFields: _before, ...metadata } = objectAt(write.next, "metadata");
   return { ...write.next, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };

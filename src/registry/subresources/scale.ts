@@ -1,26 +1,26 @@
 /** How many replicas a workload is to have, in the one form that all scalable kinds share. */
-import { objectAt, type JsonObject } from "../../meta/json.ts";
-import { invalid } from "../../meta/status-error.ts";
+import { firstErrors, invalidValue } from "../../meta/field-errors.ts";
+import { goQuote } from "../../meta/go-quote.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
+import { badRequest, invalid, StatusError, type FieldError } from "../../meta/status-error.ts";
+import { splitFieldPath } from "../../object/json-path.ts";
 import type { RegistryContext } from "../context.ts";
-import { invalidValue } from "../../meta/field-errors.ts";
 import { metadataErrors } from "../metadata-validation.ts";
+import { refuseMisplaced } from "../preconditions.ts";
 import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
 import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";
-import { labelSelectorText, labelsText } from "./label-selector-text.ts";
-import { refuseMisplaced } from "../preconditions.ts";
+import { integer, replicasPlaceOf } from "./replicas.ts";
 
 export const SCALE_API_VERSION = "autoscaling/v1";
 export const SCALE_KIND = "Scale";
 
-/** The workload has one replica unless it says otherwise. */
-const REPLICAS_DEFAULT = 1;
+/** As kubernetes: what stands in the Scale of a custom resource that does not say how many replicas it wants. */
+export const NOT_SAID = -2_147_483_648;
 
-export function scaleOf(workload: JsonObject): JsonObject {
+export function scaleOf(served: ServedResource, workload: JsonObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(workload, "metadata");
-  const spec = objectAt(workload, "spec");
-  const selector = selectorText(workload);
-  const replicas = integer(spec["replicas"], REPLICAS_DEFAULT);
+  const { wanted = NOT_SAID, observed, selector } = replicasPlaceOf(served).read(workload);
   return {
     kind: SCALE_KIND,
     apiVersion: SCALE_API_VERSION,
@@ -32,32 +32,47 @@ export function scaleOf(workload: JsonObject): JsonObject {
       creationTimestamp,
     },
     // As kubernetes writes a Scale: no replicas wanted is not said, none observed is.
-    spec: replicas === 0 ? {} : { replicas },
-    status: {
-      replicas: integer(objectAt(workload, "status")["replicas"], 0),
-      ...(selector === "" ? {} : { selector }),
-    },
+    spec: wanted === 0 ? {} : { replicas: wanted },
+    status: { replicas: observed, ...(selector === "" ? {} : { selector }) },
   };
 }
 
-function selectorText(workload: JsonObject): string {
-  const selector = objectAt(objectAt(workload, "spec"), "selector");
-  return workload["kind"] === "ReplicationController" ? labelsText(selector) : labelSelectorText(selector);
+/** The Scale of what can be scaled. */
+export function existingScale(served: ServedResource, workload: JsonObject): JsonObject {
+  const scale = scaleOf(served, workload);
+  if (objectAt(scale, "spec")["replicas"] !== NOT_SAID || served.scale === undefined) return scale;
+  const message = `the spec replicas field ${goQuote(served.scale.specReplicasPath)} does not exist`;
+  throw new StatusError("InternalError", `Internal error occurred: ${message}`, {
+    details: { causes: [{ message }] },
+  });
 }
 
-function integer(value: unknown, otherwise: number): number {
-  return typeof value === "number" ? value : otherwise;
+export function scaleDoor(served: ServedResource): SubresourceDoor {
+  const place = replicasPlaceOf(served);
+  const { meaning, scale } = served;
+  return {
+    subresource: "scale",
+    isTimed: false,
+    pass: (wish, existing) => place.write(existing, place.read(wish).wanted),
+    ...(scale && { complete: (object) => withReplicasOwned(object, scale.specReplicasPath) }),
+    errors: (object, existing, context) =>
+      // A Scale of a built-in kind was found valid before, and that is all there is to it.
+      scale === undefined ? [] : firstErrors(meaning.updateErrors?.(object, existing, context) ?? []),
+  };
 }
 
-const SCALE_DOOR: SubresourceDoor = {
-  subresource: "scale",
-  isTimed: false,
-  pass: (wish, existing) => ({
-    ...existing,
-    spec: { ...objectAt(existing, "spec"), replicas: objectAt(wish, "spec")["replicas"] },
-  }),
-  errors: () => [],
-};
+/** As kubernetes: through a Scale nobody comes to own what holds the replicas, even where it was not there before. */
+function withReplicasOwned(object: JsonObject, path: string): JsonObject {
+  const metadata = objectAt(object, "metadata");
+  const { managedFields } = metadata;
+  if (!Array.isArray(managedFields)) return object;
+  let fieldsV1: JsonObject = {};
+  for (const name of splitFieldPath(path).toReversed()) fieldsV1 = { [`f:${name}`]: fieldsV1 };
+  const owned = managedFields.map((entry: unknown) =>
+    isJsonObject(entry) && entry["subresource"] === "scale" ? { ...entry, fieldsV1 } : entry,
+  );
+  return { ...object, metadata: { ...metadata, managedFields: owned } };
+}
 
 export interface ScaleRequest extends Omit<DoorRequest, "next"> {
   /** The wish, made from the current Scale. */
@@ -71,27 +86,28 @@ export async function updateScale(
   request: ScaleRequest,
 ): Promise<JsonObject> {
   const next = (workload: JsonObject): JsonObject => {
-    const scale = request.next(scaleOf(workload));
+    const scale = request.next(scaleOf(served, workload));
     refuseMisplaced(scale, request);
-    refuseInvalid(scale, request.name);
     const { uid, resourceVersion } = objectAt(scale, "metadata");
     const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
-    return {
-      ...workload,
-      metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion },
-      spec: { ...objectAt(workload, "spec"), replicas },
-    };
+    refuseReplicas(served, replicas, request.name, objectAt(scale, "metadata"));
+    const scaled = replicasPlaceOf(served).write(workload, replicas);
+    return { ...scaled, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion } };
   };
-  const written = await updateThrough(context, served, SCALE_DOOR, { ...request, next });
-  return scaleOf("entry" in written ? objectIn(written.entry, served) : written.object);
+  const written = await updateThrough(context, served, scaleDoor(served), { ...request, next });
+  return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 
-function refuseInvalid(scale: JsonObject, name: string): void {
-  const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
-  const errors = metadataErrors(
-    { ...objectAt(scale, "metadata"), namespace: "given" },
-    { nameRule: () => [], namespaced: true },
-  );
+/** What is wrong with the Scale itself, whatever it is the Scale of. Its metadata is looked at if it is given. */
+export function refuseReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
+  if (scale !== undefined && replicas === NOT_SAID)
+    throw badRequest(`the spec replicas field ${goQuote(scale.specReplicasPath)} cannot be empty`);
+  if (scale !== undefined) return;
+  const errors = metadata === undefined ? [] : scaleMetadataErrors(metadata);
   if (replicas < 0) errors.push(invalidValue("spec.replicas", replicas, "must be greater than or equal to 0"));
   if (errors.length > 0) throw invalid({ group: "autoscaling", kind: SCALE_KIND }, name, errors);
+}
+
+function scaleMetadataErrors(metadata: JsonObject): FieldError[] {
+  return metadataErrors({ ...metadata, namespace: "given" }, { nameRule: () => [], namespaced: true });
 }
