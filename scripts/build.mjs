@@ -1,4 +1,4 @@
-// Builds dist/: the command and the storage worker with the catalogue's data beside them, and the client package.
+// Builds dist/: the command, the library and the storage worker with the catalogue's data beside them, and the client package.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -23,10 +23,12 @@ const shared = {
   logLevel: "warning",
 };
 
+const LIBRARY_ENTRY = "src/index.ts";
+
 const buildCommand = () =>
   build({
     ...shared,
-    entryPoints: { cli: "src/cli/main.ts", "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts" },
+    entryPoints: { cli: "src/cli/main.ts", index: LIBRARY_ENTRY, "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts" },
     outdir: fresh,
     platform: "node",
     target: "node24",
@@ -56,7 +58,7 @@ const buildClient = () =>
   });
 
 /** Types are not checked here: that is the type check's work. */
-async function declareClient() {
+async function declareTypes() {
   const types = `${fresh}/types`;
   const config = `${cache}/tsconfig-${process.pid}.json`;
   const compilerOptions = {
@@ -68,13 +70,13 @@ async function declareClient() {
     outDir: types,
     typeRoots: [`${root}node_modules/@types`],
   };
-  const files = Object.values(CLIENT_ENTRIES).map((file) => root + file);
+  const files = [LIBRARY_ENTRY, ...Object.values(CLIENT_ENTRIES)].map((file) => root + file);
   mkdirSync(cache, { recursive: true });
   writeFileSync(config, JSON.stringify({ extends: `${root}tsconfig.json`, compilerOptions, files, include: [] }));
   const tsc = spawn(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", config], { stdio: "inherit" });
   const [code] = await once(tsc, "exit");
   rmSync(config);
-  if (code !== 0) throw new Error("the client's types could not be written");
+  if (code !== 0) throw new Error("the types could not be written");
   for (const entry of readdirSync(types, { recursive: true, withFileTypes: true }))
     if (entry.isFile()) importBuilt(join(entry.parentPath, entry.name));
 }
@@ -85,7 +87,7 @@ function importBuilt(file) {
   writeFileSync(file, text.replace(/(\bfrom |\bimport\()"(\.[^"]*)\.ts"/g, '$1"$2.js"'));
 }
 
-await Promise.all([buildCommand(), buildClient(), declareClient()]);
+await Promise.all([buildCommand(), buildClient(), declareTypes()]);
 cpSync(`${root}src/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);

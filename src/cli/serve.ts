@@ -33,6 +33,7 @@ interface ServeFlags {
   readonly release: string;
   readonly strictRelease?: boolean;
   readonly runtimeConfig?: readonly string[];
+  readonly serviceEndpointOverride?: readonly string[];
   readonly controllers?: readonly string[];
   readonly rootCaFile?: string;
   readonly featureGates?: readonly string[];
@@ -94,6 +95,11 @@ function serveFlags(): Command {
       list,
     )
     .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", list)
+    .option(
+      "--service-endpoint-override <pairs>",
+      "NAME.NAMESPACE=HOST:PORT of services that webhooks and aggregated API servers are reached at",
+      list,
+    )
     .option(
       "--controllers <names>",
       'controllers to run while this server leads: "*" (default) for all, name, -name',
@@ -242,6 +248,9 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       strictRelease: flags.strictRelease ?? false,
       ...emulationOptionsOf(flags),
       ...(flags.runtimeConfig === undefined ? {} : { runtimeConfig: flags.runtimeConfig }),
+      ...(flags.serviceEndpointOverride === undefined
+        ? {}
+        : { serviceEndpointOverrides: flags.serviceEndpointOverride }),
       ...(flags.featureGates === undefined ? {} : { featureGates: flags.featureGates }),
       ...(flags.controllers === undefined ? {} : { controllers: flags.controllers }),
       storage: storageOf(flags, made.directory),

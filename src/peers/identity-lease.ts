@@ -28,8 +28,9 @@ export const IDENTITY_LEASE_TYPE: ResourceType = {
   namespaced: true,
 };
 export const IDENTITY_LEASE_NAMESPACE = "kube-system";
+/** Says of which component the server is: API servers of others than the main one have identities too. */
 export const IDENTITY_LABEL = "apiserver.kubernetes.io/identity";
-export const IDENTITY_LABEL_VALUE = "kube-apiserver";
+export const KUBE_APISERVER = "kube-apiserver";
 
 export interface LeaseObject extends KubernetesObject {
   readonly spec?: {
@@ -41,6 +42,8 @@ export interface LeaseObject extends KubernetesObject {
 
 export interface ServerIdentity {
   readonly id: string;
+  /** Default kube-apiserver. */
+  readonly component?: string;
   /** Another one each time the server starts. */
   readonly incarnation: string;
   readonly hostname: string;
@@ -244,10 +247,10 @@ export function preconditionsOf({ metadata = {} }: LeaseObject): { uid?: string;
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }
 
-function labelsOf({ hostname }: ServerIdentity): Record<string, string> {
+function labelsOf({ hostname, component = KUBE_APISERVER }: ServerIdentity): Record<string, string> {
   // A host may have a name that no label may have: it does without, rather than without a lease.
   const isLabel = labelValueErrors(hostname).length === 0;
-  return { [IDENTITY_LABEL]: IDENTITY_LABEL_VALUE, ...(isLabel ? { "kubernetes.io/hostname": hostname } : {}) };
+  return { [IDENTITY_LABEL]: component, ...(isLabel ? { "kubernetes.io/hostname": hostname } : {}) };
 }
 
 function annotationsOf(identity: ServerIdentity): Record<string, string> {

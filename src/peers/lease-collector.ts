@@ -1,5 +1,6 @@
 /**
- * Which servers there are, by their identity leases, and the end of leases whose servers are gone.
+ * Which servers there are, by their identity leases, and the end of leases whose servers are gone. API servers of other
+ * components, such as aggregated ones, have leases as well: their lives are followed alike, and told apart.
  *
  * A lease has run out when no change of it was seen for its duration. That holds for leases found at the start as well:
  * clocks differ, and a server that is starting has a lease and no endpoint record yet. Only time counts in which changes
@@ -18,9 +19,9 @@ import type { ResourceClient } from "../client/resource-client.ts";
 import { isReason } from "../meta/status-error.ts";
 import {
   IDENTITY_LABEL,
-  IDENTITY_LABEL_VALUE,
   IDENTITY_LEASE_NAMESPACE,
   IDENTITY_LEASE_TYPE,
+  KUBE_APISERVER,
   preconditionsOf,
   type LeaseObject,
 } from "./identity-lease.ts";
@@ -29,6 +30,7 @@ import { messageOf } from "../base/within.ts";
 
 export interface KnownLease {
   readonly id: string;
+  readonly component: string;
   readonly holderIdentity: string;
   /** What stands behind the ID in the holderIdentity; empty when it does not begin with the ID. */
   readonly incarnation: string;
@@ -43,6 +45,8 @@ export interface LeaseCollectorOptions {
   readonly log: Log;
   /** Our own lease is never collected, and tells whether the others can be seen. */
   readonly selfId: string;
+  /** Default kube-apiserver. */
+  readonly component?: string | undefined;
   readonly timing: Pick<
     PeerTiming,
     "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs"
@@ -82,6 +86,8 @@ export class LeaseCollector {
   readonly #registration: HandlerRegistration;
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
+  /** Of every component. */
+  #living: readonly KnownLease[] = [];
   #known: readonly KnownLease[] = [];
   #observedMs = 0;
   #tickedAtMs: number;
@@ -95,7 +101,7 @@ export class LeaseCollector {
     this.#leases = client.resource<LeaseObject>(IDENTITY_LEASE_TYPE);
     this.#informer = client.informer<LeaseObject>(IDENTITY_LEASE_TYPE, {
       namespace: IDENTITY_LEASE_NAMESPACE,
-      labelSelector: `${IDENTITY_LABEL}=${IDENTITY_LABEL_VALUE}`,
+      labelSelector: IDENTITY_LABEL,
       onError: (thrown) => log.warn("identity leases could not be followed", { error: messageOf(thrown) }),
     });
     this.#registration = this.#informer.addHandler({
@@ -113,9 +119,15 @@ export class LeaseCollector {
     return this.#registration.hasSynced;
   }
 
-  /** The other servers, by ID. */
+  /** The other servers of this component, by ID. */
   known(): readonly KnownLease[] {
     return this.#known;
+  }
+
+  /** The servers of other components, by ID. */
+  strangers(): readonly KnownLease[] {
+    const { component = KUBE_APISERVER } = this.#options;
+    return this.#living.filter((lease) => lease.component !== component);
   }
 
   /** Whether the lease counts as it was written at this revision or later. One there is no room for never will. */
@@ -125,7 +137,7 @@ export class LeaseCollector {
     return Number(entry.lease.metadata?.resourceVersion) >= revision;
   }
 
-  /** Called when `known` names other servers or other incarnations of them. The returned function ends it. */
+  /** Called when there are other servers or other incarnations of them. The returned function ends it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -136,12 +148,14 @@ export class LeaseCollector {
     for (const [id, entry] of this.#entries) {
       entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
     }
-    const before = this.#known;
-    this.#known = [...this.#entries]
-      .filter(([id, entry]) => id !== this.#options.selfId && !entry.hasRunOut)
+    const before = this.#living;
+    const { selfId, component = KUBE_APISERVER } = this.#options;
+    this.#living = [...this.#entries]
+      .filter(([id, entry]) => id !== selfId && !entry.hasRunOut)
       .map(([id, entry]) => toKnown(id, entry))
       .sort((left, right) => (left.id < right.id ? -1 : 1));
-    if (!isSameServers(before, this.#known)) this.#tell();
+    this.#known = this.#living.filter((lease) => lease.component === component);
+    if (!isSameServers(before, this.#living)) this.#tell();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -254,7 +268,8 @@ export class LeaseCollector {
 
 function toKnown(id: string, { lease, changedAtMs }: Entry): KnownLease {
   const holderIdentity = lease.spec?.holderIdentity ?? "";
-  return { id, holderIdentity, incarnation: incarnationOf(id, lease), lastChangeSeenMs: changedAtMs };
+  const component = lease.metadata?.labels?.[IDENTITY_LABEL] ?? "";
+  return { id, component, holderIdentity, incarnation: incarnationOf(id, lease), lastChangeSeenMs: changedAtMs };
 }
 
 function incarnationOf(id: string, { spec }: LeaseObject): string {

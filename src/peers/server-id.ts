@@ -5,10 +5,10 @@ const COMPONENT = "kube-apiserver";
 const DIGEST_BYTES = 16;
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** As kube-apiserver computes it from its host's name. Servers on one host need another name each. */
-export function serverId(hostname: string): string {
+/** As kube-apiserver computes it from its host's name. Servers of one component on one host need another name each. */
+export function serverId(hostname: string, component: string = COMPONENT): string {
   const hash = createHash("sha256");
-  for (const text of [hostname, COMPONENT]) {
+  for (const text of [hostname, component]) {
     const bytes = Buffer.from(text);
     const length = Buffer.alloc(2);
     length.writeUInt16BE(bytes.length);

@@ -1,12 +1,15 @@
 /** The composition root: reads top to bottom as the architecture. It only connects; the parts decide. */
 import { createHash } from "node:crypto";
 import { MetricsRegistry } from "../base/metrics.ts";
-import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
+import { openCatalogue, type Catalogue, type CatalogueGroup } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
 import { releaseInfo } from "../catalogue/release.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
+import type { WithUser } from "../auth/user.ts";
+import type { DefinitionTable } from "../crd/definition-table.ts";
+import { createCustomOpenApi } from "../crd/openapi/custom-open-api.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import { localGroups } from "../discovery/local.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
@@ -19,10 +22,14 @@ import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
 import { OpenRequests } from "../http/open-requests.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
+import { pageNotFound } from "../http/respond.ts";
+import { jsonEquals } from "../meta/json.ts";
 import { createNamespaceContent } from "../inspect/namespace-content.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
 import type { ClusterView } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
+import type { Encoding } from "../registry/resource.ts";
+import { translated } from "../registry/storage-errors.ts";
 import { createAllocators } from "../registry/services/allocators.ts";
 import { createLeasePool } from "../storage/lease-pool.ts";
 import type { Kv } from "../storage/kv.ts";
@@ -34,6 +41,8 @@ import { repeat, startBackground, waitUntil, type BackgroundTask } from "./backg
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
 import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
+import { storedVersionsOf, type CustomResources } from "./custom-resources.ts";
+import { definitionController } from "./definition-controller.ts";
 import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { compactor } from "./compactor.ts";
 import type { ServerConfig } from "./config.ts";
@@ -51,6 +60,7 @@ import { standOutsideAgreement } from "./outside-agreement.ts";
 import { purgeEndpoint } from "./purge-endpoint.ts";
 import { clusterResources } from "./cluster-resources.ts";
 import { openApiPeers } from "./openapi-peers.ts";
+import { createShared, type Shared } from "./shared-resources.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
@@ -115,7 +125,11 @@ interface Parts {
   /** Undefined: everybody writes what its release writes. */
   readonly storageVersions: StorageVersions | undefined;
   readonly controllers: readonly ControllerManager[];
+  /** What is built in. */
   readonly local: LocalDocument;
+  /** With what definitions and aggregated servers add to it. */
+  readonly shown: LocalDocument;
+  readonly shared: Shared;
   readonly address: () => string;
 }
 
@@ -124,28 +138,44 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const { emulation } = config.version;
   const catalogue = openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation });
   const agreed = config.usesStorageVersions ? agreedEncodings(env, config, catalogue) : undefined;
-  const table = createResourceTable({ catalogue, storageRoot, eventTtlSeconds, encodingOf: agreed?.encodingOf });
+  const builtIn = createResourceTable({ catalogue, storageRoot, eventTtlSeconds, encodingOf: agreed?.encodingOf });
   const upstream = openPeers(env, config);
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
-
   const loopback = createLoopback(env, (request) => handle(request));
+  const { client, metadata } = loopback;
   const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
   const ready = Promise.withResolvers<void>();
-  const local = localDocument(catalogue);
-  const using = { env, config, kv, cache, catalogue, metrics, local, upstream };
-  const { client, metadata } = loopback;
-  const joined = join({ ...using, client, metadata, ready: ready.promise }, agreed);
+  const encodingOf = agreed && namedEncodings(agreed);
+  const own = { env, config, cache, catalogue, client, metrics, ready: ready.promise };
+  const shared = createShared({ ...own, builtIn, encodingOf, cluster: () => cluster });
+  const { custom } = shared;
+  const table = withCustom(builtIn, custom);
+  const builtInGroups = localGroups(catalogue);
+  const local = localDocument(() => builtInGroups);
+  const shown = localDocument(shownGroups(shared));
+  const joined = join({ ...own, kv, local, shown, shared, upstream, metadata }, agreed);
   const { cluster, storageVersions, controllers } = joined;
+  if (storageVersions !== undefined) publishCustom(custom.table, storageVersions);
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const servicePrefix = `${storageRoot}services/specs/`;
   const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
   const announced = Promise.withResolvers<string>();
-  const own = asServer(loopback.call);
   const hooks = startupHooks({
-    ...{ env, config, cache, catalogue, table, call: own, repair, cluster, storageVersions },
+    ...{
+      env,
+      config,
+      cache,
+      catalogue,
+      table,
+      call: asServer(loopback.call),
+      repair,
+      cluster,
+      storageVersions,
+      shared,
+    },
     announced: announced.promise,
   });
   const lifecycle = new Lifecycle(hooks, env.log);
@@ -162,7 +192,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   let address = "localhost";
   const parts: Parts = {
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
-    ...{ checks, ...joined, local, client, written, openRequests, leadership, address: () => address },
+    ...{ checks, ...joined, local, shown, shared, client, written, openRequests, leadership, address: () => address },
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
@@ -187,7 +217,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
 
 /** What makes a server one of several. */
 function join(
-  using: Omit<ClusterParts, "beforeUnfence" | "isRegistered"> & Pick<Loopback, "metadata">,
+  using: Omit<ClusterParts, "beforeUnfence" | "isRegistered"> & Pick<Loopback, "metadata"> & Pick<Parts, "shown">,
   agreed: AgreedEncodings | undefined,
 ): Pick<Parts, "cluster" | "storageVersions" | "controllers"> {
   const { clock } = using.env;
@@ -197,7 +227,8 @@ function join(
     isRegistered: () => storageVersions?.gate.isOpen === true,
   });
   const storageVersions = agreed && createStorageVersions({ ...using, cluster }, agreed);
-  const controllers = createControllers({ ...using, cluster, members: storageVersions?.members });
+  const local = using.shown;
+  const controllers = createControllers({ ...using, local, cluster, members: storageVersions?.members });
   return { cluster, storageVersions, controllers };
 }
 
@@ -207,9 +238,58 @@ function openPeers({ openUpstream }: Env, { peers }: ServerConfig): Upstream | u
   return credentials === undefined ? undefined : openUpstream({ credentials, egress });
 }
 
-function localDocument(catalogue: Catalogue): LocalDocument {
-  const groups = localGroups(catalogue);
-  return { groups, etag: createHash("sha256").update(JSON.stringify(groups)).digest("base64url") };
+/** Made anew when there are other groups. */
+function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
+  let made: LocalDocument | undefined;
+  const current = (): LocalDocument => {
+    const shown = groups();
+    if (made?.groups !== shown) {
+      const etag = createHash("sha256").update(JSON.stringify(shown)).digest("base64url");
+      made = { groups: shown, etag };
+    }
+    return made;
+  };
+  return {
+    get groups() {
+      return current().groups;
+    },
+    get etag() {
+      return current().etag;
+    },
+  };
+}
+
+/** The same array while nothing changes. */
+function shownGroups({ custom, discoveryGroups }: Shared): () => readonly DiscoveryGroup[] {
+  let made: { readonly from: readonly CatalogueGroup[]; readonly groups: readonly DiscoveryGroup[] } | undefined;
+  return () => {
+    const from = custom.groups();
+    if (made?.from !== from) made = { from, groups: localGroups({ groups: from }) };
+    return discoveryGroups(made.groups);
+  };
+}
+
+function namedEncodings({ encodings }: AgreedEncodings): (name: string) => Encoding {
+  return (name) => ({ current: (lost) => encodings.current(name, lost) });
+}
+
+function withCustom(builtIn: ResourceTable, custom: CustomResources): ResourceTable {
+  return {
+    resolve: (group, version, resource) =>
+      builtIn.resolve(group, version, resource) ?? custom.resolve(group, version, resource),
+    hasGroup: (group) => builtIn.hasGroup(group) || custom.hasGroup(group),
+    stored: builtIn.stored,
+  };
+}
+
+/** Before a custom resource is written in a version, others know that it will be. */
+function publishCustom(table: DefinitionTable, { put, remove }: StorageVersions): void {
+  table.onChange(({ before, after }) => {
+    const was = before && storedVersionsOf(before);
+    const is = after && storedVersionsOf(after);
+    if (is === undefined ? was !== undefined : was !== undefined && was.name !== is.name) remove(was!.name);
+    if (is !== undefined && !jsonEquals(was, is)) put(is);
+  });
 }
 
 /** As flags say it for peers, else for everybody, else where it listens; undefined when nobody could connect there. */
@@ -232,7 +312,7 @@ function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv)
 
 interface HookParts extends Pick<
   Parts,
-  "env" | "config" | "cache" | "catalogue" | "table" | "repair" | "cluster" | "storageVersions"
+  "env" | "config" | "cache" | "catalogue" | "table" | "repair" | "cluster" | "storageVersions" | "shared"
 > {
   readonly call: Server["call"];
   /** Where the server listens, once it does. */
@@ -240,7 +320,7 @@ interface HookParts extends Pick<
 }
 
 function startupHooks(parts: HookParts): StartupHook[] {
-  const { env, config, cache, catalogue, table, call, repair, cluster, storageVersions, announced } = parts;
+  const { env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, announced } = parts;
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
@@ -254,6 +334,7 @@ function startupHooks(parts: HookParts): StartupHook[] {
     serviceRepairHook(repair),
     ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published }),
     ...cluster.hooks,
+    ...shared.hooks,
   ];
 }
 
@@ -276,14 +357,17 @@ function createContext(from: Pick<Parts, "env" | "config" | "kv" | "cache" | "ta
 }
 
 function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
-  const { env, config, context, metrics, healthMetrics, catalogue, table, openWatches, checks, cluster, local } = parts;
+  const { env, config, context, metrics, healthMetrics, catalogue, table, openWatches, checks, cluster } = parts;
+  const { local, shown, shared } = parts;
+  const { custom } = shared;
   const { clock, log } = env;
   const { peers, release } = config;
   const canMerge = peers.isEnabled && peers.credentials !== undefined;
   const { binaryVersion } = cluster.identity.self;
   const discovery = discoveryHandler({
     self: { id: peers.serverId, release, binaryVersion },
-    local: () => local.groups,
+    local: () => shown.groups,
+    forPeers: local.groups,
     peers: canMerge ? cluster.sources : () => "off",
     generation: cluster.generation,
     mode: peers.discoveryMode,
@@ -292,17 +376,33 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     serverAddress: parts.address,
     metrics,
   });
+  const resources = resourceHandler<WithUser>(
+    {
+      ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
+      fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
+    },
+    table.resolve,
+  );
   return createRouter({
-    resources: resourceHandler(
-      {
-        ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
-        fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
-      },
-      table.resolve,
-    ),
-    discovery: canMerge ? freshBeforeNotFound(discovery, cluster.catchUp) : discovery,
+    async resources(request) {
+      const { group, version, resource } = request.info;
+      // Before it is said that there is no such thing, the newest definitions are asked for.
+      if (table.resolve(group, version, resource) === undefined) {
+        await translated(() => custom.settle(context, request.info));
+        // As kubernetes: of a group that is not built in nothing is known as an API but what definitions serve.
+        if (
+          table.resolve(group, version, resource) === undefined &&
+          !catalogue.groups.some(({ name }) => name === group)
+        )
+          return pageNotFound();
+      }
+      return resources(request);
+    },
+    discovery: freshBeforeNotFound(discovery, canMerge ? cluster.catchUp : () => hasSeenAll(parts.cache)),
     openApi: openApiHandler({
       catalogue,
+      custom: createCustomOpenApi(custom.table),
+      extend: shared.openApi,
       clock,
       log,
       serverId: peers.serverId,
@@ -310,7 +410,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       mode: peers.discoveryMode === "newest" ? "newest" : "merged",
       peers: peers.isEnabled && peers.discoveryMode !== "local" ? openApiPeers(cluster) : undefined,
     }),
-    cluster: clusterEndpoints({ env, config, catalogue, cluster, local }),
+    cluster: clusterEndpoints({ env, config, catalogue, cluster, local: shown }),
     inspect: inspectEndpoints({ env, config, kv: parts.kv }),
     purge: purgeEndpoint({
       ...{ env, config, kv: parts.written, client: parts.client },
@@ -318,15 +418,21 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       resources: clusterResources({
         config: { ...config, peers: { ...config.peers, isEnabled: true } },
         cluster,
-        local,
+        local: shown,
+        shared,
       }),
     }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
     metrics,
     healthMetrics,
-    isKnownGroup: (group) => table.groups.has(group),
   });
+}
+
+/** Whatever was written before now; true also where that cannot be known, for then nobody here has made a promise. */
+async function hasSeenAll(cache: WatchCache): Promise<boolean> {
+  await cache.catchUp();
+  return true;
 }
 
 function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): BackgroundTask[] {
@@ -346,6 +452,8 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
       name: "health-metrics",
       run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal),
     },
+    ...parts.shared.tasks,
+    definitionController(parts),
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),
     ...parts.leadership.tasks,

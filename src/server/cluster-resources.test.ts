@@ -28,6 +28,7 @@ function told({ peers = [], departed = [], view = {}, isEnabled = true }: Given)
       onChange: () => () => {},
     },
     local: { groups: LOCAL, etag: "local" },
+    shared: { onChange: () => () => {} },
   });
 }
 

@@ -6,7 +6,7 @@ import type { DiscoveryGroup, DiscoveryResource } from "../discovery/groups.ts";
 import { mergeSources, type DiscoverySource } from "../discovery/merge.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster, SharedResources } from "./cluster.ts";
 import type { PeerConfig } from "./peer-config.ts";
 
 export interface ClusterResourcesParts {
@@ -15,20 +15,25 @@ export interface ClusterResourcesParts {
     Cluster,
     "sources" | "generation" | "view" | "undescribed" | "departed" | "catchUp" | "onChange"
   >;
+  /** Other groups whenever definitions have changed. */
   readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
+  readonly shared: Pick<SharedResources, "onChange">;
 }
 
 /** Without the mixed version proxy a server speaks for itself alone, and has no doubts. */
-export function clusterResources({ config, cluster, local }: ClusterResourcesParts): ClusterResources {
+export function clusterResources({ config, cluster, local, shared }: ClusterResourcesParts): ClusterResources {
   const { serverId, isEnabled } = config.peers;
-  const self: DiscoverySource = {
+  const self = (): DiscoverySource => ({
     ...{ serverId, release: config.release, isReachable: true, groups: local.groups, documentKey: local.etag },
-  };
-  const sources = (): DiscoverySource[] => [self, ...(isEnabled ? cluster.sources() : [])];
+  });
+  const sources = (): DiscoverySource[] => [self(), ...(isEnabled ? cluster.sources() : [])];
   const once = <T>(build: () => T): (() => T) => {
-    let built: { readonly generation: number; readonly value: T } | undefined;
+    let built:
+      | { readonly generation: number; readonly groups: readonly DiscoveryGroup[]; readonly value: T }
+      | undefined;
     return () => {
-      if (built?.generation !== cluster.generation()) built = { generation: cluster.generation(), value: build() };
+      const [generation, { groups }] = [cluster.generation(), local];
+      if (built?.generation !== generation || built.groups !== groups) built = { generation, groups, value: build() };
       return built.value;
     };
   };
@@ -40,7 +45,10 @@ export function clusterResources({ config, cluster, local }: ClusterResourcesPar
     // Whether everybody is known is no change that anybody counts.
     doubts: () => (isEnabled ? [...unsynced(cluster, serverId), ...known()] : []),
     catchUp: () => (isEnabled ? cluster.catchUp() : Promise.resolve(true)),
-    onChange: (listener) => cluster.onChange(listener),
+    onChange(listener) {
+      const ends = [cluster.onChange(listener), shared.onChange(listener)];
+      return () => ends.forEach((end) => end());
+    },
   };
 }
 

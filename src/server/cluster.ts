@@ -12,11 +12,12 @@ import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
 import { endpointPrefix, type EndpointRecord } from "../peers/endpoint-record.ts";
 import { EndpointTable } from "../peers/endpoint-registry.ts";
 import { createForward, type Forward } from "../peers/forward.ts";
-import { IDENTITY_LABEL, IDENTITY_LABEL_VALUE } from "../peers/identity-lease.ts";
+import { IDENTITY_LABEL } from "../peers/identity-lease.ts";
 import { PeerTracker } from "../peers/peer-tracker.ts";
 import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../peers/proxy-metrics.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
-import { createServedSet } from "../peers/served-set.ts";
+import { Exclusions, withoutExcluded, type Excludable } from "../peers/exclusions.ts";
+import { createServedSet, eitherServedSet, type ServedSet } from "../peers/served-set.ts";
 import type { KnownPeer } from "../peers/tracked-peer.ts";
 import type { ClusterView, PeerView } from "../peers/view.ts";
 import { prefixEnd, StorageError, type Kv } from "../storage/kv.ts";
@@ -42,8 +43,10 @@ export interface ClusterParts {
   readonly catalogue: Catalogue;
   readonly client: Client;
   readonly metrics: MetricsRegistry;
-  /** What this server serves, and a digest of it. */
+  /** What is built into this server, and a digest of it: peers are told nothing else, for they see the rest themselves. */
   readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
+  /** What it serves besides: custom and aggregated resources. */
+  readonly shared: SharedResources;
   /** The way to peers; undefined when none can be called. */
   readonly upstream: Upstream | undefined;
   /** Resolves when this server may be sent requests. */
@@ -52,6 +55,15 @@ export interface ClusterParts {
   readonly beforeUnfence: (signal: AbortSignal) => Promise<void>;
   /** Whether everything this server stores is registered in StorageVersion objects. */
   readonly isRegistered: () => boolean;
+}
+
+/** What lives in the shared store, so that every server sees it by itself. */
+export interface SharedResources {
+  readonly served: ServedSet;
+  /** As `exclusionName` names them. */
+  names(): Iterable<string>;
+  /** The returned function ends it. */
+  onChange(listener: () => void): () => void;
 }
 
 export interface Cluster {
@@ -107,8 +119,9 @@ export function createCluster(parts: ClusterParts): Cluster {
   const tracker = upstream && createTracker(parts, { upstream, metrics: proxyMetrics, onChange });
   const departed = createDeparted({ ...parts, identity, sources: () => tracker?.sources() ?? [], changes });
   const followTable = followEndpoints(parts, table);
+  const isExcluded = followShared(parts);
   const source = createRoutingSource({
-    ...{ ...parts, clock: env.clock, registrationOf: (id) => registrationOf(identity, table, id) },
+    ...{ ...parts, clock: env.clock, registrationOf: (id) => registrationOf(identity, table, id), isExcluded },
     departedIds: () => departed.departed().map(({ serverId }) => serverId),
     onChange: () => changes.count(),
   });
@@ -135,7 +148,8 @@ export function createCluster(parts: ClusterParts): Cluster {
     catchUp: () => hasCaughtUp(parts, identity),
     forward: createForwarding(parts, { upstream, tracker, metrics: proxyMetrics }),
     ask: upstream && createAskPeer({ upstream, clock: env.clock }),
-    sources: () => tracker?.sources() ?? [],
+    sources: () =>
+      (tracker?.sources() ?? []).map((one) => ({ ...one, groups: withoutExcluded(one.groups, isExcluded) })),
     generation: () => changes.generation,
     record: (id) => table.get(id),
     departed: () => departed.departed(),
@@ -156,6 +170,22 @@ export function createCluster(parts: ClusterParts): Cluster {
   };
 }
 
+/** What peers say of these is not used. */
+function followShared({ env, local, shared }: ClusterParts): (question: Excludable) => boolean {
+  const builtIn = createServedSet(local.groups);
+  const exclusions = new Exclusions({ isBuiltIn: builtIn.hasGroupVersion });
+  let isOutdated = true;
+  shared.onChange(() => {
+    isOutdated = true;
+  });
+  return (question) => {
+    const nowMs = env.clock.monotonic();
+    if (isOutdated) exclusions.update(shared.names(), nowMs);
+    isOutdated = false;
+    return exclusions.isExcluded(question, nowMs);
+  };
+}
+
 const CATCH_UP_MS = 1_000;
 
 /** Leases reach the view by way of the API: a moment later than they reach the cache. */
@@ -167,7 +197,7 @@ async function hasCaughtUp(parts: ClusterParts, { leases, self }: Identity): Pro
   const isSeen = (): boolean =>
     written.every(({ key, labels, modRevision }) => {
       const id = key.slice(prefix.length);
-      const isOther = labels[IDENTITY_LABEL] === IDENTITY_LABEL_VALUE && id !== self.id;
+      const isOther = labels[IDENTITY_LABEL] !== undefined && id !== self.id;
       return !isOther || leases.hasSeen(id, modRevision);
     });
   const until = env.clock.monotonic() + CATCH_UP_MS;
@@ -283,11 +313,11 @@ interface ViewParts {
 
 /** Asked for by every request: the same value until something has changed. */
 function createView(parts: ClusterParts, from: ViewParts): () => ClusterView {
-  const { config, local } = parts;
+  const { config, local, shared } = parts;
   const { serverId: id, missingFlag } = config.peers;
   const { identity, peers, source, departed, changes } = from;
   const supports = createSupports();
-  const served = createServedSet(local.groups);
+  const served = eitherServedSet(createServedSet(local.groups), shared.served);
   let view: ClusterView | undefined;
   let builtFrom = -1;
   const isSynced = (): boolean => identity.leases.hasSynced && from.isLoaded() && source.isSynced();

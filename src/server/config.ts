@@ -1,4 +1,6 @@
 /** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
+import { parseServiceOverrides } from "../aggregation/service-overrides.ts";
+import type { ServiceOverrides } from "../aggregation/service-resolver.ts";
 import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../catalogue/release.ts";
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../catalogue/runtime-config.ts";
 import { openCatalogue } from "../catalogue/catalogue.ts";
@@ -95,6 +97,8 @@ export interface ServerOptions extends EmulationOptions {
   readonly controllers?: readonly string[];
   /** PEM of the CA of the serving certificates, to be published in every namespace. */
   readonly rootCa?: string;
+  /** As `--service-endpoint-override`: NAME.NAMESPACE=HOST:PORT of services that are reached there. */
+  readonly serviceEndpointOverrides?: readonly string[];
   /** For a server that will listen and announce where. Absent: it has no listener, and no Service to be found by. */
   readonly advertise?: Advertise;
 }
@@ -120,6 +124,8 @@ export interface ServerConfig {
   readonly clientCa: string | undefined;
   readonly requestHeader: RequestHeaderOptions | undefined;
   readonly peers: PeerConfig;
+  /** Where services are that no endpoints lead to. */
+  readonly serviceOverrides: ServiceOverrides;
   readonly eventTtlSeconds: number;
   readonly requestTimeoutMs: number;
   readonly maxRequestsInflight: number;
@@ -186,7 +192,14 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     usesStorageVersions: uses,
     controllers: asOption(() => enabledControllers(options.controllers ?? (strictRelease ? [] : ["*"]), CONTROLLERS)),
     rootCa: options.rootCa,
+    serviceOverrides: asOption(() => serviceOverrides(options.serviceEndpointOverrides ?? [])),
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
+}
+
+function serviceOverrides(texts: readonly string[]): ServiceOverrides {
+  const parsed = parseServiceOverrides(texts);
+  if (!parsed.isValid) throw new Error(parsed.problems.join(" "));
+  return parsed.overrides;
 }
 
 /** A server that does not register could never say what its peers serve: it does not start. */

@@ -36,6 +36,7 @@ export interface ControllerParts {
   readonly cluster: Cluster;
   /** What this server serves. */
   readonly local: ClusterResourcesParts["local"];
+  readonly shared: ClusterResourcesParts["shared"];
   readonly catalogue: Catalogue;
   readonly cache: WatchCache;
   /** Undefined: servers agree on nothing, and there is nothing to keep true. */

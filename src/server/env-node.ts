@@ -11,10 +11,12 @@ import type { Kv } from "../storage/kv.ts";
 import type { Dial } from "../http/node/upstream/dial.ts";
 import { connectProxyOverTcp, connectProxyOverUnixSocket, type TcpProxy } from "../http/node/upstream/egress.ts";
 import type { EgressConnection, EgressTlsFiles } from "../http/node/upstream/egress-config.ts";
+import { createOutbound } from "../http/node/outbound/create-outbound.ts";
 import { createUpstream } from "../http/node/upstream/create-upstream.ts";
+import type { Outbound } from "../http/outbound.ts";
 import type { Upstream } from "../http/upstream.ts";
 import type { StorageConfig } from "./config.ts";
-import type { Env, UpstreamConfig } from "./env.ts";
+import type { Env, OutboundConfig, UpstreamConfig } from "./env.ts";
 import { reloadingCredentials } from "./peer-credentials.ts";
 import { createSystemClock } from "../client/system.ts";
 
@@ -30,6 +32,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     log,
     openKv: (config) => openKv(config, clock, log),
     openUpstream: (config) => openUpstream(config, clock, log),
+    openOutbound: (config) => openOutbound(config, clock, log),
     processUsage: () => {
       const { user, system } = process.cpuUsage();
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
@@ -80,6 +83,13 @@ function openUpstream({ credentials, egress }: UpstreamConfig, clock: Clock, log
     tls: reloadingCredentials({ files: credentials, clock, log }),
     serverName: PEER_SERVER_NAME,
     ...egressDial(egress),
+    log: (message, detail) => log.debug(message, { ...detail }),
+  });
+}
+
+function openOutbound({ credentials: files }: OutboundConfig, clock: Clock, log: Log): Outbound {
+  return createOutbound({
+    ...(files === undefined ? {} : { clientCertificate: reloadingCredentials({ files, clock, log }) }),
     log: (message, detail) => log.debug(message, { ...detail }),
   });
 }

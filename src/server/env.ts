@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { EgressConnection } from "../http/node/upstream/egress-config.ts";
+import type { Outbound } from "../http/outbound.ts";
 import type { Upstream } from "../http/upstream.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { StorageConfig } from "./config.ts";
@@ -13,6 +14,11 @@ export interface UpstreamConfig {
   readonly egress: EgressConnection;
 }
 
+export interface OutboundConfig {
+  /** With these this server proves who it is, where it has to. */
+  readonly credentials: PeerCredentials | undefined;
+}
+
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
@@ -20,6 +26,8 @@ export interface Env {
   readonly openKv: (config: StorageConfig) => Promise<Kv>;
   /** The way to other servers of the cluster. */
   readonly openUpstream: (config: UpstreamConfig) => Upstream;
+  /** The way to everybody else: webhooks and aggregated API servers. Absent: there is none. */
+  readonly openOutbound?: (config: OutboundConfig) => Outbound;
   /** Resident memory in bytes, CPU seconds used: for /metrics. */
   readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };
 }

@@ -35,17 +35,19 @@ import type { Filters } from "./handler-chain.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { ResourceTable } from "./resources.ts";
 import { writeGate } from "../storageversion/write-gate.ts";
+import type { Shared } from "./shared-resources.ts";
 import type { StorageVersions } from "./storage-versions.ts";
 
 export interface FilterParts {
   readonly env: Env;
   readonly config: ServerConfig;
   readonly metrics: MetricsRegistry;
-  readonly table: ResourceTable;
+  readonly table: Pick<ResourceTable, "resolve">;
   readonly catalogue: Catalogue;
   readonly lifecycle: Lifecycle;
   readonly openRequests: OpenRequests;
   readonly cluster: Cluster;
+  readonly shared: Shared;
   readonly storageVersions: StorageVersions | undefined;
   /** The server's own calls come from here. */
   readonly loopback: ConnectionInfo;
@@ -86,6 +88,7 @@ export function createFilters(parts: FilterParts): Filters {
     impersonate: impersonate(),
     inFlight: inFlight({ metrics, readsMax, writesMax }),
     authorize: authorize(allowAuthenticated),
+    aggregation: parts.shared.filter,
     writeGate:
       storageVersions === undefined
         ? (next) => next

@@ -19,6 +19,7 @@ export interface Filters {
   readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithInfo>;
   readonly authorize: PassingFilter<WithUser>;
+  readonly aggregation: PassingFilter<WithUser>;
   readonly writeGate: PassingFilter<WithInfo>;
   readonly peerProxy: PassingFilter<WithUser>;
   readonly fence: PassingFilter<WithInfo>;
@@ -39,6 +40,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.impersonate)
     .through(filters.inFlight)
     .through(filters.authorize)
+    .through(filters.aggregation)
     .through(filters.writeGate)
     .through(filters.peerProxy)
     .through(filters.fence)

@@ -5,7 +5,7 @@ import type { HealthCheck } from "../endpoints/health.ts";
 import type { UpstreamAddress } from "../http/upstream.ts";
 import { formatAddress } from "../peers/endpoint-record.ts";
 import { Fence, fenceHealthCheck } from "../peers/fence.ts";
-import { IdentityLease, type ServerIdentity } from "../peers/identity-lease.ts";
+import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "../peers/identity-lease.ts";
 import { LeaseCollector } from "../peers/lease-collector.ts";
 import { releaseInfo } from "../catalogue/release.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
@@ -14,6 +14,8 @@ import type { Env } from "./env.ts";
 import type { StartupHook } from "./lifecycle.ts";
 
 export interface IdentityOptions {
+  /** Default kube-apiserver. */
+  readonly component?: string | undefined;
   readonly env: Env;
   readonly config: ServerConfig;
   readonly client: Client;
@@ -40,7 +42,7 @@ export interface Identity {
 }
 
 export function createIdentity(options: IdentityOptions): Identity {
-  const { env, config, client, beforeUnfence } = options;
+  const { env, config, client, beforeUnfence, component = KUBE_APISERVER } = options;
   const { clock, random, log } = env;
   const { timing, serverId: id } = config.peers;
   let peerAddress: string | undefined;
@@ -65,6 +67,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     log,
     timing,
     selfId: id,
+    component,
     isStoreWatchAlive,
     hasEndpointRecord,
   });
@@ -77,14 +80,14 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
   });
   const held: StartupHook = {
-    name: "start-kube-apiserver-identity-lease-controller",
+    name: `start-${component}-identity-lease-controller`,
     run(signal) {
       turn.resolve();
       return waitUntil(clock, () => !fence.isFenced, signal);
     },
   };
   const collected: StartupHook = {
-    name: "start-kube-apiserver-identity-lease-garbage-collector",
+    name: `start-${component}-identity-lease-garbage-collector`,
     run: (signal) => waitUntil(clock, () => leases.hasSynced, signal),
   };
   return {
@@ -105,10 +108,14 @@ export function createIdentity(options: IdentityOptions): Identity {
   };
 }
 
-function selfOf({ env, config }: IdentityOptions, peerAddress: () => string | undefined): ServerIdentity {
+function selfOf(
+  { env, config, component = KUBE_APISERVER }: IdentityOptions,
+  peerAddress: () => string | undefined,
+): ServerIdentity {
   const { serverId: id, hostname } = config.peers;
   return {
     id,
+    component,
     incarnation: randomUuid(env.random),
     hostname,
     /** Not known before the server listens. */

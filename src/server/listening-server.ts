@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
 import type { ServerConfig } from "./config.ts";
+import type { Shutdown } from "./shutdown.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
 import { listen, type Listener } from "../http/node/listener.ts";
@@ -18,8 +19,15 @@ export interface ListenConfig {
   readonly wrap?: (handle: Handler<ApiRequest>) => Handler<ApiRequest>;
 }
 
-export interface ListeningServer {
-  readonly server: Server;
+/** What can be put behind a port. */
+export interface Listenable extends Shutdown {
+  readonly handle: Handler<ApiRequest>;
+  /** Where clients reach it (host:port). */
+  announce(address: string): void;
+}
+
+export interface Listening<Served extends Listenable> {
+  readonly server: Served;
   readonly host: string;
   readonly port: number;
   /** Drains and stops. Open requests have until the deadline. Calling it again is waiting for the same end. */
@@ -28,6 +36,8 @@ export interface ListeningServer {
   disconnect(): Promise<void>;
 }
 
+export type ListeningServer = Listening<Server>;
+
 /** Whoever presents a certificate is looked at; which authority it leads to is for authentication to find out. */
 function clientAuthorities({ clientCa, requestHeader }: ServerConfig): { clientCa?: string } {
   const authorities = [clientCa, requestHeader?.clientCa].filter((pem) => pem !== undefined);
@@ -35,7 +45,14 @@ function clientAuthorities({ clientCa, requestHeader }: ServerConfig): { clientC
 }
 
 export async function startListening(env: Env, config: ServerConfig, at: ListenConfig): Promise<ListeningServer> {
-  const server = await buildServer(env, config);
+  return listenFor(await buildServer(env, config), { env, config, at });
+}
+
+/** Closes the server when the port cannot be had. */
+export async function listenFor<Served extends Listenable>(
+  server: Served,
+  { env, config, at }: { readonly env: Env; readonly config: ServerConfig; readonly at: ListenConfig },
+): Promise<Listening<Served>> {
   const { wrap = (handle) => handle, drainMs = config.requestTimeoutMs } = at;
   let listener: Listener;
   try {
@@ -63,7 +80,7 @@ export async function startListening(env: Env, config: ServerConfig, at: ListenC
 
 interface Stopping {
   readonly clock: Clock;
-  readonly server: Server;
+  readonly server: Listenable;
   readonly listener: Listener;
   readonly config: ServerConfig;
   readonly drainMs: number;

@@ -21,14 +21,15 @@ export interface ResourceTableOptions {
 
 export interface ResourceTable {
   readonly resolve: ResolveEndpoint;
-  /** Every group name served, "" included. */
-  readonly groups: ReadonlySet<string>;
+  /** "" is the core group. */
+  readonly hasGroup: (group: string) => boolean;
   readonly stored: readonly StoredResource[];
 }
 
 export function createResourceTable(options: ResourceTableOptions): ResourceTable {
   const endpoints = new Map<string, ResourceEndpoint>();
   const stored: StoredResource[] = [];
+  const groups = new Set(options.catalogue.groups.map((group) => group.name));
   for (const resource of options.catalogue.groups.flatMap((group) => group.resources)) {
     const storedResource = toStored(resource, options);
     if (storedResource !== undefined) stored.push(storedResource);
@@ -41,7 +42,7 @@ export function createResourceTable(options: ResourceTableOptions): ResourceTabl
   }
   return {
     resolve: (group, version, resource) => endpoints.get(endpointKey(group, version, resource)),
-    groups: new Set(options.catalogue.groups.map((group) => group.name)),
+    hasGroup: (group) => groups.has(group),
     stored,
   };
 }

@@ -25,7 +25,6 @@ export interface Routes {
   readonly version: object;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
-  readonly isKnownGroup: (group: string) => boolean;
 }
 
 const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" } as const;
@@ -47,7 +46,7 @@ const PATHS: readonly string[] = [
 export function createRouter(routes: Routes): Handler<WithUser> {
   return async (request) => {
     const { info } = request;
-    if (info.isResourceRequest) return routes.isKnownGroup(info.group) ? routes.resources(request) : pageNotFound();
+    if (info.isResourceRequest) return routes.resources(request);
     const discovery = routes.discovery(request);
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;

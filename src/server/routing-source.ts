@@ -6,6 +6,7 @@ import { parseRuntimeConfig } from "../catalogue/runtime-config.ts";
 import { storagePlaces } from "../catalogue/storage-places.ts";
 import { localGroups } from "../discovery/local.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
+import type { Excludable } from "../peers/exclusions.ts";
 import { createServedSet } from "../peers/served-set.ts";
 import {
   describedByRegistration,
@@ -43,20 +44,19 @@ export interface RoutingSourceParts {
   /** IDs of servers that were of this cluster and are gone. */
   readonly departedIds: () => Iterable<string>;
   readonly onChange: () => void;
+  /** Custom and aggregated resources. */
+  readonly isExcluded: (question: Excludable) => boolean;
 }
-
-const NOTHING_IS_JUDGED_LOCALLY = (): boolean => false;
-
-const BY_DOCUMENTS: RoutingSource = {
-  isSynced: () => true,
-  // Custom and aggregated resources come with their own step; until then nobody serves any here.
-  describe: (peers) => ({ peers, isJudgedLocally: NOTHING_IS_JUDGED_LOCALLY }),
-  tasks: [],
-};
 
 export function createRoutingSource(parts: RoutingSourceParts): RoutingSource {
   const { peers } = parts.config;
-  return peers.isEnabled && peers.routingSource === "storageversion" ? byStorageVersions(parts) : BY_DOCUMENTS;
+  return peers.isEnabled && peers.routingSource === "storageversion" ? byStorageVersions(parts) : byDocuments(parts);
+}
+
+function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
+  const isJudgedLocally: ClusterView["isJudgedLocally"] = (group, version, resource) =>
+    isExcluded({ group, version, resource });
+  return { isSynced: () => true, describe: (peers) => ({ peers, isJudgedLocally }), tasks: [] };
 }
 
 function byStorageVersions(parts: RoutingSourceParts): RoutingSource {

@@ -31,7 +31,7 @@ export function watchCounters(metrics: MetricsRegistry): {
 export interface ServerMetricsSources {
   readonly env: Env;
   readonly cache: WatchCache;
-  readonly table: ResourceTable;
+  readonly table: Pick<ResourceTable, "stored">;
   readonly openWatches: OpenWatches;
   readonly version: EffectiveVersion;
 }

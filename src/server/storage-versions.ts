@@ -31,6 +31,10 @@ export interface AgreedEncodings {
 }
 
 export interface StorageVersions {
+  /** A custom resource that is stored here from now on, or in other versions. */
+  put(resource: StoredResourceVersions): void;
+  /** It is not stored here any more; by the name of its object. */
+  remove(name: string): void;
   readonly members: Members;
   readonly gate: WriteGateState;
   readonly hook: StartupHook;
@@ -68,20 +72,48 @@ export interface StorageVersionParts {
 }
 
 export function createStorageVersions(parts: StorageVersionParts, agreed: AgreedEncodings): StorageVersions {
-  const { env, config, metrics, cache, client, cluster } = parts;
-  const { clock, random, log } = env;
+  const { config, cluster } = parts;
   const { serverId } = config.peers;
-  const { encodings, resources, keyPrefix } = agreed;
-  const members = clusterMembers(cluster, serverId, () => publisher.isComplete);
-  const publisher = new Publisher({
-    ...{ client, members, clock, random, log, metrics, serverId, resources },
+  return createAgreement({
+    ...{ ...parts, agreed, serverId },
+    members: (isComplete) => clusterMembers(cluster, serverId, isComplete),
     isOwner: cluster.identity.isOwner,
-    onPublished: (name) => encodings.published(name),
+    tasks: [followUnreadable({ ...parts, agreed })],
   });
-  const unreadable = followUnreadable({ env, cache, metrics, config, agreed });
+}
+
+/** What a server of any component agrees with others by. */
+export interface AgreementParts extends Pick<StorageVersionParts, "env" | "metrics" | "cache" | "client"> {
+  readonly serverId: string;
+  readonly agreed: Pick<AgreedEncodings, "encodings" | "resources" | "keyPrefix">;
+  readonly members: (isComplete: () => boolean) => Members;
+  /** False while another process goes by our ID. */
+  readonly isOwner: () => boolean;
+  /** Calls `open` once a resource that is published may be written. Absent: at once. */
+  readonly whenPublished?: (name: string, open: () => void) => void;
+  readonly tasks?: readonly BackgroundTask[];
+}
+
+export function createAgreement(parts: AgreementParts): StorageVersions {
+  const { env, metrics, client, serverId, agreed, isOwner, whenPublished = (_, open) => open() } = parts;
+  const { clock, random, log } = env;
+  const { encodings, resources, keyPrefix } = agreed;
+  const members = parts.members(() => publisher.isComplete);
+  const publisher = new Publisher({
+    ...{ client, members, clock, random, log, metrics, serverId, resources, isOwner },
+    onPublished: (name) => whenPublished(name, () => encodings.published(name)),
+  });
   const turn = Promise.withResolvers<void>();
   let isFirst = true;
   return {
+    put(resource) {
+      encodings.put(resource);
+      publisher.put(resource);
+    },
+    remove(name) {
+      encodings.remove(name);
+      publisher.remove(name);
+    },
     members,
     gate: {
       get isOpen() {
@@ -107,7 +139,7 @@ export function createStorageVersions(parts: StorageVersionParts, agreed: Agreed
           if (await whenOrAborted(turn.promise, signal)) await publisher.run(signal);
         },
       },
-      unreadable,
+      ...(parts.tasks ?? []),
     ],
     async beforeUnfence(signal) {
       // At the start each resource opens by itself as soon as it is published.
@@ -157,7 +189,11 @@ function clusterMembers(cluster: Cluster, serverId: string, isComplete: () => bo
         const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
       });
-      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others]);
+      // What those of other components store is none of this one's.
+      const strangers = leases
+        .strangers()
+        .map(({ id, component }): [string, Member] => [id, { id, component, isPublished: true }]);
+      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...strangers]);
     },
     catchUp: cluster.catchUp,
     onChange: (listener) => cluster.onChange(listener),

@@ -42,14 +42,20 @@ export function commonVersion(entries: readonly ServerStorageVersion[]): string 
     : undefined;
 }
 
-/** Live servers of which nobody can say yet whether they store the resource; by ID. */
+/**
+ * Live servers of which nobody can say yet whether they store the resource; by ID. What one component stores, another
+ * does not.
+ */
 export function pendingServers(
   entries: readonly ServerStorageVersion[],
   live: ReadonlyMap<string, Member>,
 ): readonly string[] {
   const registered = new Set(entries.map(({ apiServerID }) => apiServerID));
+  const members = entries.flatMap(({ apiServerID }) => live.get(apiServerID) ?? []);
+  const components = new Set(members.map(({ component }) => component));
   return [...live.values()]
     .filter(({ id, isPublished }) => !isPublished && !registered.has(id))
+    .filter(({ component }) => components.size === 0 || components.has(component))
     .map(({ id }) => id)
     .sort();
 }
@@ -58,16 +64,17 @@ export function pendingServers(
 export interface StoredVersions {
   /** The version its release writes. */
   readonly preferred: string;
-  /** Most preferred first. */
   readonly decodable: readonly string[];
+  /** The same, most preferred first, where they are published in another order. */
+  readonly fallbacks?: readonly string[];
 }
 
 /** The version to write so that all others can read it; undefined when there is none. */
 export function chooseEncoding(
-  { preferred, decodable }: StoredVersions,
+  { preferred, decodable, fallbacks = decodable }: StoredVersions,
   others: readonly ServerStorageVersion[],
 ): string | undefined {
-  return [preferred, ...decodable].find((version) => isReadableBy(others, version));
+  return [preferred, ...fallbacks].find((version) => isReadableBy(others, version));
 }
 
 export type Writability =

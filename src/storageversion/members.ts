@@ -1,6 +1,8 @@
 /** Who takes part in the agreement on encodings, as the composition root tells. */
 export interface Member {
   readonly id: string;
+  /** Servers of one component store the same resources. Default: the one that most are of. */
+  readonly component?: string | undefined;
   /** Under its present identity it has published every resource it stores: what it has no entry for it does not store. */
   readonly isPublished: boolean;
 }

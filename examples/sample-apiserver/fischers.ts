@@ -1,0 +1,24 @@
+/** Fischers: of the whole cluster, in one version, with nothing but a schema. */
+import type { ResourceDefinition } from "evenkeel";
+
+export const fischers: ResourceDefinition = {
+  group: "wardle.example.com",
+  names: { plural: "fischers", kind: "Fischer" },
+  scope: "Cluster",
+  versions: [
+    {
+      name: "v1alpha1",
+      schema: {
+        type: "object",
+        description: "Fischer says which flunders there should not be.",
+        properties: {
+          disallowedFlunders: {
+            type: "array",
+            description: "Names of flunders that are disallowed.",
+            items: { type: "string" },
+          },
+        },
+      },
+    },
+  ],
+};

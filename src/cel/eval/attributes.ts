@@ -1,0 +1,104 @@
+/** Paths into values: a variable or an intermediate result, and the fields and indexes taken from it. */
+import { EvalError, ListValue, MapValue, NO_VALUE, OptionalValue, Uint, type Value } from "../values/value.ts";
+import type { Evaluate, Frame } from "./frame.ts";
+
+export interface Qualifier {
+  /** The field or index; without a cost of its own. */
+  readonly key: Evaluate;
+  /** Written with a question mark. */
+  readonly isOptional: boolean;
+  /** The last field of has(). */
+  readonly isTest: boolean;
+}
+
+export interface Attribute {
+  readonly base: Evaluate;
+  readonly qualifiers: readonly Qualifier[];
+  /** `a ? b : c` costs nothing itself. */
+  readonly isConditional: boolean;
+}
+
+export function keyText(key: Value): string {
+  if (key instanceof Uint) return String(key.value);
+  return typeof key === "string" || typeof key === "bigint" || typeof key === "number" ? String(key) : "";
+}
+
+function listIndex(key: Value): number | undefined {
+  if (typeof key === "bigint") return Number(key);
+  if (key instanceof Uint) return Number(key.value);
+  return typeof key === "number" && Number.isInteger(key) ? key : undefined;
+}
+
+/** Undefined when it is not there. */
+function find(value: Value, key: Value): Value | undefined {
+  if (value instanceof MapValue) return value.find(key);
+  if (!(value instanceof ListValue)) return undefined;
+  const index = listIndex(key);
+  if (index === undefined) return new EvalError(`unsupported index type '${typeof key}' in list`);
+  return index < 0 || index >= value.size ? undefined : value.at(index);
+}
+
+function missing(value: Value, key: Value): EvalError {
+  return new EvalError(`${value instanceof ListValue ? "index out of bounds" : "no such key"}: ${keyText(key)}`);
+}
+
+function isPresent(value: Value, key: Value): Value {
+  const found = find(value, key);
+  return found instanceof EvalError ? found : found !== undefined;
+}
+
+/** The value at the end of the path. */
+export function resolve(attribute: Attribute, frame: Frame): Value {
+  let value = attribute.base(frame);
+  if (value instanceof EvalError) return value;
+  let isOptional = value instanceof OptionalValue && attribute.qualifiers.length > 0;
+  if (value instanceof OptionalValue && isOptional) {
+    if (value.value === undefined) return value;
+    value = value.value;
+  }
+  for (const qualifier of attribute.qualifiers) {
+    const key = qualifier.key(frame);
+    if (key instanceof EvalError) return key;
+    isOptional ||= qualifier.isOptional;
+    const found: Value | undefined = qualifier.isTest ? isPresent(value, key) : find(value, key);
+    if (found === undefined && isOptional) return NO_VALUE;
+    frame.charge(1);
+    if (found === undefined) return missing(value, key);
+    if (found instanceof EvalError) return found;
+    value = found;
+  }
+  return isOptional ? new OptionalValue(value) : value;
+}
+
+/** The most frequent path by far: fields of a variable. */
+export function fieldsOfSlot(slot: number, fields: readonly string[]): Evaluate {
+  return (frame) => {
+    let value = frame.slots[slot] ?? null;
+    for (const field of fields) {
+      const found = value instanceof MapValue ? value.find(field) : find(value, field);
+      if (found === undefined || found instanceof EvalError || value instanceof OptionalValue)
+        return resolveSlowly(frame, slot, fields);
+      value = found;
+    }
+    frame.charge(fields.length + 1);
+    return value;
+  };
+}
+
+function resolveSlowly(frame: Frame, slot: number, fields: readonly string[]): Value {
+  const qualifiers = fields.map((field) => ({ key: () => field, isOptional: false, isTest: false }));
+  const value = resolve({ base: () => frame.slots[slot] ?? null, qualifiers, isConditional: false }, frame);
+  frame.charge(1);
+  return value;
+}
+
+/** With what taking it costs. */
+export function attributeEvaluate(attribute: Attribute): Evaluate {
+  const isTest = attribute.qualifiers.at(-1)?.isTest === true;
+  if (attribute.isConditional || isTest) return (frame) => resolve(attribute, frame);
+  return (frame) => {
+    const value = resolve(attribute, frame);
+    frame.charge(1);
+    return value;
+  };
+}

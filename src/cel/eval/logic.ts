@@ -1,0 +1,43 @@
+/** && and || that absorb errors, and membership in constant lists. */
+import { EvalError, ListValue, NO_SUCH_OVERLOAD, Uint, type Value } from "../values/value.ts";
+import type { Evaluate } from "./frame.ts";
+
+/** The deciding value wins, wherever it stands and whatever went wrong elsewhere. */
+function logical(terms: readonly Evaluate[], deciding: boolean): Evaluate {
+  return (frame) => {
+    let error: EvalError | undefined;
+    for (const term of terms) {
+      const value = term(frame);
+      if (value === deciding) return deciding;
+      if (typeof value !== "boolean") error ??= value instanceof EvalError ? value : NO_SUCH_OVERLOAD;
+    }
+    return error ?? !deciding;
+  };
+}
+
+export function logicalAnd(terms: readonly Evaluate[]): Evaluate {
+  return logical(terms, false);
+}
+
+export function logicalOr(terms: readonly Evaluate[]): Evaluate {
+  return logical(terms, true);
+}
+
+/** Equal numbers are one member, whatever their type. */
+function memberOf(value: Value): string | bigint | number | boolean | null | undefined {
+  if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : value;
+  if (value instanceof Uint) return value.value;
+  return typeof value === "object" && value !== null ? undefined : value;
+}
+
+/** False when the list is empty; undefined when it holds what cannot be looked up. */
+export function membershipOf(arg: Evaluate, list: Value): Evaluate | false | undefined {
+  if (!(list instanceof ListValue)) return undefined;
+  if (list.size === 0) return false;
+  const members = new Set(list.elements().map(memberOf));
+  if (members.has(undefined)) return undefined;
+  return (frame) => {
+    const value = arg(frame);
+    return value instanceof EvalError ? value : members.has(memberOf(value));
+  };
+}

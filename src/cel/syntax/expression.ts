@@ -1,0 +1,80 @@
+/** The tree of an expression. Macros are already written out; operators are calls such as `_+_`. */
+import type { Value } from "../values/value.ts";
+
+interface Node {
+  /** Where it stands, in UTF-16 units from the beginning. */
+  readonly position: number;
+}
+
+export interface Literal extends Node {
+  readonly kind: "literal";
+  readonly value: Value;
+}
+
+export interface Ident extends Node {
+  readonly kind: "ident";
+  readonly name: string;
+}
+
+export interface Select extends Node {
+  readonly kind: "select";
+  readonly operand: Expression;
+  readonly field: string;
+  /** Written as has(operand.field). */
+  readonly isTest: boolean;
+}
+
+export interface Call extends Node {
+  readonly kind: "call";
+  readonly name: string;
+  readonly target: Expression | undefined;
+  readonly args: readonly Expression[];
+}
+
+export interface ListLiteral extends Node {
+  readonly kind: "list";
+  readonly elements: readonly Expression[];
+  /** Which elements were written as `?element`. */
+  readonly optional: ReadonlySet<number>;
+}
+
+export interface MapEntry extends Node {
+  readonly key: Expression;
+  readonly value: Expression;
+  readonly isOptional: boolean;
+}
+
+export interface MapLiteral extends Node {
+  readonly kind: "map";
+  readonly entries: readonly MapEntry[];
+}
+
+export interface StructLiteral extends Node {
+  readonly kind: "struct";
+  readonly name: string;
+  readonly fields: readonly { readonly name: string; readonly value: Expression; readonly position: number }[];
+}
+
+/** What every macro over lists and maps comes down to. */
+export interface Comprehension extends Node {
+  readonly kind: "comprehension";
+  readonly range: Expression;
+  readonly variable: string;
+  /** The value, where `variable` is the index or key. */
+  readonly secondVariable: string | undefined;
+  readonly accumulator: string;
+  readonly initial: Expression;
+  readonly condition: Expression;
+  readonly step: Expression;
+  readonly result: Expression;
+}
+
+export type Expression = Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
+
+/** `a.b.c` as one name, if it is nothing but names. */
+export function qualifiedName(expression: Expression): string | undefined {
+  if (expression.kind === "ident") return expression.name;
+  if (expression.kind !== "select" || expression.isTest) return undefined;
+  const operand = qualifiedName(expression.operand);
+  return operand === undefined ? undefined : `${operand}.${expression.field}`;
+}

@@ -1,0 +1,432 @@
+/** From text to tree: the grammar of the language, with the depth limits and the sentences of cel-go's parser. */
+import type { Value } from "../values/value.ts";
+import type { Call, Expression, MapEntry } from "./expression.ts";
+import { qualifiedName } from "./expression.ts";
+import type { Issue } from "./issues.ts";
+import { bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral } from "./literals.ts";
+import { expandMacro, isIssue, type MacroOptions } from "./macros.ts";
+import { tokensOf, type Token } from "./tokens.ts";
+
+const CODE_POINTS_MAX = 100_000;
+const DEPTH_MAX = 250;
+
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    "as break const continue else false for function if import in let loop package namespace null return true var void " +
+    "while"
+  ).split(" "),
+);
+
+const OPERATORS: ReadonlyMap<string, string> = new Map([
+  ...["<", "<=", ">=", ">", "==", "!=", "*", "/", "%", "+", "-"].map((symbol) => [symbol, `_${symbol}_`] as const),
+  ["in", "@in"],
+]);
+const RELATIONS: ReadonlySet<string> = new Set(["<", "<=", ">=", ">", "==", "!=", "in"]);
+const PRODUCTS: ReadonlySet<string> = new Set(["*", "/", "%"]);
+const SUMS: ReadonlySet<string> = new Set(["+", "-"]);
+
+const STARTS_MIDDLE = "'.', '-', '!', ";
+const STARTS_END = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+const EXPECTING_EXPRESSION = `{'[', '{', '(', ${STARTS_MIDDLE}${STARTS_END}`;
+const EXPECTING_ARGUMENT = `{'[', '{', '(', ')', ${STARTS_MIDDLE}${STARTS_END}`;
+const EXPECTING_INDEX = `{'[', '{', '(', ${STARTS_MIDDLE}'?', ${STARTS_END}`;
+
+/** Nothing sensible can be read after this. */
+class SyntaxFailure extends Error {}
+
+type Rule = "expr" | "relation" | "calc" | "member";
+
+class Parser {
+  readonly #tokens: readonly Token[];
+  readonly #issues: Issue[];
+  readonly #options: MacroOptions;
+  readonly #depth: Record<Rule, number> = { expr: 0, relation: 0, calc: 0, member: 0 };
+  #next = 0;
+  #openBrackets = 0;
+
+  constructor(tokens: readonly Token[], issues: Issue[], options: MacroOptions) {
+    this.#tokens = tokens;
+    this.#issues = issues;
+    this.#options = options;
+  }
+
+  whole(): Expression {
+    const expression = this.#expression(EXPECTING_EXPRESSION);
+    const rest = this.#peek();
+    const isLast = this.#peek(1).kind === "end";
+    if (rest.kind !== "end")
+      this.#fail(rest, `${isLast ? "extraneous" : "mismatched"} input '${rest.text}' expecting <EOF>`);
+    return expression;
+  }
+
+  #peek(ahead = 0): Token {
+    const token = this.#tokens[Math.min(this.#next + ahead, this.#tokens.length - 1)];
+    if (token === undefined) throw new SyntaxFailure();
+    return token;
+  }
+
+  #take(): Token {
+    const token = this.#peek();
+    this.#next++;
+    return token;
+  }
+
+  #is(text: string, ahead = 0): boolean {
+    const token = this.#peek(ahead);
+    return (token.kind === "symbol" || token.kind === "keyword") && token.text === text;
+  }
+
+  #takeIf(text: string): Token | undefined {
+    return this.#is(text) ? this.#take() : undefined;
+  }
+
+  #fail(at: Token, message: string): never {
+    this.#issues.push({ position: at.position, message: `Syntax error: ${message}` });
+    throw new SyntaxFailure();
+  }
+
+  /** As the original: what is too much is passed over, what is missing told as missing if all would be well with it. */
+  #expect(text: string): Token {
+    const token = this.#takeIf(text);
+    if (token !== undefined) return token;
+    const found = this.#peek();
+    if (this.#is(text, 1)) {
+      this.#issues.push({
+        position: found.position,
+        message: `Syntax error: extraneous input '${found.text}' expecting '${text}'`,
+      });
+      this.#take();
+      return this.#take();
+    }
+    const isEnd = found.kind === "end";
+    const isMissing = text === ":" ? canStart(found) : isEnd && this.#openBrackets === 1;
+    if (isMissing) this.#fail(found, `missing '${text}' at '${found.text}'`);
+    return this.#fail(found, `mismatched input '${found.text}' expecting '${text}'`);
+  }
+
+  /** What stands between brackets, and the closing one. */
+  #bracketed<T>(inside: () => T, close: string): T {
+    this.#openBrackets++;
+    const result = inside();
+    this.#expect(close);
+    this.#openBrackets--;
+    return result;
+  }
+
+  #issue(position: number, message: string): Expression {
+    this.#issues.push({ position, message });
+    return { kind: "literal", position, value: null };
+  }
+
+  #enter(rule: Rule, levels = 1): void {
+    this.#depth[rule] += levels;
+    if (this.#depth[rule] <= DEPTH_MAX) return;
+    this.#issues.push({ position: -1, message: `expression recursion limit exceeded: ${DEPTH_MAX}` });
+    throw new SyntaxFailure();
+  }
+
+  #leave(rule: Rule, levels = 1): void {
+    this.#depth[rule] -= levels;
+  }
+
+  #expression(expecting: string): Expression {
+    this.#enter("expr");
+    const condition = this.#logical("||", "_||_", expecting);
+    const question = this.#takeIf("?");
+    let result = condition;
+    if (question !== undefined) {
+      const yes = this.#logical("||", "_||_", EXPECTING_EXPRESSION);
+      this.#expect(":");
+      const no = this.#expression(EXPECTING_EXPRESSION);
+      result = operatorCall(question, "_?_:_", [condition, yes, no]);
+    }
+    this.#leave("expr");
+    return result;
+  }
+
+  #logical(symbol: "||" | "&&", name: string, expecting: string): Expression {
+    const term = (wanted: string): Expression =>
+      symbol === "||" ? this.#logical("&&", "_&&_", wanted) : this.#relation(wanted);
+    const terms = [term(expecting)];
+    const operators: Token[] = [];
+    for (let operator = this.#takeIf(symbol); operator !== undefined; operator = this.#takeIf(symbol)) {
+      operators.push(operator);
+      terms.push(term(EXPECTING_EXPRESSION));
+    }
+    return operators.length === 0 ? (terms[0] as Expression) : balanced(name, terms, operators);
+  }
+
+  #relation(expecting: string): Expression {
+    return this.#chain("relation", RELATIONS, expecting, (wanted) => this.#sum(wanted));
+  }
+
+  #sum(expecting: string): Expression {
+    return this.#chain("calc", SUMS, expecting, (wanted) =>
+      this.#chain("calc", PRODUCTS, wanted, (inner) => this.#unary(inner)),
+    );
+  }
+
+  #chain(
+    rule: Rule,
+    symbols: ReadonlySet<string>,
+    expecting: string,
+    term: (expecting: string) => Expression,
+  ): Expression {
+    let levels = 1;
+    this.#enter(rule);
+    let left = term(expecting);
+    while (isOneOf(this.#peek(), symbols)) {
+      const operator = this.#take();
+      this.#enter(rule);
+      levels++;
+      left = operatorCall(operator, OPERATORS.get(operator.text) ?? "", [left, term(EXPECTING_EXPRESSION)]);
+    }
+    this.#leave(rule, levels);
+    return left;
+  }
+
+  #unary(expecting: string): Expression {
+    const first = this.#peek();
+    const symbol = first.kind === "symbol" ? first.text : "";
+    if (symbol !== "!" && symbol !== "-") return this.#member(expecting);
+    if (symbol === "-" && isNumber(this.#peek(1))) return this.#member(expecting);
+    let count = 0;
+    for (; this.#is(symbol); count++) this.#take();
+    const operand = this.#member(EXPECTING_EXPRESSION);
+    return count % 2 === 0 ? operand : operatorCall(first, symbol === "!" ? "!_" : "-_", [operand]);
+  }
+
+  #member(expecting: string): Expression {
+    let levels = 1;
+    this.#enter("member");
+    const isNested = this.#is("(");
+    let expression = this.#primary(expecting);
+    for (;;) {
+      const next = this.#memberOf(expression, !isNested || levels > 1);
+      if (next === undefined) break;
+      this.#enter("member");
+      levels++;
+      expression = next;
+    }
+    this.#leave("member", levels);
+    return expression;
+  }
+
+  #memberOf(operand: Expression, isBare: boolean): Expression | undefined {
+    if (this.#is(".")) return this.#selection(operand);
+    if (this.#is("[")) return this.#index(operand);
+    if (!this.#is("{") || !isBare) return undefined;
+    const name = qualifiedName(operand);
+    return name === undefined ? undefined : this.#struct(name);
+  }
+
+  #selection(operand: Expression): Expression {
+    const dot = this.#take();
+    const isOptional = this.#takeIf("?") !== undefined;
+    const name = this.#take();
+    if (name.kind === "escaped-identifier") return this.#issue(name.position, "unsupported syntax: '`'");
+    if (name.kind !== "identifier") this.#fail(name, badSelection(name));
+    if (isOptional) {
+      const field: Expression = { kind: "literal", position: name.position, value: name.text };
+      return operatorCall(dot, "_?._", [operand, field]);
+    }
+    const open = this.#takeIf("(");
+    if (open === undefined) return { kind: "select", position: dot.position, operand, field: name.text, isTest: false };
+    return this.#expanded({
+      kind: "call",
+      position: open.position,
+      name: name.text,
+      target: operand,
+      args: this.#args(),
+    });
+  }
+
+  #index(operand: Expression): Expression {
+    const bracket = this.#take();
+    const isOptional = this.#takeIf("?") !== undefined;
+    const index = this.#bracketed(() => this.#expression(isOptional ? EXPECTING_EXPRESSION : EXPECTING_INDEX), "]");
+    return operatorCall(bracket, isOptional ? "_[?_]" : "_[_]", [operand, index]);
+  }
+
+  #args(): Expression[] {
+    if (this.#takeIf(")") !== undefined) return [];
+    return this.#bracketed(() => {
+      const args = [this.#expression(EXPECTING_ARGUMENT)];
+      while (this.#takeIf(",") !== undefined) args.push(this.#expression(EXPECTING_EXPRESSION));
+      return args;
+    }, ")");
+  }
+
+  #expanded(call: Call): Expression {
+    const expanded = expandMacro(call, this.#options);
+    return isIssue(expanded) ? this.#issue(expanded.position, expanded.message) : expanded;
+  }
+
+  #primary(expecting: string): Expression {
+    const token = this.#peek();
+    if (this.#takeIf("(") !== undefined) return this.#bracketed(() => this.#expression(EXPECTING_EXPRESSION), ")");
+    if (this.#is("[")) return this.#list();
+    if (this.#is("{")) return this.#map();
+    if (this.#is(".") && this.#peek(1).kind === "identifier") {
+      this.#take();
+      return this.#name(".");
+    }
+    if (token.kind === "identifier") return this.#name("");
+    if (isLiteral(token) || this.#is("-")) return this.#literal();
+    const isExtraneous = token.kind !== "end" && canStart(this.#peek(1));
+    if (!isExtraneous) this.#fail(token, `mismatched input '${token.text}' expecting ${expecting}`);
+    const message = `Syntax error: extraneous input '${token.text}' expecting ${expecting}`;
+    this.#issues.push({ position: token.position, message });
+    this.#take();
+    return this.#unary(expecting);
+  }
+
+  #name(dot: string): Expression {
+    const token = this.#take();
+    const open = this.#takeIf("(");
+    if (RESERVED.has(token.text)) {
+      if (open !== undefined) this.#args();
+      return this.#issue(token.position, `reserved identifier: ${token.text}`);
+    }
+    const name = dot + token.text;
+    if (open === undefined) return { kind: "ident", position: token.position, name };
+    return this.#expanded({ kind: "call", position: open.position, name, target: undefined, args: this.#args() });
+  }
+
+  #list(): Expression {
+    const open = this.#take();
+    const elements: Expression[] = [];
+    const optional = new Set<number>();
+    while (!this.#is("]")) {
+      if (this.#takeIf("?") !== undefined) optional.add(elements.length);
+      elements.push(this.#expression(EXPECTING_EXPRESSION));
+      if (this.#takeIf(",") === undefined) break;
+    }
+    this.#close("]");
+    return { kind: "list", position: open.position, elements, optional };
+  }
+
+  #close(bracket: "]" | "}"): void {
+    if (this.#takeIf(bracket) !== undefined) return;
+    const found = this.#peek();
+    this.#fail(found, `mismatched input '${found.text}' expecting {'${bracket}', ','}`);
+  }
+
+  #map(): Expression {
+    const open = this.#take();
+    const entries: MapEntry[] = [];
+    while (!this.#is("}")) {
+      const isOptional = this.#takeIf("?") !== undefined;
+      const key = this.#expression(EXPECTING_EXPRESSION);
+      const colon = this.#expect(":");
+      entries.push({ position: colon.position, key, value: this.#expression(EXPECTING_EXPRESSION), isOptional });
+      if (this.#takeIf(",") === undefined) break;
+    }
+    this.#close("}");
+    return { kind: "map", position: open.position, entries };
+  }
+
+  #struct(name: string): Expression {
+    const open = this.#take();
+    const fields: { name: string; value: Expression; position: number }[] = [];
+    while (!this.#is("}")) {
+      this.#takeIf("?");
+      const field = this.#take();
+      if (field.kind !== "identifier") this.#fail(field, `mismatched input '${field.text}' expecting IDENTIFIER`);
+      const colon = this.#expect(":");
+      fields.push({ name: field.text, position: colon.position, value: this.#expression(EXPECTING_EXPRESSION) });
+      if (this.#takeIf(",") === undefined) break;
+    }
+    this.#close("}");
+    return { kind: "struct", position: open.position, name, fields };
+  }
+
+  #literal(): Expression {
+    const minus = this.#takeIf("-");
+    const token = this.#take();
+    const position = minus?.position ?? token.position;
+    const value = literalValue(token, minus !== undefined);
+    return typeof value === "object" && value !== null && "problem" in value
+      ? this.#issue(position, value.problem)
+      : { kind: "literal", position, value };
+  }
+}
+
+function isOneOf(token: Token, symbols: ReadonlySet<string>): boolean {
+  return (token.kind === "symbol" || token.kind === "keyword") && symbols.has(token.text);
+}
+
+function isNumber(token: Token): boolean {
+  return token.kind === "int" || token.kind === "double";
+}
+
+function isLiteral(token: Token): boolean {
+  return isNumber(token) || ["uint", "string", "bytes"].includes(token.kind) || isWord(token);
+}
+
+function isWord(token: Token): boolean {
+  return token.kind === "keyword" && token.text !== "in";
+}
+
+function canStart(token: Token): boolean {
+  return isLiteral(token) || token.kind === "identifier" || /^[[{(.\-!]$/.test(token.text);
+}
+
+/** The true, false and null of other languages are told as what was found. */
+function badSelection(name: Token): string {
+  if (isWord(name)) return `mismatched input '${name.text}' expecting IDENTIFIER`;
+  return `no viable alternative at input '.${name.kind === "end" ? "" : name.text}'`;
+}
+
+function literalValue(token: Token, isNegative: boolean): Value | { readonly problem: string } {
+  switch (token.kind) {
+    case "int":
+      return intLiteral(token.text, isNegative) ?? { problem: "invalid int literal" };
+    case "uint":
+      return uintLiteral(token.text) ?? { problem: "invalid uint literal" };
+    case "double":
+      return doubleLiteral(token.text, isNegative) ?? { problem: "invalid double literal" };
+    case "string": {
+      const unescaped = stringLiteral(token.text);
+      return "text" in unescaped ? unescaped.text : unescaped;
+    }
+    case "bytes": {
+      const unescaped = bytesLiteral(token.text);
+      return "bytes" in unescaped ? unescaped.bytes : unescaped;
+    }
+    default:
+      return token.text === "null" ? null : token.text === "true";
+  }
+}
+
+function operatorCall(at: Token, name: string, args: readonly Expression[]): Call {
+  return { kind: "call", position: at.position, name, target: undefined, args };
+}
+
+/** A chain of a thousand terms must not be a thousand levels deep. */
+function balanced(name: string, terms: readonly Expression[], operators: readonly Token[]): Expression {
+  const between = (low: number, high: number): Expression => {
+    const middle = Math.floor((low + high + 1) / 2);
+    const left = middle === low ? terms[middle] : between(low, middle - 1);
+    const right = middle === high ? terms[middle + 1] : between(middle + 1, high);
+    return operatorCall(operators[middle] as Token, name, [left as Expression, right as Expression]);
+  };
+  return between(0, operators.length - 1);
+}
+
+/** Undefined when there are issues. */
+export function parse(source: string, options: MacroOptions, issues: Issue[]): Expression | undefined {
+  const size = source.length > CODE_POINTS_MAX ? [...source].length : source.length;
+  if (size > CODE_POINTS_MAX) {
+    const message = `expression code point size exceeds limit: size: ${size}, limit ${CODE_POINTS_MAX}`;
+    issues.push({ position: -1, message });
+    return undefined;
+  }
+  try {
+    const expression = new Parser(tokensOf(source, issues), issues, options).whole();
+    return issues.length === 0 ? expression : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxFailure) return undefined;
+    throw error;
+  }
+}

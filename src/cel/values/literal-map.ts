@@ -1,0 +1,49 @@
+/** Maps that expressions make. */
+import { MapValue, Uint, type Value } from "./value.ts";
+
+/** Numbers of all types are one key, as they are equal; NaN is none. */
+function keyOf(key: Value): string | undefined {
+  const plain = key instanceof Uint ? key.value : key;
+  switch (typeof plain) {
+    case "string":
+      return `s${plain}`;
+    case "boolean":
+      return `b${plain}`;
+    case "bigint":
+      return `n${plain}`;
+    case "number":
+      return Number.isInteger(plain) ? `n${BigInt(plain)}` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+export class LiteralMap extends MapValue {
+  readonly #entries = new Map<string, readonly [Value, Value]>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  has(key: Value): boolean {
+    const text = keyOf(key);
+    return text !== undefined && this.#entries.has(text);
+  }
+
+  /** False when such a value cannot be a key. */
+  set(key: Value, value: Value): boolean {
+    const text = keyOf(key);
+    if (text === undefined) return false;
+    this.#entries.set(text, [key, value]);
+    return true;
+  }
+
+  find(key: Value): Value | undefined {
+    const text = keyOf(key);
+    return text === undefined ? undefined : this.#entries.get(text)?.[1];
+  }
+
+  keys(): readonly Value[] {
+    return [...this.#entries.values()].map(([key]) => key);
+  }
+}

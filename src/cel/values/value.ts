@@ -1,0 +1,256 @@
+/** Values of expressions: int is a bigint, double a number, everything without a JavaScript counterpart a class. */
+
+/** What an evaluation came to instead of a value; it travels through expressions like a value. */
+export class EvalError {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+export class Uint {
+  readonly value: bigint;
+
+  constructor(value: bigint) {
+    this.value = value;
+  }
+}
+
+/** Nanoseconds since 1970, and the offset from UTC with which it is written. */
+export class Timestamp {
+  readonly nanos: bigint;
+  readonly offsetSeconds: number;
+
+  constructor(nanos: bigint, offsetSeconds = 0) {
+    this.nanos = nanos;
+    this.offsetSeconds = offsetSeconds;
+  }
+}
+
+export class Duration {
+  readonly nanos: bigint;
+
+  constructor(nanos: bigint) {
+    this.nanos = nanos;
+  }
+}
+
+/** A type that is a value, as in `type(x) == string`. */
+export class TypeValue {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+export class OptionalValue {
+  readonly value: Value | undefined;
+
+  constructor(value: Value | undefined) {
+    this.value = value;
+  }
+}
+
+export const NO_VALUE = new OptionalValue(undefined);
+
+export abstract class ListValue {
+  abstract readonly size: number;
+  abstract at(index: number): Value;
+  abstract elements(): readonly Value[];
+
+  equals(other: Value): boolean | EvalError {
+    return other instanceof ListValue && this.hasEqualElements(other);
+  }
+
+  concat(other: ListValue): ListValue {
+    if (other.size === 0) return this;
+    return this.size === 0 ? other : new ConcatList(this, other);
+  }
+
+  protected hasEqualElements(other: ListValue): boolean | EvalError {
+    if (this.size !== other.size) return false;
+    for (let index = 0; index < this.size; index++) {
+      const isEqual = equals(this.at(index), other.at(index));
+      if (isEqual !== true) return isEqual;
+    }
+    return true;
+  }
+}
+
+export class ArrayList extends ListValue {
+  readonly size: number;
+  readonly #elements: readonly Value[];
+
+  constructor(elements: readonly Value[]) {
+    super();
+    this.#elements = elements;
+    this.size = elements.length;
+  }
+
+  at(index: number): Value {
+    return this.#elements[index] ?? null;
+  }
+
+  elements(): readonly Value[] {
+    return this.#elements;
+  }
+}
+
+/** Doubling a list a few times must not fill the memory. DIFFERS: kubernetes has no such bound. */
+const ELEMENTS_MAX = 4_000_000;
+
+class ConcatList extends ListValue {
+  readonly size: number;
+  readonly #left: ListValue;
+  readonly #right: ListValue;
+  #joined: readonly Value[] | undefined;
+
+  constructor(left: ListValue, right: ListValue) {
+    super();
+    this.#left = left;
+    this.#right = right;
+    this.size = left.size + right.size;
+  }
+
+  at(index: number): Value {
+    return this.elements()[index] ?? null;
+  }
+
+  elements(): readonly Value[] {
+    if (this.#joined === undefined) {
+      if (this.size > ELEMENTS_MAX) throw new CostLimitExceeded();
+      this.#joined = [...this.#left.elements(), ...this.#right.elements()];
+    }
+    return this.#joined;
+  }
+}
+
+export abstract class MapValue {
+  abstract readonly size: number;
+  /** Undefined when there is no such key. */
+  abstract find(key: Value): Value | undefined;
+  abstract keys(): readonly Value[];
+
+  equals(other: Value): boolean | EvalError {
+    if (!(other instanceof MapValue) || this.size !== other.size) return false;
+    for (const key of this.keys()) {
+      const theirs = other.find(key);
+      if (theirs === undefined) return false;
+      const isEqual = equals(this.find(key) ?? null, theirs);
+      if (isEqual !== true) return isEqual;
+    }
+    return true;
+  }
+}
+
+/** Values of the kubernetes libraries. */
+export abstract class OpaqueValue {
+  abstract readonly typeName: string;
+  abstract equals(other: Value): boolean | EvalError;
+  /** What it counts for where the cost of a call is told by sizes. */
+  readonly size: number = 1;
+  /** As conversions and messages show it. */
+  abstract toString(): string;
+}
+
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | Uint
+  | Timestamp
+  | Duration
+  | TypeValue
+  | OptionalValue
+  | ListValue
+  | MapValue
+  | OpaqueValue
+  | EvalError;
+
+/** Ends an evaluation at once. */
+export class CostLimitExceeded extends Error {
+  constructor() {
+    super("operation cancelled: actual cost limit exceeded");
+  }
+}
+
+export const NO_SUCH_OVERLOAD = new EvalError("no such overload");
+
+export function isError(value: Value): value is EvalError {
+  return value instanceof EvalError;
+}
+
+function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0;
+}
+
+function numberEquals(left: bigint | number | Uint, right: Value): boolean {
+  const mine = left instanceof Uint ? left.value : left;
+  const theirs = right instanceof Uint ? right.value : right;
+  // oxlint-disable-next-line eqeqeq -- compares int with double by what they are worth
+  return (typeof theirs === "bigint" || typeof theirs === "number") && mine == theirs;
+}
+
+/** Equality of the language: numbers of all types compare, other types are never equal to each other. */
+export function equals(left: Value, right: Value): boolean | EvalError {
+  switch (typeof left) {
+    case "string":
+    case "boolean":
+      return left === right;
+    case "bigint":
+    case "number":
+      return typeof left === typeof right ? left === right : numberEquals(left, right);
+    default:
+      return left === null || right === null ? left === right : objectEquals(left, right);
+  }
+}
+
+function objectEquals(left: object, right: Value): boolean | EvalError {
+  if (left instanceof ListValue || left instanceof MapValue || left instanceof OpaqueValue) return left.equals(right);
+  if (left instanceof Uint) return numberEquals(left, right);
+  if (left instanceof Timestamp) return right instanceof Timestamp && left.nanos === right.nanos;
+  if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos;
+  if (left instanceof Uint8Array) return right instanceof Uint8Array && sameBytes(left, right);
+  if (left instanceof TypeValue) return right instanceof TypeValue && left.name === right.name;
+  if (left instanceof OptionalValue) return right instanceof OptionalValue && optionalEquals(left, right);
+  return left instanceof EvalError ? left : false;
+}
+
+function optionalEquals(left: OptionalValue, right: OptionalValue): boolean | EvalError {
+  if (left.value === undefined || right.value === undefined) return left.value === right.value;
+  return equals(left.value, right.value);
+}
+
+/** The name under which `type()` knows it. */
+export function typeName(value: Value): string {
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "boolean":
+      return "bool";
+    case "bigint":
+      return "int";
+    case "number":
+      return "double";
+    default:
+      return value === null ? "null_type" : objectTypeName(value);
+  }
+}
+
+function objectTypeName(value: object): string {
+  if (value instanceof ListValue) return "list";
+  if (value instanceof MapValue) return "map";
+  if (value instanceof Uint) return "uint";
+  if (value instanceof Uint8Array) return "bytes";
+  if (value instanceof Timestamp) return "google.protobuf.Timestamp";
+  if (value instanceof Duration) return "google.protobuf.Duration";
+  if (value instanceof TypeValue) return "type";
+  if (value instanceof OptionalValue) return "optional_type";
+  if (value instanceof OpaqueValue) return value.typeName;
+  return "error";
+}

@@ -1,0 +1,179 @@
+/**
+ * Decides which definitions are served, and lets go of those that are to be deleted once nothing of them is left. Every
+ * server does: whoever comes first writes, and the others find it done.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import { messageOf } from "../base/within.ts";
+import { WorkQueue } from "../base/work-queue.ts";
+import type { Client } from "../client/client.ts";
+import type { ResourceType, UnstructuredObject } from "../client/objects.ts";
+import type { ResourceClient } from "../client/resource-client.ts";
+import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../meta/json.ts";
+import { isReason } from "../meta/status-error.ts";
+import { timestampAt } from "../meta/timestamp.ts";
+import type { DefinitionTable } from "./definition-table.ts";
+import { parseDefinition, type Definition } from "./definition.ts";
+import { decidedStatus, takenNames, terminating, withConditions, type Condition } from "./status.ts";
+
+export const DEFINITION_TYPE: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  namespaced: false,
+};
+
+const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
+
+export interface DefinitionControllerOptions {
+  readonly table: DefinitionTable;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Whether objects of the resource lie where those of a built-in one do: they are not the definition's to delete. */
+  readonly isBuiltInStorage: (group: string, resource: string) => boolean;
+}
+
+const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
+
+const WORKERS = 4;
+const RETRY_MS_MAX = 30_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Objects with finalizers go when somebody lets go of them. */
+const LOOK_AGAIN_MS = 1_000;
+
+export class DefinitionController {
+  readonly #options: DefinitionControllerOptions;
+  readonly #definitions: ResourceClient<UnstructuredObject>;
+  readonly #queue: WorkQueue;
+
+  constructor(options: DefinitionControllerOptions) {
+    const { client, clock, random, table } = options;
+    this.#options = options;
+    this.#definitions = client.resource<UnstructuredObject>(DEFINITION_TYPE);
+    this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
+    table.onChange(({ before, after }) => {
+      if (after !== undefined) this.#queue.add(after.name);
+      if (hasFreedNames(before, after)) this.#reconsider(before!.group);
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#queue.close();
+    signal.addEventListener("abort", stop, { once: true });
+    await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
+  }
+
+  /** Names that nobody has any more may be wanted by others of the group. */
+  #reconsider(group: string): void {
+    for (const definition of this.#options.table.definitions())
+      if (definition.group === group && definition.areNamesAccepted !== true) this.#queue.add(definition.name);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
+      try {
+        await this.#look(name, signal);
+        this.#queue.forget(name);
+      } catch (thrown) {
+        // Somebody else was faster: what it has written comes as a change.
+        if (isReason(thrown, "Conflict") || isReason(thrown, "NotFound")) this.#queue.forget(name);
+        else if (!signal.aborted) this.#failed(name, thrown);
+      } finally {
+        this.#queue.done(name);
+      }
+    }
+  }
+
+  #failed(name: string, thrown: unknown): void {
+    this.#options.log.warn("a custom resource definition could not be looked after", {
+      name,
+      error: messageOf(thrown),
+    });
+    this.#queue.addRateLimited(name);
+  }
+
+  async #look(name: string, signal: AbortSignal): Promise<void> {
+    const { table } = this.#options;
+    const known = table.get(name)?.definition;
+    if (known === undefined || !this.#isDue(known)) return;
+    const object = await this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+    const definition = parseDefinition(object as JsonObject);
+    if (definition.isBeingDeleted) return this.#finalize(object, definition, signal);
+    const taken = takenNames(
+      definition.group,
+      table.definitions().filter((other) => other.name !== name),
+    );
+    const status = decidedStatus(object as JsonObject, { definition, taken, now: this.#now() });
+    if (status !== undefined) await this.#write({ ...object, status }, signal);
+  }
+
+  /** Asked of every definition after every change of it: nearly always there is nothing to do. */
+  #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Definition): boolean {
+    if (isBeingDeleted || areNamesAccepted !== true || !isEstablished) return true;
+    return JSON.stringify(names) !== JSON.stringify(acceptedNames);
+  }
+
+  #write(object: UnstructuredObject, signal: AbortSignal): Promise<UnstructuredObject> {
+    return this.#definitions.replaceStatus(object, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+  }
+
+  async #finalize(object: UnstructuredObject, definition: Definition, signal: AbortSignal): Promise<void> {
+    const finalizers = stringsAt(objectAt(object as JsonObject, "metadata"), "finalizers");
+    if (!finalizers.includes(CLEANUP_FINALIZER)) return;
+    const begun = await this.#tell(object, IN_PROGRESS, signal);
+    const outcome = await this.#deleteInstances(definition, signal);
+    if (outcome === "wait") return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
+    if (outcome.status === "True") {
+      await this.#tell(begun, outcome, signal);
+      throw new Error(outcome.message);
+    }
+    const done = this.#with(begun, outcome);
+    const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+    await this.#write({ ...done, metadata: { ...done.metadata, finalizers: left } }, signal);
+  }
+
+  /** What happened; "wait" while objects are there that somebody holds. */
+  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<Condition | "wait"> {
+    const { group, acceptedNames, isEstablished, namespaced } = definition;
+    const { isBuiltInStorage, client } = this.#options;
+    if (isBuiltInStorage(group, acceptedNames.plural))
+      return terminating("False", "OverlappingBuiltInResource", "instances overlap with built-in resources in storage");
+    const version = definition.versions.find(({ isServed }) => isServed)?.name;
+    if (!isEstablished || version === undefined)
+      return terminating("False", "NeverEstablished", "resource was never established");
+    const instances = client.resource({ group, version, resource: acceptedNames.plural, namespaced });
+    const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
+    try {
+      const { items } = await instances.listAll(request);
+      for (const namespace of new Set(items.map(({ metadata }) => metadata?.namespace ?? "")))
+        await instances.deleteCollection(namespace === "" ? request : { ...request, namespace });
+      const { items: left } = items.length === 0 ? { items } : await instances.list({ ...request, limit: 1 });
+      return left.length > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
+    } catch (thrown) {
+      return terminating("True", "InstanceDeletionFailed", `could not issue all deletes: ${messageOf(thrown)}`);
+    }
+  }
+
+  /** What it says already is not said again: every word comes back as a change to be looked at. */
+  async #tell(object: UnstructuredObject, condition: Condition, signal: AbortSignal): Promise<UnstructuredObject> {
+    const told = this.#with(object, condition);
+    return jsonEquals(told, object) ? object : this.#write(told, signal);
+  }
+
+  #with(object: UnstructuredObject, condition: Condition): UnstructuredObject {
+    const status = withConditions(objectAt(object as JsonObject, "status"), [condition], this.#now());
+    return { ...object, status };
+  }
+
+  #now(): string {
+    return timestampAt(this.#options.clock.now());
+  }
+}
+
+function hasFreedNames(before: Definition | undefined, after: Definition | undefined): boolean {
+  if (before === undefined) return false;
+  return after === undefined || JSON.stringify(before.acceptedNames) !== JSON.stringify(after.acceptedNames);
+}

@@ -1,0 +1,85 @@
+/** Every definition there is, as the store shows it: the one place where the rest of the server looks for one. */
+import type { Definition } from "./definition.ts";
+
+export interface KnownDefinition {
+  readonly definition: Definition;
+  /** Of the store. */
+  readonly revision: number;
+}
+
+/** `before` or `after` is undefined when it appears or goes. */
+export type DefinitionListener = (change: {
+  readonly before: Definition | undefined;
+  readonly after: Definition | undefined;
+}) => void;
+
+export class DefinitionTable {
+  readonly #byName = new Map<string, KnownDefinition>();
+  readonly #listeners = new Set<DefinitionListener>();
+  #waiting: (() => void)[] = [];
+  #generation = 0;
+  #isLoaded = false;
+
+  /** Another number after every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** From now on there are exactly these. */
+  reset(all: readonly KnownDefinition[]): void {
+    const names = new Set(all.map(({ definition }) => definition.name));
+    for (const name of this.#byName.keys()) if (!names.has(name)) this.remove(name);
+    for (const known of all) this.put(known);
+    this.#isLoaded = true;
+  }
+
+  /** What is older than what is known changes nothing. */
+  put(known: KnownDefinition): void {
+    const { definition, revision } = known;
+    const before = this.#byName.get(definition.name);
+    if (before !== undefined && before.revision >= revision) return;
+    this.#byName.set(definition.name, known);
+    this.#changed({ before: before?.definition, after: definition });
+  }
+
+  remove(name: string): void {
+    const before = this.#byName.get(name);
+    if (before === undefined) return;
+    this.#byName.delete(name);
+    this.#changed({ before: before.definition, after: undefined });
+  }
+
+  get(name: string): KnownDefinition | undefined {
+    return this.#byName.get(name);
+  }
+
+  find(group: string, resource: string): KnownDefinition | undefined {
+    return this.#byName.get(`${resource}.${group}`);
+  }
+
+  /** In no particular order. */
+  definitions(): Definition[] {
+    return Array.from(this.#byName.values(), ({ definition }) => definition);
+  }
+
+  /** Told at once, before anybody can ask. The returned function ends it. */
+  onChange(listener: DefinitionListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Resolves at the next change of any definition. */
+  nextChange(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #changed(change: Parameters<DefinitionListener>[0]): void {
+    this.#generation++;
+    for (const listener of this.#listeners) listener(change);
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}

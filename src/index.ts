@@ -1,0 +1,13 @@
+/** The library: API servers of one's own resources. */
+export { readKubeconfigs } from "./cli/kubeconfig.ts";
+export { invalidValue, required } from "./meta/field-errors.ts";
+export type { JsonObject } from "./meta/json.ts";
+export { StatusError, type FieldError } from "./meta/status-error.ts";
+export type * from "./server/api-server/resource-definition.ts";
+export {
+  createApiServer,
+  type ApiServer,
+  type ApiServerAuthentication,
+  type ApiServerListen,
+  type ApiServerOptions,
+} from "./server/create-api-server.ts";

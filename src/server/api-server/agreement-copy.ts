@@ -1,0 +1,129 @@
+/**
+ * StorageVersion objects lie in the store of the main API server, and what they speak of in another one: no write there
+ * can be bound to a revision here. So a copy of each object lies beside the resources, and writes are bound to it.
+ *
+ * A copy is made by reading it, then reading the object, then replacing the copy that was read. Since the object is read
+ * after the copy, the copy only ever goes forward in the history of the object, whichever server makes it, and however
+ * long it was paused in between. Whoever has published waits until the copy shows it: from then on nobody writes by
+ * what was agreed before.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import { WorkQueue } from "../../base/work-queue.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { isReason } from "../../meta/status-error.ts";
+import type { Kv, KeyValue } from "../../storage/kv.ts";
+import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../../storageversion/objects.ts";
+
+export interface AgreementCopyOptions {
+  /** Of the main API server. */
+  readonly client: Client;
+  readonly kv: Kv;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly keyPrefix: string;
+  /** Of the objects that are copied. */
+  readonly names: ReadonlySet<string>;
+}
+
+const RETRY_MS_MAX = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+const WORKERS = 4;
+
+export class AgreementCopy {
+  readonly #options: AgreementCopyOptions;
+  readonly #objects: ResourceClient<StorageVersionObject>;
+  readonly #informer: Informer<StorageVersionObject>;
+  readonly #queue: WorkQueue;
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  constructor(options: AgreementCopyOptions) {
+    const { client, clock, random, log, names } = options;
+    this.#options = options;
+    this.#objects = client.resource<StorageVersionObject>(STORAGE_VERSION_TYPE);
+    this.#informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
+      onError: (thrown) => log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+    });
+    this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
+    const look = ({ metadata }: StorageVersionObject): void => {
+      if (names.has(metadata?.name ?? "")) this.#queue.add(metadata!.name!);
+    };
+    this.#informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
+  }
+
+  /** Calls back once the copy is no older than the object is now. */
+  after(name: string, done: () => void): void {
+    this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), done]);
+    this.#queue.add(name);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#queue.close(), { once: true });
+    if (signal.aborted) this.#queue.close();
+    // An object that was deleted while nobody followed it is told by nobody.
+    for (const name of this.#options.names) this.#queue.add(name);
+    await Promise.all([this.#informer.run(signal), ...Array.from({ length: WORKERS }, () => this.#work(signal))]);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
+      const waiting = this.#waiting.get(name) ?? [];
+      this.#waiting.delete(name);
+      try {
+        await this.#copy(name, signal);
+        this.#queue.forget(name);
+        for (const done of waiting) done();
+      } catch (thrown) {
+        this.#waiting.set(name, [...waiting, ...(this.#waiting.get(name) ?? [])]);
+        if (!signal.aborted) this.#failed(name, thrown);
+      } finally {
+        this.#queue.done(name);
+      }
+    }
+  }
+
+  #failed(name: string, thrown: unknown): void {
+    this.#options.log.warn("a storage version could not be copied", { name, error: messageOf(thrown) });
+    this.#queue.addRateLimited(name);
+  }
+
+  /** A lost race means that another server has copied it, perhaps an older state: it is looked at again. */
+  async #copy(name: string, signal: AbortSignal): Promise<void> {
+    const { kv, keyPrefix } = this.#options;
+    const key = keyPrefix + name;
+    for (;;) {
+      signal.throwIfAborted();
+      const [before] = (await kv.range({ start: key })).items;
+      const object = await this.#read(name, signal);
+      const change = changeOf(key, before, object);
+      if (change === undefined || (await kv.commit(change)).committed) return;
+    }
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<StorageVersionObject | undefined> {
+    try {
+      return await this.#objects.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) return undefined;
+      throw thrown;
+    }
+  }
+}
+
+/** Undefined: the copy is right. */
+function changeOf(
+  key: string,
+  before: KeyValue | undefined,
+  object: StorageVersionObject | undefined,
+): Parameters<Kv["commit"]>[0] | undefined {
+  const expectedRevision = before?.modRevision ?? 0;
+  if (object === undefined) return before && { kind: "delete", key, expectedRevision };
+  const { kind, apiVersion, metadata: { name, uid } = {}, status } = object;
+  const value = Buffer.from(JSON.stringify({ kind, apiVersion, metadata: { name, uid }, status }));
+  return before?.value.equals(value) === true ? undefined : { kind: "put", key, value, expectedRevision };
+}

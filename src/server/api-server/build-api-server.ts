@@ -1,0 +1,253 @@
+/** The second composition root: an API server of its user's own resources, made of the same parts as the main one. */
+import type { Authorizer } from "../../auth/authorize.ts";
+import type { WithUser } from "../../auth/user.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import { openCatalogue, type Catalogue } from "../../catalogue/catalogue.ts";
+import { protobufTables } from "../../catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../../catalogue/release.ts";
+import type { Client } from "../../client/client.ts";
+import { createCustomOpenApi } from "../../crd/openapi/custom-open-api.ts";
+import { discoveryHandler } from "../../discovery/handlers.ts";
+import { localGroups } from "../../discovery/local.ts";
+import { openApiHandler } from "../../discovery/openapi/handlers.ts";
+import { healthHandler, type HealthCheck } from "../../endpoints/health.ts";
+import { resourceHandler } from "../../endpoints/resources.ts";
+import { versionDocument } from "../../endpoints/version.ts";
+import type { OpenWatches } from "../../endpoints/watch-stream.ts";
+import type { Handler } from "../../http/chain.ts";
+import type { ApiRequest } from "../../http/message.ts";
+import { OpenRequests } from "../../http/open-requests.ts";
+import { jsonResponse, pageNotFound } from "../../http/respond.ts";
+import { fence } from "../../peers/fence.ts";
+import type { RegistryContext } from "../../registry/context.ts";
+import { createAllocators } from "../../registry/services/allocators.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { createLeasePool } from "../../storage/lease-pool.ts";
+import { createObjectStore } from "../../storage/object-store.ts";
+import { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { writeGate } from "../../storageversion/write-gate.ts";
+import { startBackground, waitUntil } from "../background.ts";
+import type { ServerConfig } from "../config.ts";
+import { coreTasks } from "../core-tasks.ts";
+import type { Env } from "../env.ts";
+import { buildHandler, type Filters } from "../handler-chain.ts";
+import { storageChecks } from "../health-checks.ts";
+import { Lifecycle, type StartupHook } from "../lifecycle.ts";
+import { createLoopback } from "../loopback.ts";
+import { fencedKv } from "../private-records.ts";
+import { requestFilters, type RequestFilterParts } from "../request-filters.ts";
+import type { ResourceTable } from "../resources.ts";
+import { createRouter } from "../routes.ts";
+import { registerServerMetrics, watchCounters } from "../server-metrics.ts";
+import { createShutdown, type Shutdown } from "../shutdown.ts";
+import { joinAgreement, type OwnAgreement } from "./agreement.ts";
+import { ownGroups, ownResourceTable, ownStoredVersions, type OwnResource } from "./resource-table.ts";
+
+export interface ApiServerConfig {
+  /** What it has in common with every server. */
+  readonly server: ServerConfig;
+  /** Whose servers these are, such as "wardle-apiserver". */
+  readonly component: string;
+  readonly resources: readonly OwnResource[];
+  /** Of the main API server, to agree with others on storage versions; absent: this server is the only one of its kind. */
+  readonly main: Client | undefined;
+  readonly authorizer: Authorizer | undefined;
+}
+
+export interface BuiltApiServer extends Shutdown {
+  /** The whole request line, without a socket. */
+  readonly handle: Handler<ApiRequest>;
+  /** Resolves when /readyz has passed for the first time. */
+  readonly ready: Promise<void>;
+  announce(address: string): void;
+  endWatches(): void;
+}
+
+/** What the request line is made of. */
+interface Parts {
+  readonly env: Env;
+  readonly config: ApiServerConfig;
+  readonly metrics: MetricsRegistry;
+  readonly healthMetrics: MetricsRegistry;
+  readonly table: ResourceTable;
+  readonly catalogue: Catalogue;
+  readonly context: RegistryContext;
+  readonly openWatches: OpenWatches;
+  readonly checks: () => HealthCheck[];
+  readonly agreement: OwnAgreement | undefined;
+  readonly address: () => string;
+}
+
+export async function buildApiServer(env: Env, config: ApiServerConfig): Promise<BuiltApiServer> {
+  const { server, resources } = config;
+  const { storageRoot, version } = server;
+  const { clock, log } = env;
+  const catalogue = nothingBuiltIn(openCatalogue({ release: server.release }));
+  const kv = await env.openKv(server.storage);
+  const cache = new WatchCache({
+    ...{ kv, clock, root: storageRoot },
+    onStateChange: (state) => log.info("the storage watch changed state", { state }),
+  });
+  const metrics = new MetricsRegistry();
+  const healthMetrics = new MetricsRegistry();
+  const agreement = join(env, config, { kv, cache, metrics });
+  const table = ownResourceTable({ resources, catalogue, storageRoot, encodingOf: agreement?.encodingOf });
+  const written = agreement === undefined ? kv : fencedKv(kv, agreement.fence, "");
+  const context = createContext(env, server, { kv: written, cache });
+  const hooks: StartupHook[] = [
+    { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
+    ...(agreement?.hooks ?? []),
+  ];
+  const lifecycle = new Lifecycle(hooks, log);
+  const checks = (): HealthCheck[] => [...storageChecks(cache), ...(agreement?.checks ?? []), ...lifecycle.checks()];
+  const openWatches: OpenWatches = new Set();
+  const openRequests = new OpenRequests();
+  let address = "localhost";
+  const parts: Parts = {
+    ...{ env, config, metrics, healthMetrics, table, catalogue, context, openWatches, checks, agreement },
+    address: () => address,
+  };
+  registerServerMetrics(metrics, { env, cache, table, openWatches, version });
+  const { connection } = createLoopback(env, (request) => handle(request));
+  const handle = buildHandler(
+    createFilters(parts, { env, config: server, metrics, lifecycle, openRequests, loopback: connection }),
+    createRoutes(parts),
+  );
+  const background = startBackground(
+    [
+      ...coreTasks({ env, config: server, kv, cache, lifecycle, checks, healthMetrics }, hooks),
+      ...(agreement?.tasks ?? []),
+    ],
+    log,
+  );
+  return {
+    handle,
+    ready: lifecycle.ready,
+    announce: (reachable) => {
+      address = reachable;
+    },
+    endWatches: () => [...openWatches].forEach((watch) => watch.end()),
+    ...createShutdown({
+      ...{ env, config: server, lifecycle, openRequests, background, kv },
+      cluster: { drain: () => Promise.resolve(), leave: () => agreement?.leave() ?? Promise.resolve() },
+      leadership: { giveUp: () => Promise.resolve() },
+    }),
+  };
+}
+
+/** Of the release only its schemas: of metadata, of options, of the scale of things. */
+function nothingBuiltIn(release: Catalogue): Catalogue {
+  return {
+    release: release.release,
+    emulation: undefined,
+    groups: [],
+    get schemas() {
+      return release.schemas;
+    },
+    resource: () => undefined,
+  };
+}
+
+function join(
+  env: Env,
+  { server, component, resources, main }: ApiServerConfig,
+  using: { readonly kv: Kv; readonly cache: WatchCache; readonly metrics: MetricsRegistry },
+): OwnAgreement | undefined {
+  if (main === undefined) return undefined;
+  const stored = ownStoredVersions(resources);
+  return joinAgreement({ ...using, env, config: server, component, client: main, resources: stored });
+}
+
+function createContext(
+  { clock, random }: Env,
+  { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange }: ServerConfig,
+  { kv, cache }: { readonly kv: Kv; readonly cache: WatchCache },
+): RegistryContext {
+  const store = createObjectStore(kv, cache);
+  return {
+    ...{ store, clock, random },
+    leases: createLeasePool(kv, clock),
+    // Namespaces are the main API server's.
+    namespacePrefix: undefined,
+    allocators: createAllocators({
+      ...{ store, random, storageRoot, clusterIpRange, nodePortRange },
+      ipAddresses: undefined,
+    }),
+  };
+}
+
+function createFilters(
+  { config, table, metrics, agreement }: Parts,
+  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs">,
+): Filters {
+  const isLoopback = ({ connection }: ApiRequest): boolean => connection === using.loopback;
+  const { serverId } = config.server.peers;
+  return {
+    ...requestFilters({
+      ...using,
+      authorizer: config.authorizer,
+      isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined,
+      isNotOurs: () => false,
+    }),
+    writeGate:
+      agreement === undefined ? (next) => next : writeGate({ state: agreement.gate, isLoopback, serverId, metrics }),
+    aggregation: (next) => next,
+    peerProxy: (next) => next,
+    fence: agreement === undefined ? (next) => next : fence({ fence: agreement.fence, isExempt: isLoopback }),
+  };
+}
+
+function createRoutes(parts: Parts): Handler<WithUser> {
+  const { env, config, metrics, healthMetrics, table, catalogue, context, openWatches, checks } = parts;
+  const { clock, log } = env;
+  const { version, release, peers } = config.server;
+  const groups = localGroups({ groups: ownGroups(config.resources) });
+  const { gitVersion } = releaseInfo(version.binary);
+  const definitions = config.resources.map(({ definition }) => definition);
+  const router = createRouter({
+    resources: resourceHandler<WithUser>(
+      { context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
+      table.resolve,
+    ),
+    discovery: discoveryHandler({
+      self: { id: peers.serverId, release, binaryVersion: gitVersion.replace(/^v/, "") },
+      ...{ local: () => groups, peers: () => "off", generation: () => 0, mode: "local", mergeScope: "all", metrics },
+      hasUndescribed: () => false,
+      serverAddress: parts.address,
+    }),
+    openApi: openApiHandler({
+      ...{ catalogue, clock, log, serverId: peers.serverId, peers: undefined },
+      custom: createCustomOpenApi({ generation: 0, definitions: () => definitions }),
+    }),
+    cluster: pageNotFound,
+    inspect: () => undefined,
+    purge: () => undefined,
+    health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
+    version: versionDocument({ gitVersion, ...version }),
+    metrics,
+    healthMetrics,
+  });
+  const paths = { paths: shownPaths(groups) };
+  return (request) => {
+    const { info } = request;
+    // There is nothing at /api, and of other groups not even their path is known.
+    if (info.apiPrefix === "api" || (info.isResourceRequest && !table.hasGroup(info.group)))
+      return Promise.resolve(pageNotFound());
+    if (info.segments.length === 0) return Promise.resolve(jsonResponse(200, paths));
+    // Whoever speaks for users here is the main API server, and no peer.
+    return router({ ...request, isVerifiedPeer: false });
+  };
+}
+
+const PATHS: readonly string[] = [
+  ...["/apis", "/healthz", "/livez", "/metrics", "/metrics/slis"],
+  ...["/openapi/v2", "/openapi/v3", "/readyz", "/version"],
+];
+
+function shownPaths(groups: ReturnType<typeof localGroups>): string[] {
+  const ofGroups = groups.flatMap(({ name, versions }) => [
+    `/apis/${name}`,
+    ...versions.map(({ version }) => `/apis/${name}/${version}`),
+  ]);
+  return [...PATHS, ...ofGroups].sort();
+}

@@ -1,0 +1,104 @@
+/** What a resource's own hooks add to what its schema says. */
+import type { Kind } from "../../kinds/kind.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import type { CustomShape, ServedResource } from "../../registry/resource.ts";
+import type { ResourceDefinition, ResourceHooks } from "./resource-definition.ts";
+
+export function withHooks(
+  served: ServedResource,
+  hooks: ResourceHooks,
+  convert: ResourceDefinition["convert"],
+): ServedResource {
+  const { custom, meaning } = served;
+  return {
+    ...served,
+    meaning: joined(meaning, hooks),
+    custom: custom && {
+      ...custom,
+      finish: finishing(custom, hooks),
+      convert: convert && ((objects, to) => convertAll(objects, formatGroupVersion(to), convert)),
+    },
+  };
+}
+
+/** The schema has its say first. */
+function joined(schema: Kind, hooks: ResourceHooks): Kind {
+  return {
+    ...schema,
+    setDefaults(object, context) {
+      schema.setDefaults?.(object, context);
+      hooks.setDefaults?.(object);
+    },
+    prepareCreate(object, context) {
+      schema.prepareCreate?.(object, context);
+      hooks.prepareCreate?.(object);
+    },
+    prepareUpdate(object, existing, context) {
+      schema.prepareUpdate?.(object, existing, context);
+      hooks.prepareUpdate?.(object, existing);
+    },
+    *createErrors(object, context) {
+      yield* schema.createErrors?.(object, context) ?? [];
+      yield* hooks.validate?.(object) ?? [];
+    },
+    *updateErrors(object, existing, context) {
+      yield* schema.updateErrors?.(object, existing, context) ?? [];
+      yield* hooks.validate?.(object, existing) ?? [];
+    },
+    *statusUpdateErrors(object, existing, context) {
+      yield* schema.statusUpdateErrors?.(object, existing, context) ?? [];
+      yield* hooks.validateStatus?.(object, existing) ?? [];
+    },
+    *warnings(object, existing, context) {
+      yield* schema.warnings?.(object, existing, context) ?? [];
+      yield* hooks.warnings?.(object, existing) ?? [];
+    },
+  };
+}
+
+function finishing({ finish }: CustomShape, { setDefaults }: ResourceHooks): CustomShape["finish"] {
+  if (setDefaults === undefined) return finish;
+  return (object) => {
+    const hasChanged = finish(object);
+    const before = JSON.stringify(object);
+    setDefaults(object);
+    return hasChanged || JSON.stringify(object) !== before;
+  };
+}
+
+async function convertAll(
+  objects: readonly JsonObject[],
+  to: string,
+  convert: NonNullable<ResourceDefinition["convert"]>,
+): Promise<JsonObject[]> {
+  const converted: JsonObject[] = [];
+  for (const object of objects) {
+    const answer: unknown = await convert(structuredClone(object), to);
+    if (!isJsonObject(answer)) throw failed(object, to);
+    converted.push(withIdentity(answer, object, to));
+  }
+  return converted;
+}
+
+/** As kubernetes takes the answers of conversion webhooks: an object stays the one it is. */
+function withIdentity(answer: JsonObject, object: JsonObject, to: string): JsonObject {
+  const { labels: _labels, annotations: _annotations, ...own } = objectAt(object, "metadata");
+  const { labels, annotations } = objectAt(answer, "metadata");
+  return {
+    ...answer,
+    kind: object["kind"],
+    apiVersion: to,
+    metadata: {
+      ...own,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+  };
+}
+
+function failed(object: JsonObject, to: string): StatusError {
+  const from = String(object["apiVersion"]);
+  return new StatusError("InternalError", `the conversion from ${from} to ${to} gave no object`);
+}

@@ -1,0 +1,103 @@
+/** The resources of an API server, made servable: what no definition in a store decides, and nothing changes. */
+import type { Catalogue, CatalogueGroup } from "../../catalogue/catalogue.ts";
+import { toCatalogueResource } from "../../crd/catalogue-resource.ts";
+import { withCustomResources } from "../../crd/custom-groups.ts";
+import type { Definition } from "../../crd/definition.ts";
+import type { ResourceEndpoint } from "../../endpoints/endpoint.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import type { Encoding } from "../../registry/resource.ts";
+import type { CustomSchema } from "../../structural/custom-schema.ts";
+import type { StoredResourceVersions } from "../../storageversion/encodings.ts";
+import { storageVersionName } from "../../storageversion/objects.ts";
+import { customEndpoint } from "../custom-endpoint.ts";
+import { OptionError } from "../option-error.ts";
+import type { ResourceTable } from "../resources.ts";
+import { toDefinition, type ResourceDefinition } from "./resource-definition.ts";
+import { withHooks } from "./resource-kind.ts";
+
+/** A resource and the definition that was made of it. */
+export interface OwnResource {
+  readonly resource: ResourceDefinition;
+  readonly definition: Definition;
+}
+
+/** Throws an OptionError. */
+export function ownResources(resources: readonly ResourceDefinition[], minor: number): OwnResource[] {
+  if (resources.length === 0) throw new OptionError("an API server needs a resource to serve");
+  const taken = new Set<string>();
+  return resources.map((resource) => {
+    const definition = toDefinition(resource, minor);
+    if (taken.has(definition.name)) throw new OptionError(`the resource ${definition.name} is given twice`);
+    taken.add(definition.name);
+    return { resource, definition };
+  });
+}
+
+export interface OwnTableOptions {
+  readonly resources: readonly OwnResource[];
+  readonly catalogue: Pick<Catalogue, "schemas" | "release">;
+  readonly storageRoot: string;
+  /** In which version it is written; absent: in its storage version. */
+  readonly encodingOf?: ((name: string) => Encoding) | undefined;
+}
+
+export function ownResourceTable(options: OwnTableOptions): ResourceTable {
+  const endpoints = new Map<string, ResourceEndpoint>();
+  for (const own of options.resources)
+    for (const endpoint of endpointsOf(own, options))
+      endpoints.set(`${endpoint.group}/${endpoint.version}/${endpoint.resource}`, endpoint);
+  const all = [...endpoints.values()];
+  const groups = new Set(all.map(({ group }) => group));
+  const stored = new Map(
+    all.flatMap(({ served }) => (served === undefined ? [] : [[served.stored.keyPrefix, served]])),
+  );
+  return {
+    resolve: (group, version, resource) => endpoints.get(`${group}/${version}/${resource}`),
+    hasGroup: (group) => groups.has(group),
+    stored: [...stored.values()].map((served) => served.stored),
+  };
+}
+
+function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOptions): ResourceEndpoint[] {
+  const { catalogue, storageRoot, encodingOf } = options;
+  const { group, storageVersion, names, versions } = definition;
+  const fixed = Promise.resolve({ version: { group, version: storageVersion } });
+  const schemas = new Map<string, CustomSchema>();
+  return versions
+    .filter(({ isServed }) => isServed)
+    .map((version) => {
+      const endpoint = customEndpoint(definition, version, {
+        ...{ catalogue, storageRoot, schemas },
+        encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
+        convert: undefined,
+        // It is never on its way out.
+        refuseCreation: () => Promise.resolve(undefined),
+      });
+      const hooks = resource.versions.find(({ name }) => name === version.name)!;
+      return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, hooks, resource.convert) };
+    });
+}
+
+/** As discovery shows them. */
+export function ownGroups(resources: readonly OwnResource[]): CatalogueGroup[] {
+  return withCustomResources(
+    [],
+    resources.flatMap(({ definition }) => toCatalogueResource(definition) ?? []),
+  );
+}
+
+/** What the server has to say of how it stores its resources. */
+export function ownStoredVersions(resources: readonly OwnResource[]): StoredResourceVersions[] {
+  return resources.map(({ definition: { group, names, versions, storageVersion } }) => {
+    const groupVersions = (those: typeof versions): string[] =>
+      those.map(({ name }) => formatGroupVersion({ group, version: name }));
+    return {
+      ...{ group, resource: names.plural, name: storageVersionName(group, names.plural) },
+      aliases: [{ group, resource: names.plural }],
+      preferred: formatGroupVersion({ group, version: storageVersion }),
+      decodable: groupVersions(versions),
+      served: groupVersions(versions.filter(({ isServed }) => isServed)),
+      isNeededToPublish: false,
+    };
+  });
+}

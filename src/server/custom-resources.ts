@@ -1,0 +1,327 @@
+/** Custom resources, made servable: definitions followed in the store, each compiled when it is first used. */
+import type { Clock } from "../base/clock.ts";
+import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue, type CatalogueGroup } from "../catalogue/catalogue.ts";
+import { toCatalogueResource } from "../crd/catalogue-resource.ts";
+import { withCustomResources } from "../crd/custom-groups.ts";
+import { customServed } from "../crd/custom-served.ts";
+import { DefinitionTable, type KnownDefinition } from "../crd/definition-table.ts";
+import { parseDefinition, type Definition, type DefinitionVersion } from "../crd/definition.ts";
+import { deprecationWarning } from "../crd/deprecation-warning.ts";
+import { compareVersions } from "../discovery/order.ts";
+import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
+import { formatGroupVersion, type GroupVersion } from "../meta/group-version.ts";
+import { forbidden, serviceUnavailable, StatusError, unknownResource } from "../meta/status-error.ts";
+import { exclusionName } from "../peers/exclusions.ts";
+import type { ServedSet } from "../peers/served-set.ts";
+import { pathSegmentErrors } from "../meta/names.ts";
+import { goZeros } from "../object/go-zeros.ts";
+import { protobufTables } from "../catalogue/protobuf-tables.ts";
+import { objectMetadataErrors } from "../registry/metadata-validation.ts";
+import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural/custom-schema.ts";
+import type { ResourceQuestion } from "../peers/view.ts";
+import type { RegistryContext } from "../registry/context.ts";
+import { objectIn } from "../registry/representation.ts";
+import type { CustomShape, Encoding, ServedResource } from "../registry/resource.ts";
+import type { Guard } from "../storage/kv.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import type { Entry } from "../storage/watch-cache/entry.ts";
+import type { StoredResourceVersions } from "../storageversion/encodings.ts";
+import { storageVersionName } from "../storageversion/objects.ts";
+import type { BackgroundTask } from "./background.ts";
+import type { ServerConfig } from "./config.ts";
+import { followPrefix } from "./follow-prefix.ts";
+import type { ResourceTable } from "./resources.ts";
+
+export interface CustomResourceParts {
+  readonly config: Pick<ServerConfig, "storageRoot">;
+  readonly clock: Clock;
+  readonly cache: WatchCache;
+  readonly catalogue: Catalogue;
+  readonly builtIn: ResourceTable;
+  /** In which version it is written; absent: in the one that the definition says. */
+  readonly encodingOf: ((name: string) => Encoding) | undefined;
+  /** Asks the webhook of a definition. */
+  readonly convert: (definition: Definition) => NonNullable<CustomShape["convert"]>;
+}
+
+export interface CustomResources {
+  readonly table: DefinitionTable;
+  readonly task: BackgroundTask;
+  /** Every group served, with what is built in. The same array until a definition changes. */
+  groups(): readonly CatalogueGroup[];
+  /** Undefined for what no definition serves. Waits for one that is on its way; throws a 503 when it stays on it. */
+  resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
+  /** Waits until it is decided whether a new definition is served, and until this server has heard of it. */
+  settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
+  readonly hasGroup: (group: string) => boolean;
+  /** What definitions serve, or will in a moment: then the answer is that it takes a moment. */
+  readonly served: ServedSet;
+  /** Every served version of every definition, as peers' documents are held against it. */
+  names(): Iterable<string>;
+}
+
+const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const RETRY_AFTER_SECONDS = 1;
+/** Definitions are decided upon within milliseconds; a request waits that long rather than to be refused. */
+const SETTLE_MS = 2_000;
+
+export function createCustomResources(parts: CustomResourceParts): CustomResources {
+  const { config, clock, cache, catalogue, builtIn } = parts;
+  const { served: definitions } = builtIn.resolve("apiextensions.k8s.io", "v1", "customresourcedefinitions") ?? {};
+  const prefix = `${config.storageRoot}apiextensions.k8s.io/customresourcedefinitions/`;
+  const table = new DefinitionTable();
+  const toKnown = (entry: Entry): KnownDefinition | undefined => readDefinition(entry, definitions);
+  const endpoints = new EndpointCache(parts, table);
+  const task = followPrefix({
+    cache,
+    clock,
+    prefix,
+    table: {
+      reset: (entries) => table.reset(entries.flatMap((entry) => toKnown(entry) ?? [])),
+      put(entry) {
+        const known = toKnown(entry);
+        if (known !== undefined) table.put(known);
+      },
+      remove: (key) => table.remove(key.slice(prefix.length)),
+    },
+  });
+  const groups = onceFor(table, () =>
+    withCustomResources(
+      catalogue.groups,
+      table.definitions().flatMap((definition) => toCatalogueResource(definition) ?? []),
+    ),
+  );
+  const groupNames = onceFor(table, () => new Set(table.definitions().map(({ group }) => group)));
+  return {
+    table,
+    task,
+    groups,
+    resolve: (group, version, resource) => endpoints.find(group, version, resource),
+    hasGroup: (group) => groupNames().has(group),
+    served: servedSet(table, (group) => groupNames().has(group)),
+    names: () => table.definitions().flatMap(exclusionNames),
+    async settle({ store }, { group, version, resource }) {
+      const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
+      if (table.find(group, resource) === undefined) {
+        const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
+        const known = entry && toKnown(entry);
+        if (known !== undefined) table.put(known);
+      }
+      const until = clock.monotonic() + SETTLE_MS;
+      while (isOpen() && clock.monotonic() < until) await nextChange(table, clock, until - clock.monotonic());
+      if (isOpen()) throw undecided(group, resource);
+    },
+  };
+}
+
+function servedSet(table: DefinitionTable, hasGroup: (group: string) => boolean): ServedSet {
+  const find = ({ group, version, resource }: ResourceQuestion): DefinitionVersion | undefined => {
+    const definition = table.find(group, resource)?.definition;
+    if (definition === undefined || !(definition.isEstablished || isUndecided(definition, version))) return undefined;
+    return definition.versions.find(({ name, isServed }) => name === version && isServed);
+  };
+  const has = (question: ResourceQuestion): boolean => {
+    const version = find(question);
+    if (version === undefined) return false;
+    const { subresource } = question;
+    if (subresource === "status") return version.hasStatus;
+    return subresource === "scale" ? version.scale !== undefined : subresource === "";
+  };
+  return {
+    has,
+    hasVerb: (question, verb) => has(question) && (question.subresource === "" ? ALL_VERBS : DOOR_VERBS).has(verb),
+    hasGroupVersion: (group, version) =>
+      hasGroup(group) &&
+      table
+        .definitions()
+        .some((one) => one.group === group && one.versions.some(({ name, isServed }) => name === version && isServed)),
+    hasGroup,
+  };
+}
+
+function exclusionNames({ group, names, versions }: Definition): string[] {
+  return versions.map(({ name: version }) => exclusionName({ group, version, resource: names.plural }));
+}
+
+function nextChange(table: DefinitionTable, clock: Clock, waitMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(waitMs, resolve);
+  void table.nextChange().then(() => {
+    cancel();
+    resolve();
+  });
+  return promise;
+}
+
+function readDefinition(entry: Entry, served: ServedResource | undefined): KnownDefinition | undefined {
+  if (served === undefined || entry.corrupt !== undefined) return undefined;
+  try {
+    return { definition: parseDefinition(objectIn(entry, served)), revision: entry.modRevision };
+  } catch (thrown) {
+    // One that cannot be read defines nothing, and takes nothing else along.
+    if (thrown instanceof StatusError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Nobody has said yet whether it will be served. */
+function isUndecided(definition: Definition | undefined, version: string): boolean {
+  if (definition === undefined || definition.isEstablished || definition.isBeingDeleted) return false;
+  if (definition.areNamesAccepted === false) return false;
+  return definition.versions.some(({ name, isServed }) => name === version && isServed);
+}
+
+function undecided(group: string, resource: string): StatusError {
+  return serviceUnavailable(`the definition of ${resource}.${group} is not established yet`, RETRY_AFTER_SECONDS);
+}
+
+function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
+  let built: { readonly generation: number; readonly value: T } | undefined;
+  return () => {
+    if (built?.generation !== table.generation) built = { generation: table.generation, value: build() };
+    return built.value;
+  };
+}
+
+/** What was made of each definition, for as long as it says the same. */
+interface Made {
+  readonly definition: Definition;
+  /** By version; kept over changes of the status. */
+  readonly schemas: Map<string, CustomSchema>;
+  readonly endpoints: Map<string, ResourceEndpoint>;
+}
+
+class EndpointCache {
+  readonly #parts: CustomResourceParts;
+  readonly #table: DefinitionTable;
+  readonly #made = new Map<string, Made>();
+
+  constructor(parts: CustomResourceParts, table: DefinitionTable) {
+    this.#parts = parts;
+    this.#table = table;
+    table.onChange(({ before, after }) => {
+      if (after === undefined && before !== undefined) this.#made.delete(before.name);
+    });
+  }
+
+  find(group: string, version: string, resource: string): ResourceEndpoint | undefined {
+    const known = this.#table.find(group, resource);
+    if (known === undefined || !isServing(known.definition)) return undefined;
+    const { definition } = known;
+    const found = definition.versions.find(({ name, isServed }) => name === version && isServed);
+    if (found === undefined) return undefined;
+    const made = this.#madeOf(definition);
+    const endpoint = made.endpoints.get(version) ?? this.#endpoint(made, found);
+    made.endpoints.set(version, endpoint);
+    return endpoint;
+  }
+
+  #madeOf(definition: Definition): Made {
+    const known = this.#made.get(definition.name);
+    if (known?.definition === definition) return known;
+    const isSameSpec =
+      known?.definition.uid === definition.uid && known.definition.generation === definition.generation;
+    const made: Made = { definition, schemas: isSameSpec ? known.schemas : new Map(), endpoints: new Map() };
+    this.#made.set(definition.name, made);
+    return made;
+  }
+
+  #endpoint({ definition, schemas }: Made, version: DefinitionVersion): ResourceEndpoint {
+    const { group, acceptedNames, namespaced } = definition;
+    const served = toCatalogueResource(definition)!.versions.find((candidate) => candidate.version === version.name)!;
+    return {
+      group,
+      version: version.name,
+      resource: acceptedNames.plural,
+      kind: acceptedNames.kind,
+      namespaced,
+      // What a definition on its way out does not show in discovery is still answered, with the reason.
+      verbs: ALL_VERBS,
+      subresources: new Map(served.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
+      deprecation: deprecationWarning(definition, version),
+      served: this.#served(definition, version, schemas),
+    };
+  }
+
+  #served(definition: Definition, version: DefinitionVersion, schemas: Map<string, CustomSchema>): ServedResource {
+    const { config, catalogue, encodingOf, convert } = this.#parts;
+    const { group, storageVersion, acceptedNames } = definition;
+    const name = storageVersionName(group, acceptedNames.plural);
+    return customServed(definition, version, {
+      storageRoot: config.storageRoot,
+      encoding: encodingOf?.(name) ?? { current: async () => ({ version: { group, version: storageVersion } }) },
+      minor: Number(catalogue.release.minor),
+      builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
+      schemaOf: (asked) => {
+        const found = definition.versions.find((candidate) => candidate.name === asked);
+        if (found === undefined) return undefined;
+        const schema = schemas.get(asked) ?? compileCustomSchema(found.schema, this.#schemaParts(definition, asked));
+        schemas.set(asked, schema);
+        return schema;
+      },
+      convert: convert(definition),
+      refuseCreation: (object, looks) => this.#refuseCreation(definition, object, looks),
+    });
+  }
+
+  #schemaParts({ group, acceptedNames, preserveUnknownFields }: Definition, version: string): CustomSchemaParts {
+    const { catalogue } = this.#parts;
+    return {
+      name: [...group.split(".").toReversed(), version, acceptedNames.kind].join("."),
+      metadata: { struct: catalogue.schemas.struct(OBJECT_META)!, zeros: goZeros(protobufTables) },
+      metadataErrors: (metadata) =>
+        objectMetadataErrors(metadata, {
+          nameRule: pathSegmentErrors,
+          namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
+        }),
+      minor: Number(catalogue.release.minor),
+      preservesUnknown: preserveUnknownFields,
+    };
+  }
+
+  /** By what is known here, which the guard holds against the store: `newest` is asked for when it did not hold. */
+  async #refuseCreation(
+    { name, group, acceptedNames }: Definition,
+    object: string,
+    looks: "known" | "newest",
+  ): Promise<Guard | undefined> {
+    const { cache, config } = this.#parts;
+    if (looks === "newest") await cache.catchUp();
+    const known = this.#table.get(name);
+    if (known === undefined) throw unknownResource();
+    const resource = { group, resource: acceptedNames.plural };
+    if (known.definition.isTerminating || known.definition.isBeingDeleted)
+      throw forbidden(resource, object, "create not allowed while custom resource definition is terminating");
+    return {
+      key: `${config.storageRoot}apiextensions.k8s.io/customresourcedefinitions/${name}`,
+      revision: known.revision,
+    };
+  }
+}
+
+const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
+const DOOR_VERBS: ReadonlySet<string> = new Set(["get", "patch", "update"]);
+
+/** As kubernetes: once established it is served until it is gone. */
+function isServing({ isEstablished }: Definition): boolean {
+  return isEstablished;
+}
+
+/** What a server has to say of how it stores the resource; undefined for one that it does not. */
+export function storedVersionsOf(definition: Definition): StoredResourceVersions | undefined {
+  const { group, acceptedNames, versions, storageVersion, isEstablished, name, uid } = definition;
+  if (!isEstablished) return undefined;
+  const { plural: resource } = acceptedNames;
+  const groupVersions = (those: readonly DefinitionVersion[]): string[] =>
+    those.map((version) => formatGroupVersion({ group, version: version.name }));
+  return {
+    ...{ group, resource, name: storageVersionName(group, resource) },
+    aliases: [{ group, resource }],
+    preferred: formatGroupVersion({ group, version: storageVersion }),
+    decodable: groupVersions(versions),
+    fallbacks: groupVersions(versions.toSorted((left, right) => compareVersions(left.name, right.name))),
+    served: groupVersions(versions.filter(({ isServed }) => isServed)),
+    isNeededToPublish: false,
+    definition: { name, uid },
+  };
+}

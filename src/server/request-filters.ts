@@ -1,0 +1,100 @@
+/** The filters that every server of this project has, each with what it needs. Their order is handler-chain.ts. */
+import { authenticate, type Authenticator } from "../auth/authenticate.ts";
+import { loopbackAuthenticator } from "../auth/authenticators/loopback.ts";
+import { requestHeaderAuthenticator } from "../auth/authenticators/request-header.ts";
+import { tokenFileAuthenticator } from "../auth/authenticators/token-file.ts";
+import { x509Authenticator } from "../auth/authenticators/x509.ts";
+import { allowAuthenticated, authorize, type Authorizer } from "../auth/authorize.ts";
+import { createCertificateVerifier } from "../auth/client-certificates.ts";
+import { impersonate } from "../auth/impersonate.ts";
+import { spoofableHeaders } from "../auth/request-header-options.ts";
+import type { Clock } from "../base/clock.ts";
+import type { MetricsRegistry } from "../base/metrics.ts";
+import { deadline } from "../http/filters/deadline.ts";
+import { earlyAnswers } from "../http/filters/early-answers.ts";
+import { goaway } from "../http/filters/goaway.ts";
+import { ifReady, isExempt, retryAfterStep, type Starting } from "../http/filters/if-ready.ts";
+import { inFlight } from "../http/filters/in-flight.ts";
+import { measure } from "../http/filters/measure.ts";
+import { recover } from "../http/filters/recover.ts";
+import { requestInfo, type WithInfo } from "../http/filters/request-info.ts";
+import { shuttingDown } from "../http/filters/shutting-down.ts";
+import { stripIdentity } from "../http/filters/strip-identity.ts";
+import type { ApiRequest, ApiResponse, ConnectionInfo } from "../http/message.ts";
+import type { OpenRequests } from "../http/open-requests.ts";
+import type { RequestInfo } from "../http/request-info.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import type { Filters } from "./handler-chain.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+export interface RequestFilterParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly metrics: MetricsRegistry;
+  readonly lifecycle: Lifecycle;
+  readonly openRequests: OpenRequests;
+  /** The server's own calls come from here. */
+  readonly loopback: ConnectionInfo;
+  /** Resources that exist, here or elsewhere. */
+  readonly isKnown: (info: RequestInfo) => boolean;
+  /** An answer that is not to be told from what this server knows: it came from elsewhere. */
+  readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
+  /** Default: whoever is known may do everything. */
+  readonly authorizer?: Authorizer | undefined;
+}
+
+/** Without those that lead to other servers, and those that wait for what servers agree on. */
+export type RequestFilters = Omit<Filters, "writeGate" | "aggregation" | "peerProxy" | "fence">;
+
+export function requestFilters(parts: RequestFilterParts): RequestFilters {
+  const { env, config, metrics, lifecycle, loopback, isKnown, isNotOurs, authorizer = allowAuthenticated } = parts;
+  const { clock, log } = env;
+  const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax } = config;
+  const starting: Starting = {
+    hasBeenReady: () => lifecycle.hasBeenReady,
+    retryAfterSeconds: createRetryAfter(lifecycle, clock),
+    isLoopback: (request: ApiRequest) => request.connection === loopback,
+  };
+  return {
+    goaway: goaway({ chance: config.goawayChance, random: env.random }),
+    ifReady: ifReady({ ...starting, mode: config.ifReadyMode }),
+    recover: recover(log),
+    stripIdentity: stripIdentity(spoofableHeaders(config.requestHeader)),
+    requestInfo: requestInfo(),
+    measure: measure({ metrics, clock, isKnown }),
+    shuttingDown: shuttingDown({
+      isRefusing: () => lifecycle.hasHappened("NotAcceptingNewRequest"),
+      sendsRetryAfter: config.shutdown.sendRetryAfter,
+      isExempt: (request) => isExempt(request, starting),
+      open: parts.openRequests,
+    }),
+    deadline: deadline({ clock, requestTimeoutMs }),
+    authenticate: authenticate(authenticators(parts)),
+    earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
+    impersonate: impersonate(),
+    inFlight: inFlight({ metrics, readsMax, writesMax }),
+    authorize: authorize(authorizer),
+  };
+}
+
+/** By how long start-up has been in the step it is in. */
+function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
+  let stepSinceMs = clock.monotonic();
+  lifecycle.onStep(() => {
+    stepSinceMs = clock.monotonic();
+  });
+  return () => retryAfterStep(clock.monotonic() - stepSinceMs);
+}
+
+/** The order is kube-apiserver's: the first that knows the caller decides who it is. */
+function authenticators({ env, config, loopback }: RequestFilterParts): Authenticator[] {
+  const { clock } = env;
+  const { clientCa, requestHeader, users } = config;
+  return [
+    loopbackAuthenticator(loopback),
+    ...(requestHeader === undefined ? [] : [requestHeaderAuthenticator(requestHeader, clock)]),
+    ...(clientCa === undefined ? [] : [x509Authenticator({ verify: createCertificateVerifier(clientCa), clock })]),
+    tokenFileAuthenticator(users),
+  ];
+}

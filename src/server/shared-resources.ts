@@ -1,0 +1,137 @@
+/** What lives in the store that all servers share: custom resources, aggregated API servers, and the way to both. */
+import { createAggregation, type Aggregation } from "../aggregation/create-aggregation.ts";
+import type { LocalGroupVersion } from "../aggregation/registration.ts";
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Client } from "../client/client.ts";
+import { webhookConversion } from "../crd/conversion/webhook-conversion.ts";
+import { CUSTOM_PRIORITY } from "../crd/custom-groups.ts";
+import type { PassingFilter } from "../http/chain.ts";
+import type { WithUser } from "../auth/user.ts";
+import type { DiscoveryGroup } from "../discovery/groups.ts";
+import type { OpenApiDocuments } from "../discovery/openapi/documents.ts";
+import { exclusionName } from "../peers/exclusions.ts";
+import type { Encoding } from "../registry/resource.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
+import type { Cluster, SharedResources } from "./cluster.ts";
+import type { ServerConfig } from "./config.ts";
+import { createCustomResources, type CustomResources } from "./custom-resources.ts";
+import type { Env } from "./env.ts";
+import type { StartupHook } from "./lifecycle.ts";
+import type { ResourceTable } from "./resources.ts";
+import { createWebhooks } from "./webhook-client.ts";
+
+export interface SharedParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly cache: WatchCache;
+  readonly catalogue: Catalogue;
+  readonly builtIn: ResourceTable;
+  readonly client: Client;
+  readonly metrics: MetricsRegistry;
+  readonly encodingOf: ((name: string) => Encoding) | undefined;
+  /** Resolves when this server may be sent requests. */
+  readonly ready: Promise<void>;
+  /** Asked for when all of the server is there. */
+  readonly cluster: () => Cluster;
+}
+
+export interface Shared extends SharedResources {
+  readonly custom: CustomResources;
+  /** Answers what is an aggregated server's; undefined where none can be reached. */
+  readonly filter: PassingFilter<WithUser>;
+  readonly tasks: readonly BackgroundTask[];
+  readonly hooks: readonly StartupHook[];
+  /** With what aggregated servers serve; the same array while nothing changes. */
+  discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
+  openApi(base: OpenApiDocuments): OpenApiDocuments;
+}
+
+export function createShared(parts: SharedParts): Shared {
+  const { env, config, client } = parts;
+  const outbound = env.openOutbound?.({ credentials: config.peers.credentials });
+  const { serviceOverrides: overrides } = config;
+  const webhooks = createWebhooks({ env, outbound, client, overrides });
+  const convert = webhookConversion({ ...env, callWebhook: webhooks.call });
+  const custom = createCustomResources({ ...parts, clock: env.clock, convert });
+  if (outbound === undefined) return withoutAggregation(custom, webhooks.tasks);
+  const { clock, random, log } = env;
+  const aggregation = createAggregation({
+    ...{ client, outbound, overrides, clock, random, log, metrics: parts.metrics },
+    localGroupVersions: () => localGroupVersions(parts.catalogue, custom),
+    isServedElsewhere: (group, version) =>
+      parts
+        .cluster()
+        .view()
+        .peers.some(({ document }) => document?.served.hasGroupVersion(group, version) === true),
+    mayWriteConditions: () => isLowest(parts.cluster()),
+  });
+  custom.table.onChange(() => aggregation.localChanged());
+  return {
+    ...withoutAggregation(custom, [...webhooks.tasks, ...aggregation.tasks, registration(parts, custom, aggregation)]),
+    filter: aggregation.filter,
+    names: () => [...custom.names(), ...aggregation.remoteGroupVersions().map(nameOf)],
+    onChange(listener) {
+      const end = custom.table.onChange(listener);
+      aggregation.onChange(listener);
+      return end;
+    },
+    hooks: [completion(parts, aggregation)],
+    discoveryGroups: (local) => aggregation.discoveryGroups(local),
+    openApi: (base) => aggregation.openApi(base),
+  };
+}
+
+function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundTask[]): Shared {
+  return {
+    custom,
+    served: custom.served,
+    names: custom.names,
+    onChange: (listener) => custom.table.onChange(listener),
+    filter: (next) => next,
+    tasks: [custom.task, ...tasks],
+    hooks: [],
+    discoveryGroups: (local) => local,
+    openApi: (base) => base,
+  };
+}
+
+function nameOf({ group, version }: { readonly group: string; readonly version: string }): string {
+  return exclusionName({ group, version, resource: "" });
+}
+
+function localGroupVersions(catalogue: Catalogue, custom: CustomResources): LocalGroupVersion[] {
+  return custom.groups().flatMap(({ name: group, versions, apiServicePriorities }) => {
+    const builtIn = catalogue.groups.find((candidate) => candidate.name === group);
+    return versions.flatMap((version) => {
+      const isCustom = builtIn?.versions.includes(version) !== true;
+      const priority = isCustom ? CUSTOM_PRIORITY : apiServicePriorities.get(version);
+      return priority === undefined ? [] : [{ group, version, ...priority, isCustom }];
+    });
+  });
+}
+
+/** One of the live servers writes conditions, so that they do not write against each other. */
+function isLowest({ identity }: Cluster): boolean {
+  return identity.leases.known().every(({ id }) => identity.self.id < id);
+}
+
+function registration({ ready }: SharedParts, custom: CustomResources, aggregation: Aggregation): BackgroundTask {
+  const { name, run } = aggregation.registration;
+  return {
+    name,
+    async run(signal) {
+      await whenOrAborted(ready, signal);
+      if (!signal.aborted && custom.table.isLoaded) await run(signal);
+    },
+  };
+}
+
+/** Before its APIServices are known nobody can say which group is an aggregated server's. */
+function completion({ env }: SharedParts, aggregation: Aggregation): StartupHook {
+  return {
+    name: "start-kube-aggregator-informers",
+    run: (signal) => waitUntil(env.clock, () => aggregation.hasSynced, signal),
+  };
+}

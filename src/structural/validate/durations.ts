@@ -1,0 +1,55 @@
+/** Durations, in two ways of writing: Go's, and any text with a number and a unit somewhere in it. */
+
+const TOKEN = /\d+|[A-Za-zµμ]+|[\t\n\f\r ]+|[^]/g;
+const DIGITS = /^\d/;
+const SPACE = /^[\t\n\f\r ]/;
+const GO_UNITS: ReadonlySet<string> = new Set(["ns", "us", "µs", "μs", "ms", "s", "m", "h"]);
+const UNIT = /^(?:ns|nano.*|us|[µμ]s|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/;
+const INT64_MAX = 2n ** 63n - 1n;
+const DIGITS_MAX = 100;
+
+export function isDuration(text: string): boolean {
+  const tokens = text.match(TOKEN) ?? [];
+  return isGoDuration(tokens) || hasNumberWithUnit(tokens);
+}
+
+/** DIFFERS: sums beyond 290 years, which Go refuses, pass. */
+function isGoDuration(tokens: readonly string[]): boolean {
+  let at = tokens[0] === "-" || tokens[0] === "+" ? 1 : 0;
+  if (at === tokens.length) return false;
+  if (at === tokens.length - 1 && /^0+$/.test(tokens[at]!)) return tokens[at] === "0";
+  while (at < tokens.length) {
+    const whole = digitsAt(tokens, at);
+    if (whole !== undefined) at++;
+    const hasPoint = tokens[at] === ".";
+    if (hasPoint) at++;
+    const fraction = hasPoint ? digitsAt(tokens, at) : undefined;
+    if (fraction !== undefined) at++;
+    if (whole === undefined && fraction === undefined) return false;
+    if (!isInt64(whole ?? "0") || !GO_UNITS.has(tokens[at] ?? "")) return false;
+    at++;
+  }
+  return true;
+}
+
+function hasNumberWithUnit(tokens: readonly string[]): boolean {
+  let isFound = false;
+  for (let at = 0; at < tokens.length; at++) {
+    const factor = digitsAt(tokens, at);
+    if (factor === undefined) continue;
+    const unit = tokens[SPACE.test(tokens[at + 1] ?? "") ? at + 2 : at + 1] ?? "";
+    if (!/^[A-Za-zµ]/.test(unit)) continue;
+    if (!isInt64(factor)) return false;
+    isFound ||= UNIT.test(unit.toLowerCase());
+  }
+  return isFound;
+}
+
+function digitsAt(tokens: readonly string[], at: number): string | undefined {
+  const token = tokens[at];
+  return token !== undefined && DIGITS.test(token) ? token : undefined;
+}
+
+function isInt64(digits: string): boolean {
+  return digits.length < 19 || (digits.length < DIGITS_MAX && BigInt(digits) <= INT64_MAX);
+}

@@ -1,0 +1,24 @@
+/** Whether a value is one of those a schema lists. */
+import { goQuote } from "../../meta/go-quote.ts";
+import { goJson, isGoInteger } from "./go-values.ts";
+import type { Walk } from "./walk.ts";
+
+export type EnumCheck = (value: unknown, walk: Walk) => void;
+
+/** Undefined where nothing is demanded. */
+export function compileEnum(values: readonly unknown[] | undefined): EnumCheck | undefined {
+  if (values === undefined || values.length === 0) return undefined;
+  const scalars = new Set(values.filter((value) => typeof value !== "object"));
+  const compounds = new Set(values.filter((value) => typeof value === "object" && value !== null).map(goJson));
+  const supported = values.map((value) => goQuote(typeof value === "string" ? value : goJson(value))).join(", ");
+  return (value, walk) => {
+    if (typeof value === "object" ? value !== null && compounds.has(goJson(value)) : isScalarIn(value, scalars)) return;
+    walk.unsupported(value, supported);
+  };
+}
+
+/** As kubernetes: of a fraction only the whole part must be listed. Null never counts as listed. */
+function isScalarIn(value: unknown, scalars: ReadonlySet<unknown>): boolean {
+  if (scalars.has(value)) return true;
+  return typeof value === "number" && !isGoInteger(value) && scalars.has(Math.trunc(value));
+}

@@ -1,0 +1,27 @@
+/** What validation looks at in a schema, be it structural or below a junctor. */
+import type { NestedValidation, StructuralSchema, ValueValidation } from "../schema.ts";
+
+export type AnySchema = StructuralSchema | NestedValidation;
+
+export interface Node {
+  readonly types: readonly string[];
+  readonly nullable: boolean;
+  readonly value: ValueValidation;
+  readonly properties: ReadonlyMap<string, AnySchema>;
+  readonly additionalProperties: AnySchema | boolean | undefined;
+  readonly items: AnySchema | undefined;
+  /** Undefined below junctors: there nothing is compared with what was before. */
+  readonly structural: StructuralSchema | undefined;
+}
+
+export function toNode(schema: AnySchema): Node {
+  const { nullable, properties, additionalProperties, items } = schema;
+  const shared = { nullable, properties, additionalProperties, items };
+  if (!("value" in schema)) return { ...shared, types: typeList(schema.type), value: schema, structural: undefined };
+  const types = schema.intOrString ? ["integer", "string"] : typeList(schema.type);
+  return { ...shared, types, value: schema.value, structural: schema };
+}
+
+function typeList(type: string): readonly string[] {
+  return type === "" ? [] : [type];
+}

@@ -1,0 +1,103 @@
+/** What a schema demands of numbers. */
+import type { ValueValidation } from "../schema.ts";
+import { goFloat, isGoInteger } from "./go-values.ts";
+import { isNearlyInteger } from "./types.ts";
+import type { Walk } from "./walk.ts";
+
+export type NumberCheck = (value: number, walk: Walk) => void;
+
+/** Releases from this one on hold numbers, and the bounds themselves, against the range of their type. */
+const RANGES_SINCE_MINOR = 36;
+
+export interface NumberRules {
+  readonly value: ValueValidation;
+  /** The only type, or "". */
+  readonly type: string;
+  readonly format: string;
+  readonly minor: number;
+}
+
+/** Undefined where nothing is demanded. */
+export function compileNumbers(rules: NumberRules): NumberCheck | undefined {
+  const range = rules.minor >= RANGES_SINCE_MINOR ? rangeOf(rules.type, rules.format) : undefined;
+  const { multipleOf, minimum, maximum } = rules.value;
+  const checks: NumberCheck[] = [];
+  if (range !== undefined) checks.push((value, walk) => isWithin(value, range) || sayRange("Checked", range, walk));
+  if (multipleOf !== undefined) checks.push(multipleCheck(multipleOf, range));
+  if (minimum !== undefined) checks.push(minimumCheck(minimum, rules.value.exclusiveMinimum, range));
+  if (maximum !== undefined) checks.push(maximumCheck(maximum, rules.value.exclusiveMaximum, range));
+  if (checks.length === 0) return undefined;
+  return (value, walk) => {
+    for (const check of checks) check(value, walk);
+  };
+}
+
+interface Range {
+  readonly type: string;
+  readonly format: string;
+}
+
+/** Undefined where every number is within. */
+function rangeOf(type: string, format: string): Range | undefined {
+  if (type === "integer") return { type, format: format === "int32" || format === "int64" ? format : "" };
+  return type === "number" && format === "float" ? { type, format } : undefined;
+}
+
+function isWithin(value: number, { type, format }: Range): boolean {
+  if (type === "number") return Number.isFinite(Math.fround(value));
+  if (format === "int32") return Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
+  return isGoInteger(value);
+}
+
+function sayRange(what: string, { type, format }: Range, walk: Walk): void {
+  const named = format === "" ? "(default format)" : `with format ${format}`;
+  walk.general(`${what} value must be of type ${type} ${named} in ${walk.path}`);
+}
+
+/** Says that a bound itself is out of range with every number that is checked, as kubernetes does. */
+function bound(what: string, limit: number, range: Range | undefined): (walk: Walk) => boolean {
+  if (range === undefined || isWithin(limit, range)) return () => true;
+  return (walk) => {
+    sayRange(what, range, walk);
+    return false;
+  };
+}
+
+function maximumCheck(maximum: number, isExclusive: boolean, range: Range | undefined): NumberCheck {
+  const isBoundFit = bound("Maximum boundary", maximum, range);
+  return (value, walk) => {
+    const isWhole = isBoundFit(walk) && isGoInteger(value);
+    // As kubernetes: whole numbers are compared with the whole part of the bound.
+    const limit = isWhole ? Math.trunc(maximum) : maximum;
+    if (isExclusive ? value < limit : value <= limit) return;
+    const what = isExclusive ? "less than" : "less than or equal to";
+    walk.invalid(`should be ${what} ${shownLimit(limit, isWhole)}`, value);
+  };
+}
+
+function minimumCheck(minimum: number, isExclusive: boolean, range: Range | undefined): NumberCheck {
+  const isBoundFit = bound("Minimum boundary", minimum, range);
+  return (value, walk) => {
+    const isWhole = isBoundFit(walk) && isGoInteger(value);
+    const limit = isWhole ? Math.trunc(minimum) : minimum;
+    if (isExclusive ? value > limit : value >= limit) return;
+    const what = isExclusive ? "greater than" : "greater than or equal to";
+    walk.invalid(`should be ${what} ${shownLimit(limit, isWhole)}`, value);
+  };
+}
+
+function multipleCheck(multipleOf: number, range: Range | undefined): NumberCheck {
+  const isBoundFit = bound("MultipleOf", multipleOf, range);
+  return (value, walk) => {
+    const isWhole = isBoundFit(walk) && isGoInteger(value);
+    const factor = isWhole ? Math.trunc(multipleOf) : multipleOf;
+    const shown = shownLimit(factor, isWhole);
+    if (factor <= 0) walk.saying(`factor MultipleOf declared for ${walk.path} must be positive: ${shown}`, factor);
+    else if (isWhole ? value % factor !== 0 : !isNearlyInteger(factor < 1 ? (1 / factor) * value : value / factor))
+      walk.invalid(`should be a multiple of ${shown}`, value);
+  };
+}
+
+function shownLimit(limit: number, isWhole: boolean): string {
+  return isWhole ? String(BigInt(limit)) : goFloat(limit);
+}

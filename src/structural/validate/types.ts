@@ -1,0 +1,66 @@
+/** Whether a value is what its schema says it is. */
+import { isGoInteger } from "./go-values.ts";
+import type { Walk } from "./walk.ts";
+
+/** The kinds of JSON values, with whole numbers apart. */
+export type Kind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
+
+export function kindOf(value: unknown): Kind {
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "number":
+      return isGoInteger(value) ? "integer" : "number";
+    case "boolean":
+      return "boolean";
+    default:
+      if (value === null || value === undefined) return "null";
+      return Array.isArray(value) ? "array" : "object";
+  }
+}
+
+export interface TypeRules {
+  /** Several only for x-kubernetes-int-or-string. */
+  readonly types: readonly string[];
+  readonly nullable: boolean;
+  /** "" for none, or for one that kubernetes does not know. */
+  readonly format: string;
+}
+
+/** Formats that Go's own types stand for, which messages show in place of the type. */
+const GO_FORMAT: Readonly<Partial<Record<Kind, string>>> = { integer: "int64", number: "float64" };
+
+/** Whether it is. To be asked only where something is said about the type or the format, or of null. */
+export function checkType(value: unknown, kind: Kind, rules: TypeRules, walk: Walk): boolean {
+  const { types, nullable, format } = rules;
+  if (kind === "null") {
+    if (types.length === 0 || nullable) return true;
+    walk.invalidType(types.join(","), "null");
+    return false;
+  }
+  const isOfType = types.includes(kind) || isAlsoOfType(value, kind, types);
+  const isTextual = kind === "string" || kind === "array";
+  if (format !== "" && !isTextual && !isOfType) {
+    walk.invalidType(format, GO_FORMAT[kind] ?? "");
+    return false;
+  }
+  // As kubernetes: with a format, strings are left to it, and so are lists, which have none.
+  if (isOfType || (format !== "" && isTextual && !types.includes("number") && !types.includes("integer"))) return true;
+  walk.invalidType(types.join(","), kind);
+  return false;
+}
+
+function isAlsoOfType(value: unknown, kind: Kind, types: readonly string[]): boolean {
+  if (kind === "integer") return types.includes("number");
+  return kind === "number" && types.includes("integer") && isNearlyInteger(value as number);
+}
+
+const RELATIVE_ERROR_MAX = 1e-9;
+
+/** As kubernetes: what is so close to a whole number that only its last digits differ counts as one. */
+export function isNearlyInteger(value: number): boolean {
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false;
+  if (Number.isInteger(value)) return true;
+  const whole = Math.trunc(value);
+  return whole > 0 && (value - whole) / (value + whole) < RELATIVE_ERROR_MAX;
+}

@@ -1,0 +1,44 @@
+/** Objects that were written in a version their writer had not published, or that somebody could not have read. */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
+import type { Commit } from "../../src/simulator/history.ts";
+import type { ServerStorageVersion } from "../../src/storageversion/objects.ts";
+
+export interface UnagreedWrites {
+  readonly problems: readonly string[];
+  readonly writes: number;
+  readonly versions: number;
+}
+
+/** Each object says in spec.writer which server created it. */
+export function unagreedWrites(
+  commits: readonly Commit[],
+  { prefix, name }: { readonly prefix: string; readonly name: string },
+): UnagreedWrites {
+  const problems: string[] = [];
+  const versions = new Set<string>();
+  let entries: readonly ServerStorageVersion[] = [];
+  let writes = 0;
+  for (const { key, before, after: object, revision } of commits) {
+    if (key === `storageversions/${name}`) entries = entriesOf(object);
+    if (!key.startsWith(prefix) || object === undefined) continue;
+    writes++;
+    const version = stringAt(object, "apiVersion");
+    versions.add(version);
+    const writer = stringAt(objectAt(object, "spec"), "writer");
+    const own = entries.find(({ apiServerID }) => apiServerID.endsWith(writer));
+    // Who rewrites an object afterwards, to migrate it, does not say so in it.
+    if (before === undefined && own?.encodingVersion !== version)
+      problems.push(`revision ${revision}: ${writer} wrote ${version}, and had published ${own?.encodingVersion}`);
+    for (const { apiServerID, decodableVersions } of entries)
+      if (!decodableVersions.includes(version))
+        problems.push(`revision ${revision}: ${writer} wrote ${version}, which ${apiServerID} cannot read`);
+  }
+  return { problems, writes, versions: versions.size };
+}
+
+function entriesOf(object: JsonObject | undefined): readonly ServerStorageVersion[] {
+  const { storageVersions } = object === undefined ? {} : objectAt(object, "status");
+  return Array.isArray(storageVersions) && storageVersions.every(isJsonObject)
+    ? (storageVersions as unknown as ServerStorageVersion[])
+    : [];
+}
