@@ -1,20 +1,16 @@
 /** The composition root: reads top to bottom as the architecture. It only connects; the parts decide. */
-import { createHash } from "node:crypto";
 import { MetricsRegistry } from "../base/metrics.ts";
-import { openCatalogue, type Catalogue, type CatalogueGroup } from "../catalogue/catalogue.ts";
+import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
 import { releaseInfo } from "../catalogue/release.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import type { WithUser } from "../auth/user.ts";
-import type { DefinitionTable } from "../crd/definition-table.ts";
 import { createCustomOpenApi } from "../crd/openapi/custom-open-api.ts";
-import type { DiscoveryGroup } from "../discovery/groups.ts";
-import { localGroups } from "../discovery/local.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
-import { healthHandler, measureHealth, type HealthCheck } from "../endpoints/health.ts";
+import { healthHandler, type HealthCheck } from "../endpoints/health.ts";
 import { resourceHandler } from "../endpoints/resources.ts";
 import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
@@ -23,12 +19,10 @@ import type { ApiRequest } from "../http/message.ts";
 import { OpenRequests } from "../http/open-requests.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
 import { pageNotFound } from "../http/respond.ts";
-import { jsonEquals } from "../meta/json.ts";
 import { createNamespaceContent } from "../inspect/namespace-content.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
 import type { ClusterView } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
-import type { Encoding } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { createAllocators } from "../registry/services/allocators.ts";
 import { createLeasePool } from "../storage/lease-pool.ts";
@@ -37,30 +31,30 @@ import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
-import { repeat, startBackground, waitUntil, type BackgroundTask } from "./background.ts";
+import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
 import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
-import { storedVersionsOf, type CustomResources } from "./custom-resources.ts";
 import { definitionController } from "./definition-controller.ts";
 import { clusterEndpoints } from "./cluster-endpoints.ts";
-import { compactor } from "./compactor.ts";
+import { coreTasks } from "./core-tasks.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { freshBeforeNotFound } from "./fresh-not-found.ts";
 import { createFilters } from "./filters.ts";
 import { buildHandler } from "./handler-chain.ts";
-import { isReady, storageChecks } from "./health-checks.ts";
+import { storageChecks } from "./health-checks.ts";
 import { createFieldLoss } from "./field-loss.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
 import { asServer, createLoopback, type Loopback } from "./loopback.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
-import { afterwards, Lifecycle, runHooks, type StartupHook } from "./lifecycle.ts";
+import { afterwards, Lifecycle, type StartupHook } from "./lifecycle.ts";
 import { standOutsideAgreement } from "./outside-agreement.ts";
 import { purgeEndpoint } from "./purge-endpoint.ts";
 import { clusterResources } from "./cluster-resources.ts";
 import { openApiPeers } from "./openapi-peers.ts";
-import { createShared, type Shared } from "./shared-resources.ts";
+import { localDocuments, type LocalDocuments } from "./local-document.ts";
+import { createShared, namedEncodings, publishCustom, withCustom, type Shared } from "./shared-resources.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
@@ -92,17 +86,8 @@ export interface Server extends Shutdown {
   endWatches(): void;
 }
 
-const HEALTH_MEASURE_MS = 5_000;
-
-/** What this server serves by itself. */
-interface LocalDocument {
-  readonly groups: readonly DiscoveryGroup[];
-  /** Tells peers whether what they know of it is still true. */
-  readonly etag: string;
-}
-
 /** What the request line needs and the background keeps going. */
-interface Parts {
+interface Parts extends LocalDocuments {
   readonly env: Env;
   readonly config: ServerConfig;
   readonly metrics: MetricsRegistry;
@@ -125,10 +110,6 @@ interface Parts {
   /** Undefined: everybody writes what its release writes. */
   readonly storageVersions: StorageVersions | undefined;
   readonly controllers: readonly ControllerManager[];
-  /** What is built in. */
-  readonly local: LocalDocument;
-  /** With what definitions and aggregated servers add to it. */
-  readonly shown: LocalDocument;
   readonly shared: Shared;
   readonly address: () => string;
 }
@@ -147,52 +128,37 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
   const ready = Promise.withResolvers<void>();
-  const encodingOf = agreed && namedEncodings(agreed);
   const own = { env, config, cache, catalogue, client, metrics, ready: ready.promise };
-  const shared = createShared({ ...own, builtIn, encodingOf, cluster: () => cluster });
-  const { custom } = shared;
-  const table = withCustom(builtIn, custom);
-  const builtInGroups = localGroups(catalogue);
-  const local = localDocument(() => builtInGroups);
-  const shown = localDocument(shownGroups(shared));
-  const joined = join({ ...own, kv, local, shown, shared, upstream, metadata }, agreed);
+  const shared = createShared({
+    ...own,
+    builtIn,
+    encodingOf: agreed && namedEncodings(agreed),
+    cluster: () => cluster,
+  });
+  const table = withCustom(builtIn, shared.custom);
+  const documents = localDocuments(catalogue, shared);
+  const joined = join({ ...own, ...documents, kv, shared, upstream, metadata }, agreed);
   const { cluster, storageVersions, controllers } = joined;
-  if (storageVersions !== undefined) publishCustom(custom.table, storageVersions);
+  if (storageVersions !== undefined) publishCustom(shared.custom.table, storageVersions);
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
-  const servicePrefix = `${storageRoot}services/specs/`;
-  const repair: ServiceRepairOptions = { context, servicePrefix, clock: env.clock, log: env.log };
+  const repair = repairOf(env, config, context);
   const announced = Promise.withResolvers<string>();
+  const call = asServer(loopback.call);
   const hooks = startupHooks({
-    ...{
-      env,
-      config,
-      cache,
-      catalogue,
-      table,
-      call: asServer(loopback.call),
-      repair,
-      cluster,
-      storageVersions,
-      shared,
-    },
+    ...{ env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared },
     announced: announced.promise,
   });
   const lifecycle = new Lifecycle(hooks, env.log);
   ready.resolve(lifecycle.ready);
-  const checks = (): HealthCheck[] => [
-    ...storageChecks(cache),
-    ...cluster.identity.checks,
-    ...lifecycle.checks(),
-    ...controllers.flatMap((manager) => manager.checks()),
-  ];
+  const checks = checksOf({ cache, cluster, lifecycle, controllers });
   const openWatches: OpenWatches = new Set();
   const openRequests = new OpenRequests();
   const leadership = createLeadership(controllers, lifecycle.ready);
   let address = "localhost";
   const parts: Parts = {
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
-    ...{ checks, ...joined, local, shown, shared, client, written, openRequests, leadership, address: () => address },
+    ...{ checks, ...joined, ...documents, shared, client, written, openRequests, leadership, address: () => address },
   };
   registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
@@ -213,6 +179,19 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     endWatches: () => [...openWatches].forEach((watch) => watch.end()),
     ...createShutdown({ ...parts, background }),
   };
+}
+
+function repairOf({ clock, log }: Env, { storageRoot }: ServerConfig, context: RegistryContext): ServiceRepairOptions {
+  return { context, servicePrefix: `${storageRoot}services/specs/`, clock, log };
+}
+
+function checksOf(of: Pick<Parts, "cache" | "cluster" | "lifecycle" | "controllers">): Parts["checks"] {
+  return () => [
+    ...storageChecks(of.cache),
+    ...of.cluster.identity.checks,
+    ...of.lifecycle.checks(),
+    ...of.controllers.flatMap((manager) => manager.checks()),
+  ];
 }
 
 /** What makes a server one of several. */
@@ -236,60 +215,6 @@ function join(
 function openPeers({ openUpstream }: Env, { peers }: ServerConfig): Upstream | undefined {
   const { credentials, egress } = peers;
   return credentials === undefined ? undefined : openUpstream({ credentials, egress });
-}
-
-/** Made anew when there are other groups. */
-function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
-  let made: LocalDocument | undefined;
-  const current = (): LocalDocument => {
-    const shown = groups();
-    if (made?.groups !== shown) {
-      const etag = createHash("sha256").update(JSON.stringify(shown)).digest("base64url");
-      made = { groups: shown, etag };
-    }
-    return made;
-  };
-  return {
-    get groups() {
-      return current().groups;
-    },
-    get etag() {
-      return current().etag;
-    },
-  };
-}
-
-/** The same array while nothing changes. */
-function shownGroups({ custom, discoveryGroups }: Shared): () => readonly DiscoveryGroup[] {
-  let made: { readonly from: readonly CatalogueGroup[]; readonly groups: readonly DiscoveryGroup[] } | undefined;
-  return () => {
-    const from = custom.groups();
-    if (made?.from !== from) made = { from, groups: localGroups({ groups: from }) };
-    return discoveryGroups(made.groups);
-  };
-}
-
-function namedEncodings({ encodings }: AgreedEncodings): (name: string) => Encoding {
-  return (name) => ({ current: (lost) => encodings.current(name, lost) });
-}
-
-function withCustom(builtIn: ResourceTable, custom: CustomResources): ResourceTable {
-  return {
-    resolve: (group, version, resource) =>
-      builtIn.resolve(group, version, resource) ?? custom.resolve(group, version, resource),
-    hasGroup: (group) => builtIn.hasGroup(group) || custom.hasGroup(group),
-    stored: builtIn.stored,
-  };
-}
-
-/** Before a custom resource is written in a version, others know that it will be. */
-function publishCustom(table: DefinitionTable, { put, remove }: StorageVersions): void {
-  table.onChange(({ before, after }) => {
-    const was = before && storedVersionsOf(before);
-    const is = after && storedVersionsOf(after);
-    if (is === undefined ? was !== undefined : was !== undefined && was.name !== is.name) remove(was!.name);
-    if (is !== undefined && !jsonEquals(was, is)) put(is);
-  });
 }
 
 /** As flags say it for peers, else for everybody, else where it listens; undefined when nobody could connect there. */
@@ -359,7 +284,6 @@ function createContext(from: Pick<Parts, "env" | "config" | "kv" | "cache" | "ta
 function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   const { env, config, context, metrics, healthMetrics, catalogue, table, openWatches, checks, cluster } = parts;
   const { local, shown, shared } = parts;
-  const { custom } = shared;
   const { clock, log } = env;
   const { peers, release } = config;
   const canMerge = peers.isEnabled && peers.credentials !== undefined;
@@ -384,24 +308,11 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     table.resolve,
   );
   return createRouter({
-    async resources(request) {
-      const { group, version, resource } = request.info;
-      // Before it is said that there is no such thing, the newest definitions are asked for.
-      if (table.resolve(group, version, resource) === undefined) {
-        await translated(() => custom.settle(context, request.info));
-        // As kubernetes: of a group that is not built in nothing is known as an API but what definitions serve.
-        if (
-          table.resolve(group, version, resource) === undefined &&
-          !catalogue.groups.some(({ name }) => name === group)
-        )
-          return pageNotFound();
-      }
-      return resources(request);
-    },
+    resources: settledFirst(parts, resources),
     discovery: freshBeforeNotFound(discovery, canMerge ? cluster.catchUp : () => hasSeenAll(parts.cache)),
     openApi: openApiHandler({
       catalogue,
-      custom: createCustomOpenApi(custom.table),
+      custom: createCustomOpenApi(shared.custom.table),
       extend: shared.openApi,
       clock,
       log,
@@ -429,6 +340,19 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
   });
 }
 
+/** Before it is said that there is no such thing, the newest definitions are asked for. */
+function settledFirst({ table, catalogue, context, shared }: Parts, next: Handler<WithUser>): Handler<WithUser> {
+  const builtIn = new Set(catalogue.groups.map(({ name }) => name));
+  return async (request) => {
+    const { group, version, resource } = request.info;
+    const isKnown = (): boolean => table.resolve(group, version, resource) !== undefined;
+    if (isKnown()) return next(request);
+    await translated(() => shared.custom.settle(context, request.info));
+    // As kubernetes: of a group that is not built in nothing is known as an API but what definitions serve.
+    return isKnown() || builtIn.has(group) ? next(request) : pageNotFound();
+  };
+}
+
 /** Whatever was written before now; true also where that cannot be known, for then nobody here has made a promise. */
 async function hasSeenAll(cache: WatchCache): Promise<boolean> {
   await cache.catchUp();
@@ -436,28 +360,13 @@ async function hasSeenAll(cache: WatchCache): Promise<boolean> {
 }
 
 function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): BackgroundTask[] {
-  const { env, config, kv, cache, lifecycle, checks, healthMetrics } = parts;
-  const { clock, log } = env;
   return [
-    { name: "watch-cache", run: (signal) => cache.run(signal) },
-    { name: "start-up", run: (signal) => runHooks(hooks, lifecycle, signal) },
-    {
-      name: "readiness",
-      async run(signal) {
-        await waitUntil(clock, () => isReady(checks()), signal);
-        lifecycle.observeReadiness(!signal.aborted);
-      },
-    },
-    {
-      name: "health-metrics",
-      run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(checks, healthMetrics), signal),
-    },
+    ...coreTasks(parts, hooks),
     ...parts.shared.tasks,
     definitionController(parts),
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),
     ...parts.leadership.tasks,
-    compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
     serviceRepair(parts.repair),
   ];
 }

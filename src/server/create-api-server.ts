@@ -139,12 +139,13 @@ function toClient({ clock, random }: Env, transport: NodeTransport, component: s
 }
 
 function running(
-  { server, host, port, stop }: Listening<BuiltApiServer>,
+  listening: Listening<BuiltApiServer>,
   { ca, transport }: { readonly ca: string | undefined; readonly transport: NodeTransport | undefined },
 ): ApiServer {
+  const { server, host, port } = listening;
   let stopped: Promise<void> | undefined;
   const end = async (): Promise<void> => {
-    await stop();
+    await listening.stop();
     transport?.[Symbol.dispose]();
   };
   const stopOnce = (): Promise<void> => (stopped ??= end());

@@ -29,6 +29,7 @@ import type { StoredResourceVersions } from "../storageversion/encodings.ts";
 import { storageVersionName } from "../storageversion/objects.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
+import { deleteInstances } from "./custom-instances.ts";
 import { followPrefix } from "./follow-prefix.ts";
 import type { ResourceTable } from "./resources.ts";
 
@@ -53,6 +54,8 @@ export interface CustomResources {
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
   /** Waits until it is decided whether a new definition is served, and until this server has heard of it. */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
+  /** Deletes what is stored of a definition, in whatever version, and resolves to how many objects finalizers hold. */
+  deleteInstances(context: RegistryContext, definition: Definition): Promise<number>;
   readonly hasGroup: (group: string) => boolean;
   /** What definitions serve, or will in a moment: then the answer is that it takes a moment. */
   readonly served: ServedSet;
@@ -100,6 +103,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     hasGroup: (group) => groupNames().has(group),
     served: servedSet(table, (group) => groupNames().has(group)),
     names: () => table.definitions().flatMap(exclusionNames),
+    deleteInstances: (context, definition) => deleteInstances(context, endpoints.stored(definition)),
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
       if (table.find(group, resource) === undefined) {
@@ -214,6 +218,12 @@ class EndpointCache {
     const endpoint = made.endpoints.get(version) ?? this.#endpoint(made, found);
     made.endpoints.set(version, endpoint);
     return endpoint;
+  }
+
+  /** As its objects are stored, also where no version is served. */
+  stored(definition: Definition): ServedResource {
+    const version = definition.versions.find(({ isStorage }) => isStorage)!;
+    return this.#served(definition, version, new Map());
   }
 
   #madeOf(definition: Definition): Made {

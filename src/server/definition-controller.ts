@@ -2,6 +2,7 @@
 import { storagePlaces } from "../catalogue/storage-places.ts";
 import type { Client } from "../client/client.ts";
 import { DefinitionController } from "../crd/definition-controller.ts";
+import type { RegistryContext } from "../registry/context.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { CustomResources } from "./custom-resources.ts";
 import type { Env } from "./env.ts";
@@ -10,16 +11,18 @@ import type { Lifecycle } from "./lifecycle.ts";
 export interface DefinitionControllerParts {
   readonly env: Env;
   readonly client: Client;
+  readonly context: RegistryContext;
   readonly shared: { readonly custom: CustomResources };
   readonly lifecycle: Lifecycle;
 }
 
-export function definitionController({ env, client, shared }: DefinitionControllerParts): BackgroundTask {
+export function definitionController({ env, client, context, shared }: DefinitionControllerParts): BackgroundTask {
   const { clock, random, log } = env;
   const taken = new Set(storagePlaces().map(({ prefix }) => prefix));
   const controller = new DefinitionController({
     ...{ table: shared.custom.table, client, clock, random, log },
     isBuiltInStorage: (group, resource) => taken.has(`${group}/${resource}`),
+    deleteInstances: (definition) => shared.custom.deleteInstances(context, definition),
   });
   return { name: "custom-resource-definitions", run: (signal) => controller.run(signal) };
 }

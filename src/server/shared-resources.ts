@@ -11,15 +11,18 @@ import type { WithUser } from "../auth/user.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import type { OpenApiDocuments } from "../discovery/openapi/documents.ts";
 import { exclusionName } from "../peers/exclusions.ts";
+import { jsonEquals } from "../meta/json.ts";
+import type { DefinitionTable } from "../crd/definition-table.ts";
 import type { Encoding } from "../registry/resource.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
 import type { Cluster, SharedResources } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";
-import { createCustomResources, type CustomResources } from "./custom-resources.ts";
+import { createCustomResources, storedVersionsOf, type CustomResources } from "./custom-resources.ts";
 import type { Env } from "./env.ts";
 import type { StartupHook } from "./lifecycle.ts";
 import type { ResourceTable } from "./resources.ts";
+import type { AgreedEncodings, StorageVersions } from "./storage-versions.ts";
 import { createWebhooks } from "./webhook-client.ts";
 
 export interface SharedParts {
@@ -134,4 +137,27 @@ function completion({ env }: SharedParts, aggregation: Aggregation): StartupHook
     name: "start-kube-aggregator-informers",
     run: (signal) => waitUntil(env.clock, () => aggregation.hasSynced, signal),
   };
+}
+
+export function namedEncodings({ encodings }: AgreedEncodings): (name: string) => Encoding {
+  return (name) => ({ current: (lost) => encodings.current(name, lost) });
+}
+
+export function withCustom(builtIn: ResourceTable, custom: CustomResources): ResourceTable {
+  return {
+    resolve: (group, version, resource) =>
+      builtIn.resolve(group, version, resource) ?? custom.resolve(group, version, resource),
+    hasGroup: (group) => builtIn.hasGroup(group) || custom.hasGroup(group),
+    stored: builtIn.stored,
+  };
+}
+
+/** Before a custom resource is written in a version, others know that it will be. */
+export function publishCustom(table: DefinitionTable, { put, remove }: StorageVersions): void {
+  table.onChange(({ before, after }) => {
+    const was = before && storedVersionsOf(before);
+    const is = after && storedVersionsOf(after);
+    if (is === undefined ? was !== undefined : was !== undefined && was.name !== is.name) remove(was!.name);
+    if (is !== undefined && !jsonEquals(was, is)) put(is);
+  });
 }

@@ -79,21 +79,16 @@ interface Parts {
 }
 
 export async function buildApiServer(env: Env, config: ApiServerConfig): Promise<BuiltApiServer> {
-  const { server, resources } = config;
-  const { storageRoot, version } = server;
+  const { server } = config;
   const { clock, log } = env;
-  const catalogue = nothingBuiltIn(openCatalogue({ release: server.release }));
   const kv = await env.openKv(server.storage);
   const cache = new WatchCache({
-    ...{ kv, clock, root: storageRoot },
+    ...{ kv, clock, root: server.storageRoot },
     onStateChange: (state) => log.info("the storage watch changed state", { state }),
   });
   const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
   const agreement = join(env, config, { kv, cache, metrics });
-  const table = ownResourceTable({ resources, catalogue, storageRoot, encodingOf: agreement?.encodingOf });
-  const written = agreement === undefined ? kv : fencedKv(kv, agreement.fence, "");
-  const context = createContext(env, server, { kv: written, cache });
   const hooks: StartupHook[] = [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
     ...(agreement?.hooks ?? []),
@@ -104,22 +99,15 @@ export async function buildApiServer(env: Env, config: ApiServerConfig): Promise
   const openRequests = new OpenRequests();
   let address = "localhost";
   const parts: Parts = {
-    ...{ env, config, metrics, healthMetrics, table, catalogue, context, openWatches, checks, agreement },
-    address: () => address,
+    ...{ env, config, metrics, healthMetrics, openWatches, checks, agreement, address: () => address },
+    ...createRegistry(env, config, { kv, cache, agreement }),
   };
-  registerServerMetrics(metrics, { env, cache, table, openWatches, version });
+  registerServerMetrics(metrics, { ...parts, cache, version: server.version });
   const { connection } = createLoopback(env, (request) => handle(request));
-  const handle = buildHandler(
-    createFilters(parts, { env, config: server, metrics, lifecycle, openRequests, loopback: connection }),
-    createRoutes(parts),
-  );
-  const background = startBackground(
-    [
-      ...coreTasks({ env, config: server, kv, cache, lifecycle, checks, healthMetrics }, hooks),
-      ...(agreement?.tasks ?? []),
-    ],
-    log,
-  );
+  const using = { env, config: server, metrics, lifecycle, openRequests, loopback: connection };
+  const handle = buildHandler(createFilters(parts, using), createRoutes(parts));
+  const core = coreTasks({ env, config: server, kv, cache, lifecycle, checks, healthMetrics }, hooks);
+  const background = startBackground([...core, ...(agreement?.tasks ?? [])], log);
   return {
     handle,
     ready: lifecycle.ready,
@@ -132,6 +120,22 @@ export async function buildApiServer(env: Env, config: ApiServerConfig): Promise
       cluster: { drain: () => Promise.resolve(), leave: () => agreement?.leave() ?? Promise.resolve() },
       leadership: { giveUp: () => Promise.resolve() },
     }),
+  };
+}
+
+function createRegistry(
+  env: Env,
+  { server, resources }: ApiServerConfig,
+  using: { readonly kv: Kv; readonly cache: WatchCache; readonly agreement: OwnAgreement | undefined },
+): Pick<Parts, "table" | "catalogue" | "context"> {
+  const { kv, cache, agreement } = using;
+  const { release, storageRoot } = server;
+  const catalogue = nothingBuiltIn(openCatalogue({ release }));
+  const written = agreement === undefined ? kv : fencedKv(kv, agreement.fence, "");
+  return {
+    catalogue,
+    table: ownResourceTable({ resources, catalogue, storageRoot, encodingOf: agreement?.encodingOf }),
+    context: createContext(env, server, { kv: written, cache }),
   };
 }
 

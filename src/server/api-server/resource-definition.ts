@@ -112,16 +112,11 @@ function definitionObject(resource: ResourceDefinition): JsonObject {
   // What is made of a definition is known by these: the same on every server that is given the same.
   const uid = createHash("sha256").update(JSON.stringify(spec)).digest("base64url");
   const metadata = { name: nameOf(resource), uid, generation: 1, annotations: APPROVED };
-  return structuredClone({
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata,
-    spec,
-  }) as JsonObject;
+  return structuredClone({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata, spec });
 }
 
 /** Whoever builds a server may serve any group. */
-const APPROVED = { "api-approved.kubernetes.io": "unapproved, served by an API server of its own" };
+const APPROVED = { "api-approved.kubernetes.io": "unapproved, served by an API server of its own" } as const;
 
 function definitionVersion(version: ResourceVersion, isStorage: boolean): JsonObject {
   const { name, schema, served = true, deprecated, status, scale, printerColumns, selectableFields } = version;

@@ -1,23 +1,27 @@
 /** What a resource's own hooks add to what its schema says. */
 import type { Kind } from "../../kinds/kind.ts";
-import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { CustomShape, ServedResource } from "../../registry/resource.ts";
 import type { ResourceDefinition, ResourceHooks } from "./resource-definition.ts";
 
-export function withHooks(
-  served: ServedResource,
-  hooks: ResourceHooks,
-  convert: ResourceDefinition["convert"],
-): ServedResource {
-  const { custom, meaning } = served;
+type Convert = NonNullable<ResourceDefinition["convert"]>;
+
+export interface Meanings {
+  /** Of every version. */
+  readonly hooksOf: (apiVersion: string) => ResourceHooks;
+  readonly convert: Convert | undefined;
+}
+
+export function withHooks(served: ServedResource, { hooksOf, convert }: Meanings): ServedResource {
+  const { custom, meaning, apiVersion } = served;
   return {
     ...served,
-    meaning: joined(meaning, hooks),
+    meaning: joined(meaning, hooksOf(apiVersion)),
     custom: custom && {
       ...custom,
-      finish: finishing(custom, hooks),
+      finish: finishing(custom, hooksOf),
       convert: convert && ((objects, to) => convertAll(objects, formatGroupVersion(to), convert)),
     },
   };
@@ -58,21 +62,19 @@ function joined(schema: Kind, hooks: ResourceHooks): Kind {
   };
 }
 
-function finishing({ finish }: CustomShape, { setDefaults }: ResourceHooks): CustomShape["finish"] {
-  if (setDefaults === undefined) return finish;
+/** Objects are finished in the version they are stored in. */
+function finishing(custom: CustomShape, hooksOf: Meanings["hooksOf"]): CustomShape["finish"] {
   return (object) => {
-    const hasChanged = finish(object);
+    const hasChanged = custom.finish(object);
+    const hooks = hooksOf(stringAt(object, "apiVersion"));
+    if (hooks.setDefaults === undefined) return hasChanged;
     const before = JSON.stringify(object);
-    setDefaults(object);
+    hooks.setDefaults(object);
     return hasChanged || JSON.stringify(object) !== before;
   };
 }
 
-async function convertAll(
-  objects: readonly JsonObject[],
-  to: string,
-  convert: NonNullable<ResourceDefinition["convert"]>,
-): Promise<JsonObject[]> {
+async function convertAll(objects: readonly JsonObject[], to: string, convert: Convert): Promise<JsonObject[]> {
   const converted: JsonObject[] = [];
   for (const object of objects) {
     const answer: unknown = await convert(structuredClone(object), to);

@@ -13,7 +13,7 @@ import { customEndpoint } from "../custom-endpoint.ts";
 import { OptionError } from "../option-error.ts";
 import type { ResourceTable } from "../resources.ts";
 import { toDefinition, type ResourceDefinition } from "./resource-definition.ts";
-import { withHooks } from "./resource-kind.ts";
+import { withHooks, type Meanings } from "./resource-kind.ts";
 
 /** A resource and the definition that was made of it. */
 export interface OwnResource {
@@ -63,6 +63,11 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
   const { group, storageVersion, names, versions } = definition;
   const fixed = Promise.resolve({ version: { group, version: storageVersion } });
   const schemas = new Map<string, CustomSchema>();
+  const hooks = new Map(resource.versions.map((version) => [`${group}/${version.name}`, version]));
+  const meanings: Meanings = {
+    hooksOf: (apiVersion) => hooks.get(apiVersion) ?? {},
+    convert: resource.convert && ((object, to) => resource.convert!(object, to)),
+  };
   return versions
     .filter(({ isServed }) => isServed)
     .map((version) => {
@@ -73,8 +78,7 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
         // It is never on its way out.
         refuseCreation: () => Promise.resolve(undefined),
       });
-      const hooks = resource.versions.find(({ name }) => name === version.name)!;
-      return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, hooks, resource.convert) };
+      return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, meanings) };
     });
 }
 
