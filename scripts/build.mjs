@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { build } from "esbuild";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -28,7 +28,11 @@ const LIBRARY_ENTRY = "src/index.ts";
 const buildCommand = () =>
   build({
     ...shared,
-    entryPoints: { cli: "src/cli/main.ts", index: LIBRARY_ENTRY, "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts" },
+    entryPoints: {
+      cli: "src/cli/main.ts",
+      index: LIBRARY_ENTRY,
+      "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts",
+    },
     outdir: fresh,
     platform: "node",
     target: "node24",
@@ -77,9 +81,25 @@ async function declareTypes() {
   const [code] = await once(tsc, "exit");
   rmSync(config);
   if (code !== 0) throw new Error("the types could not be written");
-  for (const entry of readdirSync(types, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) importBuilt(join(entry.parentPath, entry.name));
+  const needed = declarationsFrom(files.map((file) => file.replace(`${root}src`, types).replace(/\.ts$/, ".d.ts")));
+  for (const entry of readdirSync(types, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    if (needed.has(file)) importBuilt(file);
+    else rmSync(file);
+  }
 }
+
+/** What the entries' own declarations name: most of the program is no business of its users. */
+function declarationsFrom(entries) {
+  const found = new Set(entries);
+  for (const file of found)
+    for (const [, path] of readFileSync(file, "utf8").matchAll(IMPORTED))
+      found.add(join(dirname(file), `${path}.d.ts`));
+  return found;
+}
+
+const IMPORTED = /(?:\bfrom |\bimport\()"(\.[^"]*)\.ts"/g;
 
 /** Not every compiler finds "x.d.ts" when asked for "x.ts". */
 function importBuilt(file) {

@@ -6,6 +6,7 @@ import { Frame } from "./eval/frame.ts";
 import { PlanError, Planner } from "./eval/planner.ts";
 import { type Issue, issuesText } from "./syntax/issues.ts";
 import { parse } from "./syntax/parser.ts";
+import { TypesTooComplex } from "./types/assignable.ts";
 import { DYN, type Type } from "./types/type.ts";
 import { CostLimitExceeded, EvalError, type Value } from "./values/value.ts";
 
@@ -32,9 +33,14 @@ function check(source: string, environment: Environment, variables: Variables): 
   const expression = parse(source, environment, issues);
   if (expression === undefined) return issues;
   const checker = new Checker(environment, variables, issues);
-  checker.check(expression);
-  if (issues.length > 0) return issues;
-  checker.finish();
+  try {
+    checker.check(expression);
+    if (issues.length > 0) return issues;
+    checker.finish();
+  } catch (error) {
+    if (!(error instanceof TypesTooComplex)) throw error;
+    return [{ position: -1, message: "expression is too complex" }];
+  }
   const checked: Checked = { expression, types: checker.types, references: checker.references };
   issues.push(...literalIssues(checked));
   return issues.length > 0 ? issues : checked;

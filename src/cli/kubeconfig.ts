@@ -16,7 +16,7 @@ export interface Connection {
 }
 
 /** Of several files the first that says something counts, as kubectl reads them. */
-export function readKubeconfigs(files: readonly string[], context: string | undefined): Connection {
+export function readKubeconfigs(files: readonly string[], context?: string): Connection {
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");
   const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");

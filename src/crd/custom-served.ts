@@ -1,6 +1,6 @@
 /** A definition's version as the verbs know it: what an object of it is, means and looks like. */
-import { formatGroupVersion, type GroupVersion } from "../meta/group-version.ts";
-import { objectAt, type JsonObject } from "../meta/json.ts";
+import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
+import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { dnsSubdomainErrors } from "../meta/names.ts";
 import { parseJsonPath } from "../object/json-path.ts";
 import type { StructSchema } from "../object/schema.ts";
@@ -95,13 +95,16 @@ interface ShapeParts extends CustomServedParts {
 function customShape(definition: Definition, version: DefinitionVersion, parts: ShapeParts): CustomShape {
   const { uid, generation, group, versions } = definition;
   const { schema, convert, refuseCreation } = parts;
+  const schemaIn = (object: JsonObject): CustomSchema | undefined =>
+    parts.schemaOf(parseGroupVersion(stringAt(object, "apiVersion")).version);
   const known = new Set(versions.map(({ name }) => `${group}/${name}`));
   const paths = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), parseJsonPath(path)]));
   return {
     key: `${uid}/${generation}`,
     isKnown: (stored) => known.has(stored),
     decode: (value) => decode(value, schema),
-    finish: (object) => schema.finish(object),
+    finish: (object) => schemaIn(object)?.finish(object) === true,
+    prune: (object) => void schemaIn(object)?.decode(object),
     convert: definition.conversion.strategy === "Webhook" ? convert : undefined,
     fieldValue: (object, field) => selectorText(paths.get(field)?.first(object)),
     refuseCreation,

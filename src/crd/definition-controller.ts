@@ -34,6 +34,8 @@ export interface DefinitionControllerOptions {
   readonly log: Log;
   /** Whether objects of the resource lie where those of a built-in one do: they are not the definition's to delete. */
   readonly isBuiltInStorage: (group: string, resource: string) => boolean;
+  /** Deletes what is stored, whether or not it is served; resolves to how many are still there, held by finalizers. */
+  readonly deleteInstances: (definition: Definition) => Promise<number>;
 }
 
 const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
@@ -124,7 +126,7 @@ export class DefinitionController {
     const finalizers = stringsAt(objectAt(object as JsonObject, "metadata"), "finalizers");
     if (!finalizers.includes(CLEANUP_FINALIZER)) return;
     const begun = await this.#tell(object, IN_PROGRESS, signal);
-    const outcome = await this.#deleteInstances(definition, signal);
+    const outcome = await this.#deleteInstances(definition);
     if (outcome === "wait") return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
     if (outcome.status === "True") {
       await this.#tell(begun, outcome, signal);
@@ -136,22 +138,15 @@ export class DefinitionController {
   }
 
   /** What happened; "wait" while objects are there that somebody holds. */
-  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<Condition | "wait"> {
-    const { group, acceptedNames, isEstablished, namespaced } = definition;
-    const { isBuiltInStorage, client } = this.#options;
+  async #deleteInstances(definition: Definition): Promise<Condition | "wait"> {
+    const { group, acceptedNames, isEstablished } = definition;
+    const { isBuiltInStorage, deleteInstances } = this.#options;
     if (isBuiltInStorage(group, acceptedNames.plural))
       return terminating("False", "OverlappingBuiltInResource", "instances overlap with built-in resources in storage");
-    const version = definition.versions.find(({ isServed }) => isServed)?.name;
-    if (!isEstablished || version === undefined)
-      return terminating("False", "NeverEstablished", "resource was never established");
-    const instances = client.resource({ group, version, resource: acceptedNames.plural, namespaced });
-    const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
+    if (!isEstablished) return terminating("False", "NeverEstablished", "resource was never established");
     try {
-      const { items } = await instances.listAll(request);
-      for (const namespace of new Set(items.map(({ metadata }) => metadata?.namespace ?? "")))
-        await instances.deleteCollection(namespace === "" ? request : { ...request, namespace });
-      const { items: left } = items.length === 0 ? { items } : await instances.list({ ...request, limit: 1 });
-      return left.length > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
+      const left = await deleteInstances(definition);
+      return left > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
     } catch (thrown) {
       return terminating("True", "InstanceDeletionFailed", `could not issue all deletes: ${messageOf(thrown)}`);
     }

@@ -158,6 +158,7 @@ describe("a server", () => {
     expect(scene.collector.known()).toEqual([
       {
         id: "test-a",
+        component: "kube-apiserver",
         holderIdentity: "test-a_one",
         incarnation: "one",
         lastChangeSeenMs: server.world.clock.monotonic(),
@@ -173,6 +174,21 @@ describe("a server", () => {
     await server.delete(`${LEASES}/test-a`);
     await server.world.advance(0);
     expect(scene.told.at(-1)).toEqual([]);
+  });
+
+  test("of another component is none of this one's, lives as long as others do, and is collected alike", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    const stranger = { name: "test-w", labels: { "apiserver.kubernetes.io/identity": "wardle-apiserver" } };
+    const strangers = (): string[] => scene.collector.strangers().map(({ id, component }) => `${component} ${id}`);
+    await scene.put(stranger);
+    const stop = scene.keepAlive(stranger);
+    await server.world.advance(60_000);
+    expect([strangers(), scene.known]).toEqual([["wardle-apiserver test-w"], []]);
+    stop();
+    await server.world.advance(20_000);
+    expect([strangers(), await scene.stored()]).toEqual([[], []]);
   });
 
   test("that crashed is out within 20 s, and its lease is gone; not before 15 s have passed", async () => {

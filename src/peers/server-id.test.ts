@@ -11,6 +11,11 @@ describe("the server ID", () => {
     expect(serverId(hostname)).toBe(id);
   });
 
+  test("of another component on the same host is another", () => {
+    expect(serverId("master-1", "wardle-apiserver")).not.toBe(serverId("master-1"));
+    expect(serverId("master-1", "kube-apiserver")).toBe(serverId("master-1"));
+  });
+
   test("is a valid ID whatever the host is called", () => {
     for (const hostname of ["", "ümläut", "a".repeat(300), "x\ny"]) {
       expect(serverId(hostname)).toMatch(/^apiserver-[a-z2-7]{26}$/);

@@ -73,6 +73,8 @@ export function appliedTo(context: RegistryContext, served: ServedResource, to: 
   refuseOtherUid(served, to.applied.sent, live);
   const outcome = outcomeOf(to.applied.sent, {
     ...to.applied,
+    // Only of Go's types null is the same as nothing.
+    hasNull: to.applied.hasNull && served.custom === undefined,
     live,
     schema: served.schema,
     apiVersion: served.apiVersion,

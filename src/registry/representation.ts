@@ -1,6 +1,6 @@
 /** A stored entry as bytes of the version somebody asked for, derived at most once per entry and version. */
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
-import type { JsonObject } from "../meta/json.ts";
+import { cloneJson, type JsonObject } from "../meta/json.ts";
 import { convertObject, isConvertible, isSameShape } from "../object/conversion/convert.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import { encodeItem, parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
@@ -72,10 +72,21 @@ function customObject(
   { apiVersion }: ServedResource,
   custom: CustomShape,
 ): { readonly object: JsonObject; readonly isAsStored: boolean } {
-  const isConverted = isToBeConverted(entry, apiVersion, custom);
-  const object = isConverted ? convertedObject(entry, apiVersion, custom) : { ...parseEntry(entry), apiVersion };
-  const isChanged = custom.finish(object);
-  return { object, isAsStored: !isConverted && !isChanged };
+  if (entry.apiVersion === apiVersion) {
+    const object = parseEntry(entry);
+    return { object, isAsStored: !custom.finish(object) };
+  }
+  const object = isToBeConverted(entry, apiVersion, custom)
+    ? convertedObject(entry, apiVersion, custom)
+    : { ...finished(entry, custom), apiVersion };
+  custom.prune(object);
+  return { object, isAsStored: false };
+}
+
+function finished(entry: Entry, custom: CustomShape): JsonObject {
+  const object = parseEntry(entry);
+  custom.finish(object);
+  return object;
 }
 
 function isToBeConverted(entry: Entry, apiVersion: string, custom: CustomShape): boolean {
@@ -104,7 +115,8 @@ export function conversionOf(entries: readonly Entry[], served: ServedResource):
     (entry) => entry.corrupt === undefined && isToBeConverted(entry, apiVersion, custom) && !entry.memo.has(memoKey),
   );
   if (due.length === 0) return undefined;
-  return custom.convert(due.map(parseEntry), groupVersion).then((objects) => {
+  const stored = due.map((entry) => finished(entry, custom));
+  return custom.convert(stored, groupVersion).then((objects) => {
     for (const [index, entry] of due.entries()) entry.memo.set(memoKey, JSON.stringify(objects[index]));
   });
 }
@@ -128,9 +140,15 @@ function toVersion(
 ): JsonObject | Promise<JsonObject> {
   if (served.custom === undefined) return convertObject(object, served.groupVersion, version);
   const apiVersion = formatGroupVersion(version);
-  const { convert } = served.custom;
-  if (convert === undefined || apiVersion === served.apiVersion) return { ...object, apiVersion };
-  return convert([object], version).then(([converted]) => converted!);
+  const { convert, prune } = served.custom;
+  if (apiVersion === served.apiVersion) return { ...object, apiVersion };
+  if (convert === undefined) return pruned({ ...cloneJson(object), apiVersion }, prune);
+  return convert([object], version).then(([converted]) => pruned(converted!, prune));
+}
+
+function pruned(object: JsonObject, prune: CustomShape["prune"]): JsonObject {
+  prune(object);
+  return object;
 }
 
 const METADATA_ORDER: readonly string[] = [

@@ -65,8 +65,10 @@ export interface CustomShape {
   isKnown(apiVersion: string): boolean;
   /** In the place of typed decoding. Throws a StatusError. */
   decode(value: JsonObject): TypedObject;
-  /** A stored object as this version shows it, in place, once it has been converted. True when that changed it. */
+  /** In place: a stored object as the version means it in which it is stored, with its defaults. True when that changed it. */
   finish(object: JsonObject): boolean;
+  /** In place: what has been converted, without what its new version does not name. As kubernetes, without defaults. */
+  prune(object: JsonObject): void;
   /** Asks whoever knows how; undefined where versions differ in nothing but their name. Throws a StatusError. */
   readonly convert?: ((objects: readonly JsonObject[], to: GroupVersion) => Promise<JsonObject[]>) | undefined;
   /** Of an object of this version, as a selector spells it. */

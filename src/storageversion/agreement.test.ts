@@ -319,6 +319,14 @@ describe("servers nobody knows about yet", () => {
   ])("pending are: %s", (_who, entries, live, expected) => {
     expect(pendingServers(entries, liveServers(...live))).toEqual(expected);
   });
+
+  test("pending are only servers of a component that has spoken", () => {
+    const wardle = { id: "w", component: "wardle-apiserver", isPublished: false };
+    const live = new Map([...liveServers("1", "-2"), ["w", wardle]]);
+    expect(pendingServers([E1], live)).toEqual(["2"]);
+    expect(pendingServers([entry("w", "v1", "v1")], live)).toEqual([]);
+    expect(pendingServers([], live)).toEqual(["2", "w"]);
+  });
 });
 
 describe("the encoding chosen", () => {

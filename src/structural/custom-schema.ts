@@ -13,7 +13,7 @@ import { ruleErrors } from "./rules/evaluate.ts";
 import type { StructuralSchema } from "./schema.ts";
 import { toStructSchema } from "./struct-schema.ts";
 import { compileListTypes } from "./validate/list-types.ts";
-import { compileValues } from "./validate/value-errors.ts";
+import { compileValues, RATCHETING_SINCE_MINOR } from "./validate/value-errors.ts";
 import { NO_FIELD } from "./validate/walk.ts";
 
 export interface CustomSchemaParts {
@@ -177,7 +177,10 @@ class CompiledSchema implements CustomSchema {
     if (rules === undefined) return;
     if (isBlocked)
       yield { field: NO_FIELD, reason: "FieldValueInvalid", message: `Invalid value: null: ${NOT_CHECKED}` };
-    else yield* ruleErrors({ rules, object, existing, path: "" });
+    else {
+      const isRatcheting = existing !== undefined && this.#parts.minor >= RATCHETING_SINCE_MINOR;
+      yield* ruleErrors({ rules, object, existing, path: "", isRatcheting });
+    }
   }
 }
 

@@ -20,6 +20,7 @@ import {
   type Type,
   typeOf,
   typeParameter,
+  withParameters,
 } from "../types/type.ts";
 import { literalType } from "./literal-type.ts";
 import { type Environment, type Scope, variableType } from "./scope.ts";
@@ -309,5 +310,8 @@ export class Checker {
 function renamed(type: Type, names: ReadonlyMap<string, Type>): Type {
   if (type.kind === "param") return names.get(type.name) ?? type;
   if (type.parameters.length === 0) return type;
-  return { ...type, parameters: type.parameters.map((parameter) => renamed(parameter, names)) };
+  return withParameters(
+    type,
+    type.parameters.map((parameter) => renamed(parameter, names)),
+  );
 }

@@ -26,7 +26,16 @@ function traversed(size: number, factor = STRING_FACTOR): number {
 const firstTraversed: ActualCost = ([first]) => traversed(actualSize(first));
 const firstTwice: ActualCost = ([first]) => traversed(actualSize(first), 2 * STRING_FACTOR);
 
-const smallerTraversed: ActualCost = ([left, right]) => traversed(Math.min(actualSize(left), actualSize(right)));
+/** A character takes two units at most: the longer of two very different strings need not be counted through. */
+function smallerSize(left: Value | undefined, right: Value | undefined): number {
+  if (typeof left === "string" && typeof right === "string") {
+    const [short, long] = left.length <= right.length ? [left, right] : [right, left];
+    if (short.length * 2 <= long.length) return stringSize(short);
+  }
+  return Math.min(actualSize(left), actualSize(right));
+}
+
+const smallerTraversed: ActualCost = ([left, right]) => traversed(smallerSize(left, right));
 const bothTraversed: ActualCost = ([left, right]) => traversed(actualSize(left) + actualSize(right));
 
 const matched: ActualCost = ([text, pattern]) =>

@@ -28,8 +28,8 @@ const compared: Estimate = ({ target }, sizeOf) => {
   const element = elementNode(target);
   if (element === undefined) return costOnly(scale(size, STRING_FACTOR));
   const isText = element.type.kind === "string" || element.type.kind === "bytes";
-  const each = isText ? add(ONE, scale(nodeSize(element, sizeOf), STRING_FACTOR)) : ONE;
-  return costOnly(multiply(size, each));
+  const perElement = isText ? add(ONE, scale(nodeSize(element, sizeOf), STRING_FACTOR)) : ONE;
+  return costOnly(multiply(size, perElement));
 };
 
 const argumentRead: Estimate = ({ args }, sizeOf) => {

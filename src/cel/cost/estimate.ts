@@ -147,7 +147,11 @@ class Estimator {
   }
 
   #select(select: Select): Range {
-    if (this.#checked.references.has(select)) return ONE;
+    const reference = this.#checked.references.get(select);
+    if (reference !== undefined) {
+      this.#paths.set(select, [reference.kind === "type" ? reference.type.name : reference.name]);
+      return ONE;
+    }
     const operand = this.cost(select.operand);
     if (select.isTest) return operand;
     this.#paths.set(select, [...this.#path(select.operand), select.field]);

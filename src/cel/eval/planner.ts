@@ -28,7 +28,9 @@ export interface Plan {
 }
 
 /** A constant part has no value, such as `int('x')`. */
-export class PlanError extends Error {}
+export class PlanError extends Error {
+  override readonly name = "PlanError";
+}
 
 const LIST_COST = 10;
 const MAP_COST = 30;
@@ -307,7 +309,8 @@ function callEvaluate(name: string, overloads: readonly Overload[], args: readon
       values.push(value);
     }
     frame.charge(cost(values));
-    const [only = null] = values;
+    const [only = null, other = null] = values;
+    frame.countWork(only, other);
     return only instanceof EvalError ? only : invoke(values);
   };
 }
@@ -322,6 +325,7 @@ function binaryEvaluate(
     const leftValue = left(frame);
     const rightValue = right(frame);
     frame.charge(cost([leftValue, rightValue]));
+    if (apply !== equals) frame.countWork(leftValue, rightValue);
     if (leftValue instanceof EvalError) return leftValue;
     if (rightValue instanceof EvalError) return rightValue;
     return apply(leftValue, rightValue);

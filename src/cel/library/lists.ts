@@ -14,7 +14,7 @@ import {
 import { overload, type Overload } from "./function.ts";
 import { addValues } from "./operators.ts";
 
-const COMPARABLE = ["int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"];
+const COMPARABLE: readonly string[] = ["int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"];
 /** What `sortBy` is written out to. */
 export const SORT_BY = "@sortByAssociatedKeys";
 const ELEMENTS_MAX = 4_000_000;

@@ -5,6 +5,9 @@ import { overload, type Overload } from "./function.ts";
 
 const PATTERNS_KEPT = 64;
 const PATTERN_LENGTH_MAX = 10_000;
+/** What is counted by the length of the pattern must not take longer by much. DIFFERS: kubernetes has no such bound. */
+const PROGRAM_SIZE_MAX = 50_000;
+const TOO_LARGE = new EvalError("error parsing regexp: expression too large");
 
 type Compile = (pattern: string) => RE2JS | EvalError;
 
@@ -23,9 +26,10 @@ function compiler(): Compile {
 }
 
 export function compilePattern(pattern: string): RE2JS | EvalError {
-  if (pattern.length > PATTERN_LENGTH_MAX) return new EvalError("error parsing regexp: expression too large");
+  if (pattern.length > PATTERN_LENGTH_MAX) return TOO_LARGE;
   try {
-    return RE2JS.compile(pattern);
+    const compiled = RE2JS.compile(pattern);
+    return compiled.programSize() > PROGRAM_SIZE_MAX ? TOO_LARGE : compiled;
   } catch (error) {
     return new EvalError(error instanceof Error ? error.message : "error parsing regexp");
   }

@@ -1,5 +1,5 @@
 /** Lists as sets. */
-import { equals, EvalError, type ListValue, type Value } from "../values/value.ts";
+import { equals, type EvalError, type ListValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 
 function has(list: ListValue, wanted: Value): boolean | EvalError {

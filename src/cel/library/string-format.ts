@@ -16,7 +16,9 @@ import {
 } from "../values/value.ts";
 
 /** A clause was given what it cannot show, or there is no such clause. */
-export class FormatError extends Error {}
+export class FormatError extends Error {
+  override readonly name = "FormatError";
+}
 
 const RESULT_LENGTH_MAX = 16 * 1024 * 1024;
 const PRECISION_DEFAULT = 6;

@@ -1,5 +1,5 @@
 /** Strings. Positions are counted in code points. */
-import { ArrayList, CostLimitExceeded, EvalError, ListValue, type Value } from "../values/value.ts";
+import { ArrayList, CostLimitExceeded, EvalError, type ListValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { formatString } from "./string-format.ts";
 

@@ -1,5 +1,5 @@
 /** What times and durations consist of. */
-import { Duration, EvalError, Timestamp, type Value } from "../values/value.ts";
+import { type Duration, EvalError, type Timestamp, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { floorDivide, NANOS_PER_SECOND } from "./time-arithmetic.ts";
 

@@ -9,7 +9,9 @@ export interface ParsedUrl {
 }
 
 /** Why it is none, as Go says it. */
-export class UrlError extends Error {}
+export class UrlError extends Error {
+  override readonly name = "UrlError";
+}
 
 function failed(text: string, why: string): UrlError {
   return new UrlError(`parse ${goQuote(text)}: ${why}`);
@@ -20,6 +22,7 @@ const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const BAD_ESCAPE = /%(?![0-9a-fA-F]{2})/;
 const VALID_PATH = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9a-fA-F]{2})*$/;
+// oxlint-disable-next-line no-control-regex -- whatever is beyond ASCII
 const VALID_HOST = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]|%[0-9a-fA-F]{2}|[^\u0000-\u007f])*$/;
 
 function badEscape(text: string): string | undefined {

@@ -63,18 +63,17 @@ function withoutQuotes(token: string): Quoted {
 export function stringLiteral(token: string): Unescaped {
   const { body, isRaw } = withoutQuotes(token);
   if (isRaw || !body.includes("\\")) return { text: body };
-  let problem = "";
-  const text = body.replaceAll(
-    ESCAPE,
-    (_all, octal?: string, hex?: string, short?: string, long?: string, other = "") => {
-      const code = octal === undefined ? Number.parseInt(hex ?? short ?? long ?? "", 16) : Number.parseInt(octal, 8);
-      if (Number.isNaN(code)) return SIMPLE_ESCAPES.get(String(other)) ?? "";
-      if (isScalarValue(code)) return String.fromCodePoint(code);
-      problem = "invalid unicode code point";
-      return "";
-    },
-  );
-  return problem === "" ? { text } : { problem };
+  const parts: string[] = [];
+  let end = 0;
+  for (const match of body.matchAll(ESCAPE)) {
+    const [all, octal, hex, short, long, other = ""] = match;
+    const code = octal === undefined ? Number.parseInt(hex ?? short ?? long ?? "", 16) : Number.parseInt(octal, 8);
+    if (!Number.isNaN(code) && !isScalarValue(code)) return { problem: "invalid unicode code point" };
+    const plain = Number.isNaN(code) ? (SIMPLE_ESCAPES.get(other) ?? "") : String.fromCodePoint(code);
+    parts.push(body.slice(end, match.index), plain);
+    end = match.index + all.length;
+  }
+  return { text: parts.join("") + body.slice(end) };
 }
 
 /** In bytes, `\x` and octal escapes are bytes, everything else is written in UTF-8. */

@@ -1,46 +1,43 @@
 /** From text to tree: the grammar of the language, with the depth limits and the sentences of cel-go's parser. */
-import type { Value } from "../values/value.ts";
 import type { Call, Expression, MapEntry } from "./expression.ts";
 import { qualifiedName } from "./expression.ts";
+import {
+  badSelection,
+  balanced,
+  canStart,
+  EXPECTING_ARGUMENT,
+  EXPECTING_EXPRESSION,
+  EXPECTING_INDEX,
+  isLiteral,
+  isNumber,
+  isOneOf,
+  literalValue,
+  OPERATORS,
+  operatorCall,
+  PRODUCTS,
+  RELATIONS,
+  RESERVED,
+  SUMS,
+} from "./grammar.ts";
 import type { Issue } from "./issues.ts";
-import { bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral } from "./literals.ts";
 import { expandMacro, isIssue, type MacroOptions } from "./macros.ts";
 import { tokensOf, type Token } from "./tokens.ts";
 
 const CODE_POINTS_MAX = 100_000;
 const DEPTH_MAX = 250;
 
-const RESERVED: ReadonlySet<string> = new Set(
-  (
-    "as break const continue else false for function if import in let loop package namespace null return true var void " +
-    "while"
-  ).split(" "),
-);
-
-const OPERATORS: ReadonlyMap<string, string> = new Map([
-  ...["<", "<=", ">=", ">", "==", "!=", "*", "/", "%", "+", "-"].map((symbol) => [symbol, `_${symbol}_`] as const),
-  ["in", "@in"],
-]);
-const RELATIONS: ReadonlySet<string> = new Set(["<", "<=", ">=", ">", "==", "!=", "in"]);
-const PRODUCTS: ReadonlySet<string> = new Set(["*", "/", "%"]);
-const SUMS: ReadonlySet<string> = new Set(["+", "-"]);
-
-const STARTS_MIDDLE = "'.', '-', '!', ";
-const STARTS_END = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-const EXPECTING_EXPRESSION = `{'[', '{', '(', ${STARTS_MIDDLE}${STARTS_END}`;
-const EXPECTING_ARGUMENT = `{'[', '{', '(', ')', ${STARTS_MIDDLE}${STARTS_END}`;
-const EXPECTING_INDEX = `{'[', '{', '(', ${STARTS_MIDDLE}'?', ${STARTS_END}`;
-
 /** Nothing sensible can be read after this. */
-class SyntaxFailure extends Error {}
-
-type Rule = "expr" | "relation" | "calc" | "member";
+class SyntaxFailure extends Error {
+  override readonly name = "SyntaxFailure";
+}
 
 class Parser {
   readonly #tokens: readonly Token[];
   readonly #issues: Issue[];
   readonly #options: MacroOptions;
-  readonly #depth: Record<Rule, number> = { expr: 0, relation: 0, calc: 0, member: 0 };
+  /** How many operators, fields and calls deep an expression is. */
+  readonly #depths = new Map<Expression, number>();
+  #nesting = 0;
   #next = 0;
   #openBrackets = 0;
 
@@ -118,19 +115,26 @@ class Parser {
     return { kind: "literal", position, value: null };
   }
 
-  #enter(rule: Rule, levels = 1): void {
-    this.#depth[rule] += levels;
-    if (this.#depth[rule] <= DEPTH_MAX) return;
-    this.#issues.push({ position: -1, message: `expression recursion limit exceeded: ${DEPTH_MAX}` });
+  #tooDeep(message: string): never {
+    this.#issues.push({ position: -1, message });
     throw new SyntaxFailure();
   }
 
-  #leave(rule: Rule, levels = 1): void {
-    this.#depth[rule] -= levels;
+  /** One level deeper than its deepest part. */
+  #deeper(expression: Expression, parts: readonly Expression[]): Expression {
+    return this.#measured(expression, parts, 1);
+  }
+
+  #measured(expression: Expression, parts: readonly Expression[], levels = 0): Expression {
+    let depth = 0;
+    for (const part of parts) depth = Math.max(depth, this.#depths.get(part) ?? 0);
+    if (depth + levels > DEPTH_MAX) this.#tooDeep("max recursion depth exceeded");
+    if (depth + levels > 0) this.#depths.set(expression, depth + levels);
+    return expression;
   }
 
   #expression(expecting: string): Expression {
-    this.#enter("expr");
+    if (++this.#nesting > DEPTH_MAX) this.#tooDeep(`expression recursion limit exceeded: ${DEPTH_MAX}`);
     const condition = this.#logical("||", "_||_", expecting);
     const question = this.#takeIf("?");
     let result = condition;
@@ -138,9 +142,10 @@ class Parser {
       const yes = this.#logical("||", "_||_", EXPECTING_EXPRESSION);
       this.#expect(":");
       const no = this.#expression(EXPECTING_EXPRESSION);
-      result = operatorCall(question, "_?_:_", [condition, yes, no]);
+      const parts = [condition, yes, no];
+      result = this.#deeper(operatorCall(question, "_?_:_", parts), parts);
     }
-    this.#leave("expr");
+    this.#nesting--;
     return result;
   }
 
@@ -153,35 +158,25 @@ class Parser {
       operators.push(operator);
       terms.push(term(EXPECTING_EXPRESSION));
     }
-    return operators.length === 0 ? (terms[0] as Expression) : balanced(name, terms, operators);
+    if (operators.length === 0) return terms[0] as Expression;
+    return this.#measured(balanced(name, terms, operators), terms);
   }
 
   #relation(expecting: string): Expression {
-    return this.#chain("relation", RELATIONS, expecting, (wanted) => this.#sum(wanted));
+    return this.#chain(RELATIONS, expecting, (wanted) => this.#sum(wanted));
   }
 
   #sum(expecting: string): Expression {
-    return this.#chain("calc", SUMS, expecting, (wanted) =>
-      this.#chain("calc", PRODUCTS, wanted, (inner) => this.#unary(inner)),
-    );
+    return this.#chain(SUMS, expecting, (wanted) => this.#chain(PRODUCTS, wanted, (inner) => this.#unary(inner)));
   }
 
-  #chain(
-    rule: Rule,
-    symbols: ReadonlySet<string>,
-    expecting: string,
-    term: (expecting: string) => Expression,
-  ): Expression {
-    let levels = 1;
-    this.#enter(rule);
+  #chain(symbols: ReadonlySet<string>, expecting: string, term: (expecting: string) => Expression): Expression {
     let left = term(expecting);
     while (isOneOf(this.#peek(), symbols)) {
       const operator = this.#take();
-      this.#enter(rule);
-      levels++;
-      left = operatorCall(operator, OPERATORS.get(operator.text) ?? "", [left, term(EXPECTING_EXPRESSION)]);
+      const parts = [left, term(EXPECTING_EXPRESSION)];
+      left = this.#deeper(operatorCall(operator, OPERATORS.get(operator.text) ?? "", parts), parts);
     }
-    this.#leave(rule, levels);
     return left;
   }
 
@@ -193,23 +188,19 @@ class Parser {
     let count = 0;
     for (; this.#is(symbol); count++) this.#take();
     const operand = this.#member(EXPECTING_EXPRESSION);
-    return count % 2 === 0 ? operand : operatorCall(first, symbol === "!" ? "!_" : "-_", [operand]);
+    if (count % 2 === 0) return operand;
+    return this.#measured(operatorCall(first, symbol === "!" ? "!_" : "-_", [operand]), [operand]);
   }
 
   #member(expecting: string): Expression {
-    let levels = 1;
-    this.#enter("member");
-    const isNested = this.#is("(");
+    let isBare = !this.#is("(");
     let expression = this.#primary(expecting);
     for (;;) {
-      const next = this.#memberOf(expression, !isNested || levels > 1);
-      if (next === undefined) break;
-      this.#enter("member");
-      levels++;
+      const next = this.#memberOf(expression, isBare);
+      if (next === undefined) return expression;
       expression = next;
+      isBare = true;
     }
-    this.#leave("member", levels);
-    return expression;
   }
 
   #memberOf(operand: Expression, isBare: boolean): Expression | undefined {
@@ -228,24 +219,24 @@ class Parser {
     if (name.kind !== "identifier") this.#fail(name, badSelection(name));
     if (isOptional) {
       const field: Expression = { kind: "literal", position: name.position, value: name.text };
-      return operatorCall(dot, "_?._", [operand, field]);
+      return this.#deeper(operatorCall(dot, "_?._", [operand, field]), [operand]);
     }
     const open = this.#takeIf("(");
-    if (open === undefined) return { kind: "select", position: dot.position, operand, field: name.text, isTest: false };
-    return this.#expanded({
-      kind: "call",
-      position: open.position,
-      name: name.text,
-      target: operand,
-      args: this.#args(),
-    });
+    if (open === undefined) {
+      const select = { kind: "select", position: dot.position, operand, field: name.text, isTest: false } as const;
+      return this.#deeper(select, [operand]);
+    }
+    const args = this.#args();
+    const call = { kind: "call", position: open.position, name: name.text, target: operand, args } as const;
+    return this.#deeper(this.#expanded(call), [operand, ...args]);
   }
 
   #index(operand: Expression): Expression {
     const bracket = this.#take();
     const isOptional = this.#takeIf("?") !== undefined;
     const index = this.#bracketed(() => this.#expression(isOptional ? EXPECTING_EXPRESSION : EXPECTING_INDEX), "]");
-    return operatorCall(bracket, isOptional ? "_[?_]" : "_[_]", [operand, index]);
+    const parts = [operand, index];
+    return this.#deeper(operatorCall(bracket, isOptional ? "_[?_]" : "_[_]", parts), parts);
   }
 
   #args(): Expression[] {
@@ -290,7 +281,11 @@ class Parser {
     }
     const name = dot + token.text;
     if (open === undefined) return { kind: "ident", position: token.position, name };
-    return this.#expanded({ kind: "call", position: open.position, name, target: undefined, args: this.#args() });
+    const args = this.#args();
+    return this.#measured(
+      this.#expanded({ kind: "call", position: open.position, name, target: undefined, args }),
+      args,
+    );
   }
 
   #list(): Expression {
@@ -303,7 +298,7 @@ class Parser {
       if (this.#takeIf(",") === undefined) break;
     }
     this.#close("]");
-    return { kind: "list", position: open.position, elements, optional };
+    return this.#measured({ kind: "list", position: open.position, elements, optional }, elements);
   }
 
   #close(bracket: "]" | "}"): void {
@@ -323,7 +318,8 @@ class Parser {
       if (this.#takeIf(",") === undefined) break;
     }
     this.#close("}");
-    return { kind: "map", position: open.position, entries };
+    const parts = entries.flatMap(({ key, value }) => [key, value]);
+    return this.#measured({ kind: "map", position: open.position, entries }, parts);
   }
 
   #struct(name: string): Expression {
@@ -350,68 +346,6 @@ class Parser {
       ? this.#issue(position, value.problem)
       : { kind: "literal", position, value };
   }
-}
-
-function isOneOf(token: Token, symbols: ReadonlySet<string>): boolean {
-  return (token.kind === "symbol" || token.kind === "keyword") && symbols.has(token.text);
-}
-
-function isNumber(token: Token): boolean {
-  return token.kind === "int" || token.kind === "double";
-}
-
-function isLiteral(token: Token): boolean {
-  return isNumber(token) || ["uint", "string", "bytes"].includes(token.kind) || isWord(token);
-}
-
-function isWord(token: Token): boolean {
-  return token.kind === "keyword" && token.text !== "in";
-}
-
-function canStart(token: Token): boolean {
-  return isLiteral(token) || token.kind === "identifier" || /^[[{(.\-!]$/.test(token.text);
-}
-
-/** The true, false and null of other languages are told as what was found. */
-function badSelection(name: Token): string {
-  if (isWord(name)) return `mismatched input '${name.text}' expecting IDENTIFIER`;
-  return `no viable alternative at input '.${name.kind === "end" ? "" : name.text}'`;
-}
-
-function literalValue(token: Token, isNegative: boolean): Value | { readonly problem: string } {
-  switch (token.kind) {
-    case "int":
-      return intLiteral(token.text, isNegative) ?? { problem: "invalid int literal" };
-    case "uint":
-      return uintLiteral(token.text) ?? { problem: "invalid uint literal" };
-    case "double":
-      return doubleLiteral(token.text, isNegative) ?? { problem: "invalid double literal" };
-    case "string": {
-      const unescaped = stringLiteral(token.text);
-      return "text" in unescaped ? unescaped.text : unescaped;
-    }
-    case "bytes": {
-      const unescaped = bytesLiteral(token.text);
-      return "bytes" in unescaped ? unescaped.bytes : unescaped;
-    }
-    default:
-      return token.text === "null" ? null : token.text === "true";
-  }
-}
-
-function operatorCall(at: Token, name: string, args: readonly Expression[]): Call {
-  return { kind: "call", position: at.position, name, target: undefined, args };
-}
-
-/** A chain of a thousand terms must not be a thousand levels deep. */
-function balanced(name: string, terms: readonly Expression[], operators: readonly Token[]): Expression {
-  const between = (low: number, high: number): Expression => {
-    const middle = Math.floor((low + high + 1) / 2);
-    const left = middle === low ? terms[middle] : between(low, middle - 1);
-    const right = middle === high ? terms[middle + 1] : between(middle + 1, high);
-    return operatorCall(operators[middle] as Token, name, [left as Expression, right as Expression]);
-  };
-  return between(0, operators.length - 1);
 }
 
 /** Undefined when there are issues. */

@@ -1,5 +1,5 @@
 /** Which type can stand where another is expected, and what type parameters come to stand for by that. */
-import { DYN, isDyn, isDynOrError, isSameType, type Kind, type Type } from "./type.ts";
+import { DYN, isDyn, isDynOrError, isSameType, type Kind, type Type, withParameters } from "./type.ts";
 
 const NULLABLE: ReadonlySet<Kind> = new Set<Kind>(["opaque", "struct", "any", "duration", "timestamp"]);
 const WITH_PARAMETERS: ReadonlySet<Kind> = new Set<Kind>(["opaque", "list", "map", "type"]);
@@ -30,9 +30,18 @@ export function mostGeneral(left: Type, right: Type): Type {
   return isEqualOrLessSpecific(left, right) ? left : right;
 }
 
+/** DIFFERS: kubernetes goes on for as long as it takes. */
+const STEPS_MAX = 10_000_000;
+
+/** The types of an expression lead to more and more types. */
+export class TypesTooComplex extends Error {
+  override readonly name = "TypesTooComplex";
+}
+
 /** What type parameters stand for; what did not lead to a match is taken back. */
 export class Substitutions {
   readonly #bound = new Map<string, Type>();
+  #steps = 0;
   readonly #trail: { readonly name: string; readonly before: Type | undefined }[] = [];
 
   isAssignable(left: Type, right: Type): boolean {
@@ -70,14 +79,23 @@ export class Substitutions {
 
   /** The type with every known parameter replaced; the unknown ones become dyn if so wanted. */
   resolve(type: Type, unknownToDyn: boolean): Type {
+    this.#count();
     const found = this.#find(type);
     if (found !== undefined) return this.resolve(found, unknownToDyn);
     if (type.kind === "param") return unknownToDyn ? DYN : type;
     if (!WITH_PARAMETERS.has(type.kind) || type.parameters.length === 0) return type;
-    return { ...type, parameters: type.parameters.map((parameter) => this.resolve(parameter, unknownToDyn)) };
+    return withParameters(
+      type,
+      type.parameters.map((parameter) => this.resolve(parameter, unknownToDyn)),
+    );
+  }
+
+  #count(): void {
+    if (++this.#steps > STEPS_MAX) throw new TypesTooComplex();
   }
 
   #matches(left: Type, right: Type): boolean {
+    this.#count();
     if (right.kind === "param") {
       const { isValid, isBound } = this.#canStandFor(left, right);
       if (isValid) return true;
@@ -125,6 +143,7 @@ export class Substitutions {
   }
 
   #occursIn(parameter: Type, type: Type): boolean {
+    this.#count();
     if (isSameType(parameter, type)) return true;
     const bound = this.#find(type);
     if (bound !== undefined) return this.#occursIn(parameter, bound);

@@ -25,6 +25,8 @@ export interface Type {
   /** As expressions name it. */
   readonly name: string;
   readonly parameters: readonly Type[];
+  /** How many types it is made of. */
+  readonly weight: number;
   /** Of a struct. */
   readonly fields?: ReadonlyMap<string, Type>;
 }
@@ -32,7 +34,7 @@ export interface Type {
 const NONE: readonly Type[] = [];
 
 function simple(kind: Kind, name: string = kind): Type {
-  return { kind, name, parameters: NONE };
+  return { kind, name, parameters: NONE, weight: 1 };
 }
 
 export const ANY = simple("any");
@@ -49,20 +51,33 @@ export const TIMESTAMP = simple("timestamp", "google.protobuf.Timestamp");
 export const TYPE = simple("type");
 export const UINT = simple("uint");
 
+/** A few nested macros can double a type again and again: from here on it is of anything. */
+const WEIGHT_MAX = 1000;
+
+function parameterized(kind: Kind, name: string, parameters: readonly Type[]): Type {
+  const weight = parameters.reduce((sum, parameter) => sum + parameter.weight, 1);
+  if (weight <= WEIGHT_MAX) return { kind, name, parameters, weight };
+  return { kind, name, parameters: parameters.map(() => DYN), weight: 1 + parameters.length };
+}
+
+export function withParameters(type: Type, parameters: readonly Type[]): Type {
+  return parameterized(type.kind, type.name, parameters);
+}
+
 export function listOf(element: Type): Type {
-  return { kind: "list", name: "list", parameters: [element] };
+  return parameterized("list", "list", [element]);
 }
 
 export function mapOf(key: Type, value: Type): Type {
-  return { kind: "map", name: "map", parameters: [key, value] };
+  return parameterized("map", "map", [key, value]);
 }
 
 export function typeOf(type: Type): Type {
-  return { kind: "type", name: "type", parameters: [type] };
+  return parameterized("type", "type", [type]);
 }
 
 export function opaque(name: string, ...parameters: Type[]): Type {
-  return { kind: "opaque", name, parameters };
+  return parameterized("opaque", name, parameters);
 }
 
 export function optionalOf(type: Type): Type {
@@ -70,11 +85,11 @@ export function optionalOf(type: Type): Type {
 }
 
 export function struct(name: string, fields: ReadonlyMap<string, Type> = new Map()): Type {
-  return { kind: "struct", name, parameters: NONE, fields };
+  return { kind: "struct", name, parameters: NONE, weight: 1, fields };
 }
 
 export function typeParameter(name: string): Type {
-  return { kind: "param", name, parameters: NONE };
+  return { kind: "param", name, parameters: NONE, weight: 1 };
 }
 
 export function isDyn(type: Type): boolean {

@@ -174,6 +174,8 @@ export type Value =
 
 /** Ends an evaluation at once. */
 export class CostLimitExceeded extends Error {
+  override readonly name = "CostLimitExceeded";
+
   constructor() {
     super("operation cancelled: actual cost limit exceeded");
   }

@@ -40,9 +40,10 @@ function startIn(world: World, commit: (kv: Kv, ...change: Parameters<Kv["commit
   return start({ ...world.env, openKv: () => Promise.resolve(between) }, { kind: "memory" });
 }
 
-/** Of an object, not of a record by which servers know of each other. */
+/** Of an object, not of a record by which servers know of each other; APIServices come after readiness. */
 function isObjectWrite(write: object): boolean {
-  return "key" in write && typeof write.key === "string" && !isOwnRecord(write.key);
+  if (!("key" in write) || typeof write.key !== "string") return false;
+  return !isOwnRecord(write.key) && !write.key.includes("/apiregistration.k8s.io/");
 }
 
 async function stored(world: World, key: string): Promise<JsonObject & { metadata: JsonObject }> {

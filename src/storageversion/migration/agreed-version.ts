@@ -32,6 +32,21 @@ export function agreedVersion(object: StorageVersionObject): AgreedVersion | und
   };
 }
 
+/** Times are told in seconds: what was seen this long after the agreement was seen after nothing else. */
+const SETTLED_MS = 2_000;
+
+/** Whether servers have agreed on the same all the time since the agreement was seen. */
+export function isSameAgreement(
+  before: Pick<AgreedVersion, "version" | "resourceVersion" | "since">,
+  now: AgreedVersion,
+  seenAtMs: number,
+): boolean {
+  if (now.version !== before.version) return false;
+  if (now.resourceVersion === before.resourceVersion) return true;
+  // The object changed, but every end of an agreement moves its time.
+  return now.since === before.since && seenAtMs - Date.parse(before.since) >= SETTLED_MS;
+}
+
 /** Who says nothing of what it reads may read anything. */
 function isOnly(versions: readonly string[], version: string): boolean {
   return versions.length > 0 && versions.every((other) => other === version);

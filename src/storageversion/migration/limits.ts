@@ -30,6 +30,9 @@ export const RESTLESS_PAUSE_MS = 60_000;
 /** A killed migrator does what it did in this time once more. */
 export const PROGRESS_INTERVAL_MS = 5_000;
 
+/** Every server that lives has heard of a definition by then; only what it says since then counts for its agreement. */
+export const DEFINITION_SETTLED_MS = 5_000;
+
 /** As the external tool. */
 export const HEARTBEAT_MS = 600_000;
 /** Nobody has stored the resource for this long: what is known of it is forgotten. */

@@ -46,7 +46,8 @@ export interface MigrationJob {
   readonly onProgress?: (progress: MigrationProgress) => Promise<void>;
 }
 
-export type MigrationOutcome = PassOutcome;
+/** With the agreement under which it ended. */
+export type MigrationOutcome = PassOutcome & { readonly agreed: AgreedVersion | undefined };
 
 export function runMigration(tools: MigrationTools, job: MigrationJob): Promise<MigrationOutcome> {
   return new MigrationRun(tools, job).run();
@@ -237,7 +238,7 @@ class MigrationRun {
       case "stopped":
       // Somebody else may be at it already: the position that was noted last is the one to go on from.
     }
-    return outcome;
+    return { ...outcome, agreed: this.#agreed };
   }
 
   async #verified(): Promise<void> {

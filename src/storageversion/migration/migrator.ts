@@ -1,25 +1,28 @@
 /**
  * The automatic mode: migrates a resource whenever all servers agree on a version that its objects are not known to be
  * stored in. It runs the passes itself and makes no StorageVersionMigration objects, so it needs no API that releases
- * turn off. To be run by one server at a time; two at once would do the same work twice, and no harm.
+ * turn off. Definitions of custom resources are told: DIFFERS, kubernetes leaves that to whoever asks for a migration. To be run by one server at a time; two at once would do the same work twice, and no harm.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { Wakeable } from "../../base/wakeable.ts";
 import { messageOf } from "../../base/within.ts";
+import { jsonEquals } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
-import { encodingVersions, type AgreedVersion } from "./agreed-version.ts";
-import { AgreementWatch, readAgreement, type ControllerSource } from "./agreement-watch.ts";
+import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
+import { AgreementWatch, readAgreement, type Agreement, type ControllerSource } from "./agreement-watch.ts";
+import { findDefinition, shrinkStoredVersions, type FoundDefinition } from "./definition-status.ts";
 import { discoverResource, isEvents } from "./discover-resource.ts";
 import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import type { Engine } from "./migrate-resource.ts";
 import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";
 import type { ServedType } from "./object-pages.ts";
-import { UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
+import { SeenDefinitions } from "./seen-definitions.ts";
+import { UNKNOWN_STATE, UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
 import type { StorageStates } from "./storage-state.ts";
 
 export interface MigrationOptions {
@@ -49,8 +52,6 @@ export interface Migrator {
 const WORKERS = 2;
 const MARK_DELAY_MS = 500;
 const AUTOMATIC = "automatic";
-/** Times are told in seconds: what was verified this long after the agreement was verified after nothing else. */
-const SETTLED_MS = 2_000;
 
 export function createMigrator(options: MigrationOptions): Migrator {
   const migrator = new AutomaticMigrator(options);
@@ -73,6 +74,7 @@ class AutomaticMigrator {
   readonly #options: MigrationOptions;
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
+  readonly #definitions: SeenDefinitions;
   /** Resources of which nothing else can be stored than what is agreed on; to be noted soon. */
   readonly #marks = new Map<string, AgreedVersion>();
   readonly #marked: Wakeable;
@@ -81,6 +83,7 @@ class AutomaticMigrator {
     this.#options = options;
     this.#watch = new AgreementWatch(options);
     this.#marked = new Wakeable(options.clock);
+    this.#definitions = new SeenDefinitions(options.clock);
   }
 
   sources(): readonly ControllerSource[] {
@@ -91,18 +94,19 @@ class AutomaticMigrator {
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
-    const { client, states } = this.#options;
+    const { client, clock, states } = this.#options;
     // It is decided anew, so what was decided before is not to be noted after it.
     this.#marks.delete(name);
+    const definition = await findDefinition({ client, clock, name, signal });
+    if (definition !== undefined) this.#definitions.see(name, definition.is);
     const agreement = await readAgreement(client, name, signal);
-    if (agreement.kind !== "agreed") {
-      this.#failed.delete(name);
-      // Each server writes its own version now; and nobody knows what those wrote that came and went.
-      return agreement.kind === "open" ? this.#note(name, encodingVersions(agreement.object)) : undefined;
-    }
+    if (agreement.kind !== "agreed") return this.#withoutAgreement(name, agreement, definition);
     const { agreed } = agreement;
     const state = await states.load(name);
-    if (isVerified(state, agreed)) return this.#showDone(name);
+    if (isVerified(state, agreed)) return this.#settle({ name, agreed, definition, signal });
+    // A definition remembers what was ever written.
+    if (isUnknown(state) && jsonEquals(definition?.storedVersions, [agreed.version]))
+      return this.#markVerified(name, agreed);
     const waitMs = this.#waitMs(name, agreed);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     // What is known to lie there in a version that nobody can read any more is not to be denied.
@@ -115,7 +119,42 @@ class AutomaticMigrator {
       { ...this.#options, watch: this.#watch },
       { name, type, owner: AUTOMATIC, agreed, signal },
     );
-    return this.#after(name, agreed, outcome);
+    const isSuccess = outcome.kind === "done" && outcome.progress.failed === 0;
+    const after = this.#after(name, agreed, outcome);
+    return isSuccess ? this.#settle({ name, agreed: outcome.agreed ?? agreed, definition, signal }) : after;
+  }
+
+  async #withoutAgreement(
+    name: string,
+    agreement: Exclude<Agreement, { kind: "agreed" }>,
+    definition: FoundDefinition | undefined,
+  ): Promise<undefined> {
+    this.#failed.delete(name);
+    // Each server writes its own version now; and nobody knows what those wrote that came and went.
+    if (agreement.kind === "open") return this.#note(name, encodingVersions(agreement.object), definition);
+    // Objects have gone with their definition; there may be many of those, and all are called something else.
+    if (definition === undefined && this.#definitions.forget(name))
+      await this.#options.states.update(name, () => UNKNOWN_STATE);
+  }
+
+  /** Everything lies in the version agreed on: a definition is told, as soon as nobody can be behind it. */
+  async #settle({
+    name,
+    agreed,
+    definition,
+    signal,
+  }: {
+    readonly name: string;
+    readonly agreed: AgreedVersion;
+    readonly definition: FoundDefinition | undefined;
+    readonly signal: AbortSignal;
+  }): Promise<Requeue | undefined> {
+    this.#showDone(name);
+    if (definition === undefined || jsonEquals(definition.storedVersions, [agreed.version])) return undefined;
+    const waitMs = this.#definitions.unsettledMs(name);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    await shrinkStoredVersions({ ...this.#options, name, signal }, { is: definition.is, agreed });
+    return undefined;
   }
 
   /** Everything lay in the version agreed on, and the agreement was the same before and after that was looked up. */
@@ -207,10 +246,12 @@ class AutomaticMigrator {
   }
 
   /** Objects may lie in these versions too, and the state was not found under what is the case now. */
-  async #note(name: string, versions: readonly string[]): Promise<undefined> {
+  async #note(name: string, versions: readonly string[], definition?: FoundDefinition): Promise<undefined> {
     const lastHeartbeatTime = timestampAt(this.#options.clock.now());
     this.#marks.delete(name);
     await this.#options.states.update(name, (known) => {
+      // Of what is new the definition knows all.
+      if (definition !== undefined && isUnknown(known)) return known;
       const { verified, ...state } = withoutRecord(known);
       const noted = withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]);
       return noted === state && verified === undefined ? state : { ...noted, lastHeartbeatTime };
@@ -246,6 +287,10 @@ class AutomaticMigrator {
   }
 }
 
+function isUnknown(state: StorageState): boolean {
+  return jsonEquals(state, UNKNOWN_STATE);
+}
+
 /** Without the migration that this mode has begun: what somebody asked for has a record of its own. */
 function withoutRecord({ migration, ...state }: StorageState): StorageState {
   return migration === undefined || migration.owner === AUTOMATIC ? state : { ...state, migration };
@@ -253,9 +298,7 @@ function withoutRecord({ migration, ...state }: StorageState): StorageState {
 
 /** Whether objects are known to lie in the version agreed on, and nothing else can have been written since. */
 function isVerified({ persistedVersions, verified }: StorageState, agreed: AgreedVersion): boolean {
-  if (verified === undefined || persistedVersions.length !== 1 || persistedVersions[0] !== agreed.version) return false;
-  if (verified.resourceVersion === agreed.resourceVersion) return true;
-  // The object changed, but the agreement has been the same all the time: every end of one moves its time.
-  const isSettled = Date.parse(verified.time) - Date.parse(verified.since) >= SETTLED_MS;
-  return verified.since === agreed.since && isSettled;
+  const [version] = persistedVersions;
+  if (verified === undefined || persistedVersions.length !== 1 || version === undefined) return false;
+  return isSameAgreement({ ...verified, version }, agreed, Date.parse(verified.time));
 }

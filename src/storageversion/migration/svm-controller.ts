@@ -15,6 +15,13 @@ import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { disagreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement, type ControllerSource } from "./agreement-watch.ts";
+import {
+  beginInDefinition,
+  failInDefinition,
+  succeedInDefinition,
+  type DefinitionPlace,
+  type BegunDefinition,
+} from "./definition-status.ts";
 import { discoverResource, isEvents, type DiscoveredResource } from "./discover-resource.ts";
 import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./limits.ts";
 import {
@@ -219,6 +226,7 @@ class MigrationController {
     },
   ): Promise<Requeue | undefined> {
     const { agreed, discovered, checkpoint } = found;
+    const begun = await beginInDefinition(this.#definition(turn), turn.name);
     const outcome = await runMigration(
       { ...this.#options, watch: this.#watch },
       {
@@ -233,14 +241,20 @@ class MigrationController {
         },
       },
     );
-    return this.#conclude(turn, outcome);
+    return this.#conclude(turn, outcome, begun);
   }
 
-  async #conclude(turn: Turn, outcome: MigrationOutcome): Promise<Requeue | undefined> {
-    const { progress } = outcome;
+  async #conclude(
+    turn: Turn,
+    outcome: MigrationOutcome,
+    begun: BegunDefinition | undefined,
+  ): Promise<Requeue | undefined> {
+    const { progress, agreed } = outcome;
     switch (outcome.kind) {
       case "done":
         if (progress.failed > 0) return this.#fail(turn, failureMessage(progress));
+        // First, so that whoever waits for the end finds it there.
+        if (!(await succeedInDefinition(this.#definition(turn), { begun, agreed }))) return undefined;
         await this.#say(turn, [NO_LONGER_RUNNING, SUCCEEDED]);
         return undefined;
       case "aborted":
@@ -257,11 +271,15 @@ class MigrationController {
   }
 
   async #fail(turn: Turn, message: string): Promise<undefined> {
+    await failInDefinition(this.#definition(turn));
     await this.#say(turn, [NO_LONGER_RUNNING, failed(message)]);
   }
 
-  #forget({ resourceName, uid }: Turn): Promise<void> {
-    return this.#options.states.update(resourceName, ({ migration, ...state }) => ({
+  async #forget({ resourceName, uid }: Turn): Promise<void> {
+    // The turn's own signal has aborted.
+    const { signal } = new AbortController();
+    await failInDefinition({ ...this.#options, name: resourceName, signal });
+    await this.#options.states.update(resourceName, ({ migration, ...state }) => ({
       ...state,
       ...(migration === undefined || migration.owner === uid ? {} : { migration }),
     }));
@@ -270,12 +288,20 @@ class MigrationController {
   /** Somebody else ended it, or we did and were stopped. */
   async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
     if (!isTrue(object, "Running")) return;
-    const next = withConditions(object, [NO_LONGER_RUNNING], timestampAt(this.#options.clock.now()));
+    const next = withConditions(object, [NO_LONGER_RUNNING], this.#now());
     await this.#objects.replaceStatus(next, { timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
   async #say(turn: Turn, said: readonly Said[]): Promise<void> {
-    await this.#change(turn, (object) => withConditions(object, said, timestampAt(this.#options.clock.now())));
+    await this.#change(turn, (object) => withConditions(object, said, this.#now()));
+  }
+
+  #now(): string {
+    return timestampAt(this.#options.clock.now());
+  }
+
+  #definition({ resourceName: name, signal }: Turn): DefinitionPlace {
+    return { ...this.#options, name, signal };
   }
 
   /** False when there is nothing left to change: it is gone, or has ended. */

@@ -3,7 +3,7 @@ import type { Environment } from "../../cel/check/scope.ts";
 import { celEnvironment } from "../../cel/environment.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
-import { type DeclaredType, declaredType } from "./declared-types.ts";
+import { type DeclaredType, declaredType, SELF_TYPE } from "./declared-types.ts";
 import { escapeName } from "./escaping.ts";
 import { NEWEST_MINOR } from "./limits.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
@@ -79,9 +79,15 @@ class RuleCompiler {
     };
   }
 
-  #rules(rules: readonly ValidationRule[], { declared, schema }: Place): CompiledRules["rules"] {
+  /** Types are named by their place below the rule, not below the root. */
+  #rules(
+    rules: readonly ValidationRule[],
+    { declared: inherited, schema, isResourceRoot }: Place,
+  ): CompiledRules["rules"] {
     return once(() => {
-      if (declared === undefined) return rules.length === 0 ? [] : undefined;
+      if (rules.length === 0) return [];
+      const declared = inherited === undefined ? undefined : declaredType(schema, isResourceRoot, SELF_TYPE);
+      if (declared === undefined) return undefined;
       return rules.map((rule) => compileRule(rule, { schema, declared, environment: this.#environment() }));
     });
   }
@@ -116,7 +122,7 @@ class RuleCompiler {
       const escaped = escapeName(name);
       const type =
         escaped === undefined
-          ? declaredType(propertySchema, isResourceRoot, "selfType")
+          ? declaredType(propertySchema, isResourceRoot, SELF_TYPE)
           : declared?.fields?.get(escaped);
       if (type === undefined) continue;
       const rules = this.at({ validation: property, schema: propertySchema, isResourceRoot, declared: type });
@@ -129,6 +135,6 @@ class RuleCompiler {
 /** Undefined when the schema has no rules. `isResourceRoot`: it describes whole resources, as the root schema does. */
 export function compileRules(schema: StructuralSchema, isResourceRoot = true): CompiledRules | undefined {
   if (!hasRules(schema)) return undefined;
-  const declared = declaredType(schema, isResourceRoot, "selfType");
+  const declared = declaredType(schema, isResourceRoot, SELF_TYPE);
   return new RuleCompiler().at({ validation: schema, schema, isResourceRoot, declared });
 }

@@ -37,7 +37,7 @@ const NOT_COMPILED = {
   messageError: undefined,
   messageCostMax: 0,
   fieldPath: "",
-};
+} as const;
 
 /** Sizes by the schema: `self` and `oldSelf` are alike. */
 function declaredSize(declared: DeclaredType, path: readonly string[]): Range | undefined {

@@ -14,7 +14,7 @@ import {
   type Type,
 } from "../../cel/types/type.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { escapeName } from "./escaping.ts";
+import { escapeName, isReserved } from "./escaping.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
 
 export interface DeclaredType {
@@ -29,6 +29,9 @@ export interface DeclaredType {
   /** Of a list or map. */
   readonly element?: DeclaredType;
 }
+
+/** What messages call the type of an object that has rules. DIFFERS: kubernetes adds a number that is always another. */
+export const SELF_TYPE = "selfType";
 
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
 const TIME_BYTES_MAX = 32;
@@ -115,6 +118,10 @@ function objectType(schema: StructuralSchema, name: string): DeclaredType {
     if (isWritten) bytesMin += Buffer.byteLength(property) + type.bytesMin + 4;
   }
   const types = new Map([...fields].map(([field, { type }]) => [field, type]));
+  for (const property of schema.properties.keys()) {
+    const declared = isReserved(property) ? fields.get(`__${property}__`) : undefined;
+    if (declared !== undefined) types.set(property, declared.type);
+  }
   return { type: struct(name, types), elementsMax: 0, bytesMin, fields };
 }
 

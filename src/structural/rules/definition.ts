@@ -6,8 +6,7 @@ import type { FieldError } from "../../meta/status-error.ts";
 import type { StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { costMessage, RuleCosts } from "./costs.ts";
-import { type DeclaredType, declaredType, REQUEST_BYTES_MAX } from "./declared-types.ts";
-import { escapeName } from "./escaping.ts";
+import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
 import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
 
 export interface RuleDefinition {
@@ -25,7 +24,7 @@ export interface RuleDefinition {
 interface Place {
   readonly schema: StructuralSchema;
   readonly path: string;
-  readonly declared: DeclaredType | undefined;
+  readonly isRoot: boolean;
   /** How often such values can occur; undefined when nothing bounds it. */
   readonly occurrences: number | undefined;
   /** The nearest place above where an existing value cannot be told from others. */
@@ -67,35 +66,16 @@ function occurrencesBelow({ schema, occurrences }: Place): number | undefined {
 }
 
 function* childrenOf(place: Place): Generator<Place> {
-  const { schema, path, declared } = place;
-  const occurrences = occurrencesBelow(place);
-  const { uncorrelatable } = place;
-  if (typeof schema.additionalProperties === "object")
-    yield {
-      schema: schema.additionalProperties,
-      path: `${path}.additionalProperties`,
-      declared: declared?.element,
-      occurrences,
-      uncorrelatable,
-    };
-  for (const [name, property] of schema.properties) {
-    const escaped = escapeName(name);
-    yield {
-      schema: property,
-      path: `${path}.properties[${name}]`,
-      declared: escaped === undefined ? undefined : declared?.fields?.get(escaped),
-      occurrences,
-      uncorrelatable,
-    };
-  }
-  if (schema.items !== undefined)
-    yield {
-      schema: schema.items,
-      path: `${path}.items`,
-      declared: declared?.element,
-      occurrences,
-      uncorrelatable: schema.listType === "map" ? uncorrelatable : path,
-    };
+  const { schema, path, uncorrelatable } = place;
+  const below = { isRoot: false, occurrences: occurrencesBelow(place), uncorrelatable };
+  const { additionalProperties, items } = schema;
+  if (typeof additionalProperties === "object")
+    yield { ...below, schema: additionalProperties, path: `${path}.additionalProperties` };
+  for (const [name, property] of schema.properties)
+    yield { ...below, schema: property, path: `${path}.properties[${name}]` };
+  if (items === undefined) return;
+  const isCorrelated = schema.listType === "map";
+  yield { ...below, schema: items, path: `${path}.items`, uncorrelatable: isCorrelated ? uncorrelatable : path };
 }
 
 class DefinitionCheck {
@@ -112,7 +92,7 @@ class DefinitionCheck {
     for (const below of childrenOf(place)) yield* this.errors(below);
     const { schema, path } = place;
     if (schema.rules.length === 0) return;
-    const declared = place.declared ?? declaredType(schema, schema.embeddedResource, "selfType");
+    const declared = declaredType(schema, place.isRoot || schema.embeddedResource, SELF_TYPE);
     const field = `${path}.x-kubernetes-validations`;
     if (declared === undefined) {
       const why = "unable to convert structural schema to CEL declarations";
@@ -161,8 +141,7 @@ class DefinitionCheck {
 export function* ruleDefinitionErrors(definition: RuleDefinition): Generator<FieldError> {
   const { schema, path } = definition;
   const check = new DefinitionCheck(definition);
-  const declared = declaredType(schema, true, "selfType");
-  yield* check.errors({ schema, path, declared, occurrences: 1, uncorrelatable: undefined });
+  yield* check.errors({ schema, path, isRoot: true, occurrences: 1, uncorrelatable: undefined });
   const { total, mostExpensive } = check.costs;
   if (total <= SCHEMA_COST_MAX) return;
   for (const { field } of mostExpensive)

@@ -21,6 +21,11 @@ const UNESCAPES: ReadonlyMap<string, string> = new Map([
   ["slash", "/"],
 ]);
 
+/** Words of the language; as names of fields they need no escaping where they can be told apart. */
+export function isReserved(name: string): boolean {
+  return RESERVED.has(name);
+}
+
 /** Undefined when expressions cannot name it. */
 export function escapeName(name: string): string | undefined {
   if (RESERVED.has(name)) return `__${name}__`;

@@ -96,6 +96,7 @@ class Evaluation {
 
   *#memberErrors(place: Place, object: JsonObject): Generator<FieldError> {
     const { additionalProperties, properties } = place.rules;
+    if (additionalProperties === undefined && properties.size === 0) return;
     for (const [name, value] of Object.entries(object)) {
       const rules = additionalProperties ?? properties.get(name);
       if (rules === undefined) continue;
@@ -123,7 +124,8 @@ class Evaluation {
     const self = valueOf(place.value, rules.valueSchema);
     const oldSelf = this.#oldSelf(place, compiled);
     for (const rule of compiled) {
-      yield* this.#oneRule(rule, place, self, oldSelf);
+      const error = this.#oneRule(rule, place, self, oldSelf);
+      if (error !== undefined) yield error;
       if (this.#budget.remaining < 0) return;
     }
   }
@@ -135,23 +137,21 @@ class Evaluation {
     return valueOf(existing, rules.valueSchema);
   }
 
-  *#oneRule(compiled: CompiledRule, place: Place, self: Value, oldSelf: Value | undefined): Generator<FieldError> {
+  #oneRule(compiled: CompiledRule, place: Place, self: Value, oldSelf: Value | undefined): FieldError | undefined {
     const { type } = place.rules.schema;
-    if (compiled.error !== undefined) yield ruleFailure(place.path, type, `rule compile error: ${compiled.error}`);
-    if (compiled.program === undefined) return;
+    if (compiled.error !== undefined) return ruleFailure(place.path, type, `rule compile error: ${compiled.error}`);
+    if (compiled.program === undefined) return undefined;
     const isOptional = compiled.rule.optionalOldSelf === true;
-    if (compiled.usesOldSelf && oldSelf === undefined && !isOptional) return;
+    if (compiled.usesOldSelf && oldSelf === undefined && !isOptional) return undefined;
     const wrapped = oldSelf === undefined ? NO_VALUE : new OptionalValue(oldSelf);
     const values = [self, isOptional ? wrapped : (oldSelf ?? null)];
     const { value, cost } = compiled.program.evaluate(values, CALL_COST_MAX);
-    if (cost > this.#budget.remaining) {
-      yield this.#stop(ruleFailure(place.path, type, OUT_OF_BUDGET));
-      return;
-    }
+    if (cost > this.#budget.remaining) return this.#stop(ruleFailure(place.path, type, OUT_OF_BUDGET));
     this.#budget.remaining -= cost;
-    if (value === true) return;
-    if (value instanceof EvalError) yield this.#evaluationError(value, compiled, place);
-    else yield* this.#failed(compiled, place, values);
+    if (value === true) return undefined;
+    return value instanceof EvalError
+      ? this.#evaluationError(value, compiled, place)
+      : this.#failed(compiled, place, values);
   }
 
   #stop(error: FieldError): FieldError {
@@ -173,15 +173,16 @@ class Evaluation {
     return ruleFailure(path, type, `${message} evaluating rule: ${text}`);
   }
 
-  *#failed(compiled: CompiledRule, place: Place, values: readonly Value[]): Generator<FieldError> {
+  #failed(compiled: CompiledRule, place: Place, values: readonly Value[]): FieldError | undefined {
     const path = compiled.fieldPath === "" ? place.path : child(place.path, compiled.fieldPath);
     const told = evaluatedMessage(compiled, values, this.#budget);
     const error =
       "failure" in told
         ? ruleFailure(path, place.rules.schema.type, told.failure)
         : failedRule(compiled.rule, { path, value: place.value, type: place.rules.schema.type }, told.message);
-    if (compiled.usesOldSelf || !isTolerated(place.ratcheting)) yield error;
-    else this.#warn?.(`${error.field}: ${error.message}`);
+    if (compiled.usesOldSelf || !isTolerated(place.ratcheting)) return error;
+    this.#warn?.(`${error.field}: ${error.message}`);
+    return undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Strings that are something else in expressions: times, durations, bytes. */
 import { dayMillis, parseDuration } from "../../cel/values/time-text.ts";
+import { goQuote } from "../../meta/go-quote.ts";
 import { Duration, EvalError, Timestamp, type Value } from "../../cel/values/value.ts";
 
 const NANOS_PER_MILLI = 1_000_000n;
@@ -48,18 +49,43 @@ function duration(text: string): Duration | undefined {
   return unit === undefined || !Number.isFinite(count) ? undefined : new Duration(BigInt(Math.trunc(count * unit)));
 }
 
+const DATE_LAYOUT = ["2006", "-", "01", "-", "02"] as const;
+const DATE_TIME_LAYOUT = [...DATE_LAYOUT, "T", "15", ":", "04", ":", "05"] as const;
+
+/** As Go says where a time stops being one. */
+function timeFailure(text: string, layout: readonly string[]): string {
+  let rest = text;
+  for (const part of layout) {
+    const found = /\d/.test(part) ? new RegExp(`^\\d{${part.length}}`).exec(rest)?.[0] : part;
+    if (found === undefined || !rest.startsWith(found))
+      return `parsing time ${goQuote(text)} as "${layout.join("")}": cannot parse ${goQuote(rest)} as "${part}"`;
+    rest = rest.slice(found.length);
+  }
+  return rest === ""
+    ? `parsing time ${goQuote(text)}: day out of range`
+    : `parsing time ${goQuote(text)}: extra text: ${goQuote(rest)}`;
+}
+
+function base64Failure(text: string): string {
+  const bad = text.search(/[^A-Za-z0-9+/]/);
+  return `illegal base64 data at input byte ${bad < 0 ? text.length : bad}`;
+}
+
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 export function formattedString(text: string, format: string | undefined): Value {
   switch (format) {
     case "date":
-      return date(text) ?? new EvalError(`Invalid date formatted string ${text}`);
+      return date(text) ?? new EvalError(`Invalid date formatted string ${text}: ${timeFailure(text, DATE_LAYOUT)}`);
     case "date-time":
-      return dateTime(text) ?? new EvalError(`Invalid date-time formatted string ${text}`);
+      return (
+        dateTime(text) ??
+        new EvalError(`Invalid date-time formatted string ${text}: ${timeFailure(text, DATE_TIME_LAYOUT)}`)
+      );
     case "duration":
-      return duration(text) ?? new EvalError(`Invalid duration ${text}`);
+      return duration(text) ?? new EvalError(`Invalid duration ${text}: unable to parse ${text} as duration`);
     case "byte":
-      if (!BASE64.test(text)) return new EvalError(`Invalid byte formatted string ${text}`);
+      if (!BASE64.test(text)) return new EvalError(`Invalid byte formatted string ${text}: ${base64Failure(text)}`);
       return Buffer.from(text, "base64");
     default:
       return text;

@@ -17,8 +17,15 @@ export function compileEnum(values: readonly unknown[] | undefined): EnumCheck |
   };
 }
 
-/** As kubernetes: of a fraction only the whole part must be listed. Null never counts as listed. */
+/**
+ * As Go converts values to the types of those listed: a fraction to its whole part, and a whole number to the character
+ * with that code. Null never counts as listed.
+ */
 function isScalarIn(value: unknown, scalars: ReadonlySet<unknown>): boolean {
   if (scalars.has(value)) return true;
-  return typeof value === "number" && !isGoInteger(value) && scalars.has(Math.trunc(value));
+  if (typeof value !== "number") return false;
+  if (!isGoInteger(value)) return scalars.has(Math.trunc(value));
+  return value >= 0 && value <= CODE_POINT_MAX && scalars.has(String.fromCodePoint(value));
 }
+
+const CODE_POINT_MAX = 0x10ffff;

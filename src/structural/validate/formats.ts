@@ -36,7 +36,7 @@ const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["k8slongname", (text) => text.length <= 253 && LONG_NAME.test(text)],
 ]);
 
-/** Formats that came later than all releases this project can be. */
+/** Of formats that some releases do not know yet. */
 const SINCE_MINOR: ReadonlyMap<string, number> = new Map([
   ["k8sshortname", 34],
   ["k8slongname", 34],

@@ -104,6 +104,7 @@ describe("what is wrong with a value", () => {
       ['v: NotSupported: Unsupported value: null: supported values: "a", "null"'],
     ],
     [{ type: "number", enum: [1, 2.5] }, 1.5, []],
+    [{ ...INT_OR_STRING, enum: ["A"] }, 65, []],
     [{ enum: [{ a: 1, b: ["<"] }] }, { b: ["<"], a: 1 }, []],
     [
       { enum: [{ a: 1 }] },

@@ -15,8 +15,8 @@ export interface ValueErrorOptions {
 
 export type ValueCheck = (object: unknown, options: Omit<ValueErrorOptions, "minor">) => readonly FieldError[];
 
-/** Older releases know nothing of `existing`. */
-const RATCHETING_SINCE_MINOR = 30;
+/** Older releases hold against an update also what it leaves as it is. */
+export const RATCHETING_SINCE_MINOR = 30;
 const LATEST_MINOR = 37;
 
 export function* valueErrors(
