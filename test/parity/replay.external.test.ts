@@ -11,7 +11,7 @@ import { startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const RECORDINGS = join(ROOT, "../shared/fidelity");
-const AREAS = ["meta/", "crud/", "list/", "watch/", "storageversion/", "patch/", "kinds/", "workload/"];
+const AREAS = ["meta/", "crud/", "list/", "watch/", "storageversion/", "patch/", "kinds/", "workload/", "crd/"];
 const REPLAY_MS = 120_000;
 
 interface KnownDifference {
