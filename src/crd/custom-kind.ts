@@ -9,14 +9,14 @@ import type { CustomSchema } from "../structural/custom-schema.ts";
 import type { DefinitionVersion, ScalePaths } from "./definition.ts";
 import { finalizerWarnings } from "./finalizer-warnings.ts";
 
-export function customKind({ scale }: DefinitionVersion, schema: CustomSchema): Kind {
+export function customKind({ scale }: DefinitionVersion, schema: () => CustomSchema): Kind {
   return {
     keepsMetadataInStatus: true,
-    setDefaults: (object) => schema.setDefaults(object),
-    createErrors: (object) => schema.errors(object, { others: () => scaleErrors(object, scale) }),
-    updateErrors: (object, existing) => schema.errors(object, { existing, others: () => scaleErrors(object, scale) }),
+    setDefaults: (object) => schema().setDefaults(object),
+    createErrors: (object) => schema().errors(object, { others: () => scaleErrors(object, scale) }),
+    updateErrors: (object, existing) => schema().errors(object, { existing, others: () => scaleErrors(object, scale) }),
     statusUpdateErrors: (object, existing) =>
-      schema.statusErrors(object, { existing, others: () => scaleStatusErrors(object, scale) }),
+      schema().statusErrors(object, { existing, others: () => scaleStatusErrors(object, scale) }),
     warnings(object, existing) {
       const before = new Set(existing === undefined ? [] : stringsAt(objectAt(existing, "metadata"), "finalizers"));
       const added = stringsAt(objectAt(object, "metadata"), "finalizers").filter((name) => !before.has(name));

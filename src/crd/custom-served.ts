@@ -10,7 +10,7 @@ import type { CustomShape, Encoding, ServedResource, StoredResource, Strategy } 
 import type { CustomSchema } from "../structural/custom-schema.ts";
 import { fieldSelectorsOf } from "./catalogue-resource.ts";
 import { customKind } from "./custom-kind.ts";
-import type { Definition, DefinitionVersion } from "./definition.ts";
+import { definitionKey, type Definition, type DefinitionVersion } from "./definition.ts";
 
 export interface CustomServedParts {
   /** Such as "/registry/". */
@@ -35,7 +35,8 @@ export function customServed(
   const { kind, listKind, plural: resource } = acceptedNames;
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
-  const schema = parts.schemaOf(version.name)!;
+  // The server itself watches every resource there is: a schema is compiled when there is an object to hold against it.
+  const schema = (): CustomSchema => parts.schemaOf(version.name)!;
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
     custom: customShape(definition, version, { ...parts, schema }),
@@ -47,14 +48,16 @@ export function customServed(
     listKind,
     meaning: customKind(version, schema),
     minor: parts.minor,
-    schema: schema.struct,
+    get schema() {
+      return schema().struct;
+    },
     schemaOf: (asked, of = kind) =>
       isOwn(asked, of) ? parts.schemaOf(asked.version)?.struct : parts.builtInSchema(asked, of),
     table: customTableRenderer(version.columns),
     fieldSelectors: fieldSelectorsOf(version, namespaced),
     fieldSelectorErrorStyle: "label",
     fieldSelectorAliases: {},
-    objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+    objectHead: lastingBuffer(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
     ...(version.scale === undefined ? {} : { scale: version.scale }),
   };
 }
@@ -89,26 +92,33 @@ function storedResource(
 }
 
 interface ShapeParts extends CustomServedParts {
-  readonly schema: CustomSchema;
+  readonly schema: () => CustomSchema;
 }
 
 function customShape(definition: Definition, version: DefinitionVersion, parts: ShapeParts): CustomShape {
-  const { uid, generation, group, versions } = definition;
+  const { group, versions } = definition;
   const { schema, convert, refuseCreation } = parts;
   const schemaIn = (object: JsonObject): CustomSchema | undefined =>
     parts.schemaOf(parseGroupVersion(stringAt(object, "apiVersion")).version);
   const known = new Set(versions.map(({ name }) => `${group}/${name}`));
   const paths = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), parseJsonPath(path)]));
   return {
-    key: `${uid}/${generation}`,
+    key: definitionKey(definition),
     isKnown: (stored) => known.has(stored),
-    decode: (value) => decode(value, schema),
+    decode: (value) => decode(value, schema()),
     finish: (object) => schemaIn(object)?.finish(object) === true,
     prune: (object) => void schemaIn(object)?.decode(object),
     convert: definition.conversion.strategy === "Webhook" ? convert : undefined,
     fieldValue: (object, field) => selectorText(paths.get(field)?.first(object)),
     refuseCreation,
   };
+}
+
+/** Not from the shared pool: there are many of them, and each would keep the pool of its neighbours alive. */
+function lastingBuffer(text: string): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  buffer.write(text);
+  return buffer;
 }
 
 function selectorText(value: unknown): string {

@@ -10,7 +10,7 @@ import { WorkQueue } from "../base/work-queue.ts";
 import type { Client } from "../client/client.ts";
 import type { ResourceType, UnstructuredObject } from "../client/objects.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
-import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../meta/json.ts";
+import { jsonEquals, objectAt, stringsAt } from "../meta/json.ts";
 import { isReason } from "../meta/status-error.ts";
 import { timestampAt } from "../meta/timestamp.ts";
 import type { DefinitionTable } from "./definition-table.ts";
@@ -102,13 +102,13 @@ export class DefinitionController {
     const known = table.get(name)?.definition;
     if (known === undefined || !this.#isDue(known)) return;
     const object = await this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
-    const definition = parseDefinition(object as JsonObject);
+    const definition = parseDefinition(object);
     if (definition.isBeingDeleted) return this.#finalize(object, definition, signal);
     const taken = takenNames(
       definition.group,
       table.definitions().filter((other) => other.name !== name),
     );
-    const status = decidedStatus(object as JsonObject, { definition, taken, now: this.#now() });
+    const status = decidedStatus(object, { definition, taken, now: this.#now() });
     if (status !== undefined) await this.#write({ ...object, status }, signal);
   }
 
@@ -123,7 +123,7 @@ export class DefinitionController {
   }
 
   async #finalize(object: UnstructuredObject, definition: Definition, signal: AbortSignal): Promise<void> {
-    const finalizers = stringsAt(objectAt(object as JsonObject, "metadata"), "finalizers");
+    const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
     if (!finalizers.includes(CLEANUP_FINALIZER)) return;
     const begun = await this.#tell(object, IN_PROGRESS, signal);
     const outcome = await this.#deleteInstances(definition);
@@ -159,7 +159,7 @@ export class DefinitionController {
   }
 
   #with(object: UnstructuredObject, condition: Condition): UnstructuredObject {
-    const status = withConditions(objectAt(object as JsonObject, "status"), [condition], this.#now());
+    const status = withConditions(objectAt(object, "status"), [condition], this.#now());
     return { ...object, status };
   }
 

@@ -16,7 +16,8 @@ export type DefinitionListener = (change: {
 export class DefinitionTable {
   readonly #byName = new Map<string, KnownDefinition>();
   readonly #listeners = new Set<DefinitionListener>();
-  #waiting: (() => void)[] = [];
+  readonly #settledListeners = new Set<() => void>();
+  readonly #waiting: (() => void)[] = [];
   #generation = 0;
   #isLoaded = false;
 
@@ -32,25 +33,24 @@ export class DefinitionTable {
   /** From now on there are exactly these. */
   reset(all: readonly KnownDefinition[]): void {
     const names = new Set(all.map(({ definition }) => definition.name));
-    for (const name of this.#byName.keys()) if (!names.has(name)) this.remove(name);
-    for (const known of all) this.put(known);
+    const before = this.#generation;
+    for (const name of this.#byName.keys()) if (!names.has(name)) this.#remove(name);
+    for (const known of all) this.#put(known);
     this.#isLoaded = true;
+    this.#settled(before);
   }
 
   /** What is older than what is known changes nothing. */
   put(known: KnownDefinition): void {
-    const { definition, revision } = known;
-    const before = this.#byName.get(definition.name);
-    if (before !== undefined && before.revision >= revision) return;
-    this.#byName.set(definition.name, known);
-    this.#changed({ before: before?.definition, after: definition });
+    const before = this.#generation;
+    this.#put(known);
+    this.#settled(before);
   }
 
   remove(name: string): void {
-    const before = this.#byName.get(name);
-    if (before === undefined) return;
-    this.#byName.delete(name);
-    this.#changed({ before: before.definition, after: undefined });
+    const before = this.#generation;
+    this.#remove(name);
+    this.#settled(before);
   }
 
   get(name: string): KnownDefinition | undefined {
@@ -72,14 +72,40 @@ export class DefinitionTable {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Told once of all that changes at a time, after whoever is told of each. The returned function ends it. */
+  onSettled(listener: () => void): () => void {
+    this.#settledListeners.add(listener);
+    return () => void this.#settledListeners.delete(listener);
+  }
+
   /** Resolves at the next change of any definition. */
   nextChange(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  #put(known: KnownDefinition): void {
+    const { definition, revision } = known;
+    const before = this.#byName.get(definition.name);
+    if (before !== undefined && before.revision >= revision) return;
+    this.#byName.set(definition.name, known);
+    this.#changed({ before: before?.definition, after: definition });
+  }
+
+  #remove(name: string): void {
+    const before = this.#byName.get(name);
+    if (before === undefined) return;
+    this.#byName.delete(name);
+    this.#changed({ before: before.definition, after: undefined });
+  }
+
   #changed(change: Parameters<DefinitionListener>[0]): void {
     this.#generation++;
     for (const listener of this.#listeners) listener(change);
+  }
+
+  #settled(generationBefore: number): void {
+    if (this.#generation === generationBefore) return;
+    for (const listener of this.#settledListeners) listener();
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

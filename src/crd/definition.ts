@@ -47,8 +47,8 @@ export interface DefinitionVersion {
   readonly columns: readonly PrinterColumn[];
   /** Such as ".spec.color". */
   readonly selectableFields: readonly string[];
-  /** openAPIV3Schema as it is written in the definition; undefined for none. */
-  readonly schema: JsonObject | undefined;
+  /** Reads openAPIV3Schema as it is written in the definition; undefined for none. Whoever asks owns it. */
+  readonly schema: () => JsonObject | undefined;
 }
 
 export interface ScalePaths {
@@ -76,15 +76,23 @@ export type DefinitionConversion =
       readonly reviewVersions: readonly string[];
     };
 
-/** From an object in v1. Whoever is not an honest definition gets one that defines nothing. */
-export function parseDefinition(object: JsonObject): Definition {
+/** Another one whenever the definition says something else of its objects. */
+export function definitionKey({ uid, generation }: Pick<Definition, "uid" | "generation">): string {
+  return `${uid}/${generation}`;
+}
+
+/**
+ * From an object in v1. Whoever is not an honest definition gets one that defines nothing. Schemas are most of a
+ * definition, and of most definitions nobody needs them: `read` gives the object again when somebody does.
+ */
+export function parseDefinition(object: JsonObject, read: () => JsonObject = () => object): Definition {
   const metadata = objectAt(object, "metadata");
   const spec = objectAt(object, "spec");
   const status = objectAt(object, "status");
   const conditions = objectsAt(status, "conditions");
   const isTrue = (type: string): boolean => conditionStatus(conditions, type) === "True";
   const namesAccepted = conditionStatus(conditions, "NamesAccepted");
-  const versions = objectsAt(spec, "versions").map(parseVersion);
+  const versions = versionsOf(object).map((version, index) => parseVersion(version, schemaReader(read, index)));
   return {
     name: stringAt(metadata, "name"),
     uid: stringAt(metadata, "uid"),
@@ -127,9 +135,20 @@ function parseNames(names: JsonObject): DefinitionNames {
   };
 }
 
-function parseVersion(version: JsonObject): DefinitionVersion {
+function versionsOf(object: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(object, "spec"), "versions");
+}
+
+/** A function of its own: within the one that has the object at hand, the object would be kept with it. */
+function schemaReader(read: () => JsonObject, index: number): DefinitionVersion["schema"] {
+  return () => {
+    const { openAPIV3Schema } = objectAt(versionsOf(read())[index] ?? {}, "schema");
+    return isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined;
+  };
+}
+
+function parseVersion(version: JsonObject, schema: DefinitionVersion["schema"]): DefinitionVersion {
   const subresources = objectAt(version, "subresources");
-  const { openAPIV3Schema } = objectAt(version, "schema");
   return {
     name: stringAt(version, "name"),
     isServed: version["served"] === true,
@@ -140,7 +159,7 @@ function parseVersion(version: JsonObject): DefinitionVersion {
     scale: isJsonObject(subresources["scale"]) ? parseScale(subresources["scale"]) : undefined,
     columns: objectsAt(version, "additionalPrinterColumns").map(parseColumn),
     selectableFields: objectsAt(version, "selectableFields").map((field) => stringAt(field, "jsonPath")),
-    schema: isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined,
+    schema,
   };
 }
 

@@ -65,6 +65,11 @@ export class WatchStream {
     this.#proceed();
   }
 
+  /** Of custom resources: by which definition it shows objects. */
+  get definitionKey(): string | undefined {
+    return this.#options.served.custom?.key;
+  }
+
   /** Ends the stream as a timeout would: the client resumes from what it has seen. */
   end(): void {
     if (this.#isEnded) return;
@@ -72,7 +77,7 @@ export class WatchStream {
     this.#sink.end();
   }
 
-  /** Ends the stream because the server leaves. Another one may have less history: the client is told how far it has come. */
+  /** Ends the stream because what follows is another's to show, who may have less history: the client is told how far it has come. */
   leave(): void {
     if (!this.#isEnded) this.#bookmarkIfCurrent();
     this.end();

@@ -63,7 +63,9 @@ async function tryUpdate(
   let change: Change;
   try {
     if (served.custom !== undefined) await conversionOf([entry], served);
-    existing = withDefaults(context, served, objectIn(entry, served));
+    const object = objectIn(entry, served);
+    // Custom resources have the defaults of the version in which they are stored.
+    existing = served.custom === undefined ? withDefaults(context, served, object) : object;
     change = await plan.decide(existing, entry);
   } catch (thrown) {
     if (!isFresh) return { kind: "stale" };

@@ -140,14 +140,14 @@ function toVersion(
 ): JsonObject | Promise<JsonObject> {
   if (served.custom === undefined) return convertObject(object, served.groupVersion, version);
   const apiVersion = formatGroupVersion(version);
-  const { convert, prune } = served.custom;
+  const { custom } = served;
   if (apiVersion === served.apiVersion) return { ...object, apiVersion };
-  if (convert === undefined) return pruned({ ...cloneJson(object), apiVersion }, prune);
-  return convert([object], version).then(([converted]) => pruned(converted!, prune));
+  if (custom.convert === undefined) return pruned({ ...cloneJson(object), apiVersion }, custom);
+  return custom.convert([object], version).then(([converted]) => pruned(converted!, custom));
 }
 
-function pruned(object: JsonObject, prune: CustomShape["prune"]): JsonObject {
-  prune(object);
+function pruned(object: JsonObject, custom: CustomShape): JsonObject {
+  custom.prune(object);
   return object;
 }
 

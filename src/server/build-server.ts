@@ -54,7 +54,14 @@ import { purgeEndpoint } from "./purge-endpoint.ts";
 import { clusterResources } from "./cluster-resources.ts";
 import { openApiPeers } from "./openapi-peers.ts";
 import { localDocuments, type LocalDocuments } from "./local-document.ts";
-import { createShared, namedEncodings, publishCustom, withCustom, type Shared } from "./shared-resources.ts";
+import {
+  createShared,
+  endOutdatedWatches,
+  namedEncodings,
+  publishCustom,
+  withCustom,
+  type Shared,
+} from "./shared-resources.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
@@ -160,6 +167,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
     ...{ checks, ...joined, ...documents, shared, client, written, openRequests, leadership, address: () => address },
   };
+  endOutdatedWatches(shared.custom.table, openWatches);
   registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
   const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
@@ -253,6 +261,8 @@ function startupHooks(parts: HookParts): StartupHook[] {
   const making = { call, clock, log, context: repair.context, resolve: table.resolve };
   return [
     { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
+    // What is defined is published with what is built in.
+    { name: "crd-informer-synced", run: (signal) => waitUntil(clock, () => shared.custom.table.isLoaded, signal) },
     // Before it has an identity a server publishes nothing, and before it has published it writes nothing else.
     ...afterwards(ensureIdentityNamespace({ ...making, catalogue }), cluster.identity.hooks),
     ...(storageVersions === undefined ? [] : [storageVersions.hook]),

@@ -111,7 +111,8 @@ function toConfig(options: ApiServerOptions): ServerConfig {
     ...options,
     strictRelease: true,
     controllers: [],
-    etcdPrefix: options.etcdPrefix ?? `/registry/${component}`,
+    // Beside the main API server's, which follows everything under /registry.
+    etcdPrefix: options.etcdPrefix ?? `/${component}`,
     peers: {
       hostname: host,
       serverId: options.serverId ?? serverId(host, component),

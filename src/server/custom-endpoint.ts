@@ -8,6 +8,7 @@ import { deprecationWarning } from "../crd/deprecation-warning.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import { pathSegmentErrors } from "../meta/names.ts";
 import { goZeros } from "../object/go-zeros.ts";
+import type { ServedResource } from "../registry/resource.ts";
 import { objectMetadataErrors } from "../registry/metadata-validation.ts";
 import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural/custom-schema.ts";
 
@@ -30,19 +31,6 @@ export function customEndpoint(
 ): ResourceEndpoint {
   const { group, acceptedNames, namespaced } = definition;
   const shown = toCatalogueResource(definition)!.versions.find((candidate) => candidate.version === version.name)!;
-  const { catalogue, schemas } = parts;
-  const served = customServed(definition, version, {
-    ...parts,
-    minor: Number(catalogue.release.minor),
-    builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
-    schemaOf(asked) {
-      const found = definition.versions.find((candidate) => candidate.name === asked);
-      if (found === undefined) return undefined;
-      const schema = schemas.get(asked) ?? compileCustomSchema(found.schema, schemaParts(definition, asked, catalogue));
-      schemas.set(asked, schema);
-      return schema;
-    },
-  });
   return {
     group,
     version: version.name,
@@ -53,8 +41,25 @@ export function customEndpoint(
     verbs: ALL_VERBS,
     subresources: new Map(shown.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
     deprecation: deprecationWarning(definition, version),
-    served,
+    served: servedVersion(definition, version, parts),
   };
+}
+
+function servedVersion(definition: Definition, version: DefinitionVersion, parts: CustomEndpointParts): ServedResource {
+  const { catalogue, schemas } = parts;
+  return customServed(definition, version, {
+    ...parts,
+    minor: Number(catalogue.release.minor),
+    builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
+    schemaOf(asked) {
+      const found = definition.versions.find((candidate) => candidate.name === asked);
+      if (found === undefined) return undefined;
+      const schema =
+        schemas.get(asked) ?? compileCustomSchema(found.schema(), schemaParts(definition, asked, catalogue));
+      schemas.set(asked, schema);
+      return schema;
+    },
+  });
 }
 
 function schemaParts(

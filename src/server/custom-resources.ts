@@ -10,6 +10,7 @@ import { deprecationWarning } from "../crd/deprecation-warning.ts";
 import { compareVersions } from "../discovery/order.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import { formatGroupVersion, type GroupVersion } from "../meta/group-version.ts";
+import type { JsonObject } from "../meta/json.ts";
 import { forbidden, serviceUnavailable, StatusError, unknownResource } from "../meta/status-error.ts";
 import { exclusionName } from "../peers/exclusions.ts";
 import type { ServedSet } from "../peers/served-set.ts";
@@ -88,10 +89,11 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
       remove: (key) => table.remove(key.slice(prefix.length)),
     },
   });
+  const inCatalogue = onceForEach(toCatalogueResource);
   const groups = onceFor(table, () =>
     withCustomResources(
       catalogue.groups,
-      table.definitions().flatMap((definition) => toCatalogueResource(definition) ?? []),
+      table.definitions().flatMap((definition) => inCatalogue(definition) ?? []),
     ),
   );
   const groupNames = onceFor(table, () => new Set(table.definitions().map(({ group }) => group)));
@@ -160,7 +162,8 @@ function nextChange(table: DefinitionTable, clock: Clock, waitMs: number): Promi
 function readDefinition(entry: Entry, served: ServedResource | undefined): KnownDefinition | undefined {
   if (served === undefined || entry.corrupt !== undefined) return undefined;
   try {
-    return { definition: parseDefinition(objectIn(entry, served)), revision: entry.modRevision };
+    const read = (): JsonObject => objectIn(entry, served);
+    return { definition: parseDefinition(read(), read), revision: entry.modRevision };
   } catch (thrown) {
     // One that cannot be read defines nothing, and takes nothing else along.
     if (thrown instanceof StatusError) return undefined;
@@ -184,6 +187,15 @@ function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
   return () => {
     if (built?.generation !== table.generation) built = { generation: table.generation, value: build() };
     return built.value;
+  };
+}
+
+function onceForEach<Value>(make: (definition: Definition) => Value): (definition: Definition) => Value {
+  const made = new WeakMap<Definition, { readonly value: Value }>();
+  return (definition) => {
+    const known = made.get(definition) ?? { value: make(definition) };
+    made.set(definition, known);
+    return known.value;
   };
 }
 
@@ -231,7 +243,8 @@ class EndpointCache {
     if (known?.definition === definition) return known;
     const isSameSpec =
       known?.definition.uid === definition.uid && known.definition.generation === definition.generation;
-    const made: Made = { definition, schemas: isSameSpec ? known.schemas : new Map(), endpoints: new Map() };
+    const schemas = isSameSpec ? known.schemas : new Map<string, CustomSchema>();
+    const made: Made = { definition, schemas, endpoints: new Map() };
     this.#made.set(definition.name, made);
     return made;
   }
@@ -265,7 +278,7 @@ class EndpointCache {
       schemaOf: (asked) => {
         const found = definition.versions.find((candidate) => candidate.name === asked);
         if (found === undefined) return undefined;
-        const schema = schemas.get(asked) ?? compileCustomSchema(found.schema, this.#schemaParts(definition, asked));
+        const schema = schemas.get(asked) ?? compileCustomSchema(found.schema(), this.#schemaParts(definition, asked));
         schemas.set(asked, schema);
         return schema;
       },

@@ -13,6 +13,8 @@ import type { OpenApiDocuments } from "../discovery/openapi/documents.ts";
 import { exclusionName } from "../peers/exclusions.ts";
 import { jsonEquals } from "../meta/json.ts";
 import type { DefinitionTable } from "../crd/definition-table.ts";
+import { definitionKey } from "../crd/definition.ts";
+import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Encoding } from "../registry/resource.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
@@ -70,13 +72,13 @@ export function createShared(parts: SharedParts): Shared {
         .peers.some(({ document }) => document?.served.hasGroupVersion(group, version) === true),
     mayWriteConditions: () => isLowest(parts.cluster()),
   });
-  custom.table.onChange(() => aggregation.localChanged());
+  custom.table.onSettled(() => aggregation.localChanged());
   return {
     ...withoutAggregation(custom, [...webhooks.tasks, ...aggregation.tasks, registration(parts, custom, aggregation)]),
     filter: aggregation.filter,
     names: () => [...custom.names(), ...aggregation.remoteGroupVersions().map(nameOf)],
     onChange(listener) {
-      const end = custom.table.onChange(listener);
+      const end = custom.table.onSettled(listener);
       aggregation.onChange(listener);
       return end;
     },
@@ -91,7 +93,7 @@ function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundT
     custom,
     served: custom.served,
     names: custom.names,
-    onChange: (listener) => custom.table.onChange(listener),
+    onChange: (listener) => custom.table.onSettled(listener),
     filter: (next) => next,
     tasks: [custom.task, ...tasks],
     hooks: [],
@@ -159,5 +161,13 @@ export function publishCustom(table: DefinitionTable, { put, remove }: StorageVe
     const is = after && storedVersionsOf(after);
     if (is === undefined ? was !== undefined : was !== undefined && was.name !== is.name) remove(was!.name);
     if (is !== undefined && !jsonEquals(was, is)) put(is);
+  });
+}
+
+/** A watch shows objects as one definition has them; whoever resumes it is shown them as the next one does. */
+export function endOutdatedWatches(table: DefinitionTable, open: OpenWatches): void {
+  table.onChange(({ before, after }) => {
+    if (before === undefined || definitionKey(before) === (after && definitionKey(after))) return;
+    for (const watch of [...open]) if (watch.definitionKey === definitionKey(before)) watch.leave();
   });
 }

@@ -78,7 +78,7 @@ export function createStorageVersions(parts: StorageVersionParts, agreed: Agreed
     ...{ ...parts, agreed, serverId },
     members: (isComplete) => clusterMembers(cluster, serverId, isComplete),
     isOwner: cluster.identity.isOwner,
-    tasks: [followUnreadable({ ...parts, agreed })],
+    tasks: [followUnreadable({ ...parts, agreed, reader: `release ${config.release}` })],
   });
 }
 

@@ -18,14 +18,16 @@ const NAMES_MAX = 5;
 
 export interface UnreadableOptions {
   readonly env: Env;
-  readonly config: ServerConfig;
+  readonly config: Pick<ServerConfig, "storageRoot">;
   readonly cache: WatchCache;
   readonly metrics: MetricsRegistry;
-  readonly agreed: AgreedEncodings;
+  readonly agreed: Pick<AgreedEncodings, "encodings" | "resources">;
+  /** Who cannot read them, such as "release 1.35". */
+  readonly reader: string;
 }
 
 export function followUnreadable(options: UnreadableOptions): BackgroundTask {
-  const { env, cache, metrics, agreed, config } = options;
+  const { env, cache, metrics, agreed, reader } = options;
   const gauge = metrics.gauge({
     name: "evenkeel_storage_version_unreadable_objects",
     help: "Stored objects in versions that this server's release cannot read.",
@@ -34,7 +36,7 @@ export function followUnreadable(options: UnreadableOptions): BackgroundTask {
   const look = (resource: StoredResourceVersions): boolean => {
     const found = unreadable(options, resource);
     if (found.length > 0 || agreed.encodings.isUnreadable(resource.name)) gauge.with(resource.name).set(found.length);
-    agreed.encodings.setUnreadable(resource.name, found.length === 0 ? undefined : because(found, config.release));
+    agreed.encodings.setUnreadable(resource.name, found.length === 0 ? undefined : because(found, reader));
     return found.length > 0;
   };
   return {
@@ -43,8 +45,7 @@ export function followUnreadable(options: UnreadableOptions): BackgroundTask {
       await waitUntil(env.clock, () => cache.state === "following", signal);
       if (signal.aborted) return;
       let suspects = agreed.resources.filter(look);
-      for (const { name } of suspects)
-        env.log.warn("stored objects cannot be read by this release", { resource: name });
+      for (const { name } of suspects) env.log.warn("stored objects cannot be read by this server", { resource: name });
       while (suspects.length > 0 && (await sleep(env.clock, LOOK_AGAIN_MS, signal))) suspects = suspects.filter(look);
     },
   };
@@ -56,7 +57,9 @@ interface Found {
 }
 
 function unreadable({ cache, config }: UnreadableOptions, resource: StoredResourceVersions): Found[] {
-  const prefix = `${config.storageRoot}${storagePlaceOf(resource.group, resource.resource)!.prefix}/`;
+  const { group } = resource;
+  const place = storagePlaceOf(group, resource.resource)?.prefix ?? `${group}/${resource.resource}`;
+  const prefix = `${config.storageRoot}${place}/`;
   const readable = new Set(resource.decodable);
   return cache
     .range(prefix, prefixEnd(prefix))
@@ -64,9 +67,9 @@ function unreadable({ cache, config }: UnreadableOptions, resource: StoredResour
     .map(({ key, apiVersion }) => ({ name: key.slice(prefix.length), apiVersion }));
 }
 
-function because(found: readonly Found[], release: string): string {
+function because(found: readonly Found[], reader: string): string {
   const versions = [...new Set(found.map(({ apiVersion }) => apiVersion))].join(", ");
   const names = found.slice(0, NAMES_MAX).map(({ name }) => name);
   const more = found.length > names.length ? ` and ${found.length - names.length} more` : "";
-  return `release ${release} cannot read ${versions}, in which ${names.join(", ")}${more} are stored`;
+  return `${reader} cannot read ${versions}, in which ${names.join(", ")}${more} are stored`;
 }

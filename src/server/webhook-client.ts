@@ -71,7 +71,7 @@ const HTTPS_PORT = 443;
 /** The objects of one call, several times larger than they were. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** As kubernetes names itself to webhooks. */
-const HEADERS = [
+const HEADERS: readonly string[] = [
   ...["User-Agent", "kube-apiserver-admission"],
   ...["Content-Type", "application/json"],
   ...["Accept", "application/json, */*"],

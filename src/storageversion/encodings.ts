@@ -88,7 +88,7 @@ export class Encodings {
       const verdict = this.#seen.get(name) ?? { closed: NO_OBJECT };
       const state: State = { resource, unbound, isPublished: false, verdict, unreadable: undefined, waiting: [] };
       this.#states.set(name, state);
-      this.#unpublished.add(name);
+      if (!isDefined(state)) this.#unpublished.add(name);
       for (const alias of resource.aliases) this.#byResource.set(formatGroupResource(alias), state);
       return;
     }
@@ -97,7 +97,6 @@ export class Encodings {
     const { verdict } = known;
     if ("open" in verdict && resource.decodable.includes(formatGroupVersion(verdict.open.version))) return;
     known.isPublished = false;
-    this.#unpublished.add(name);
   }
 
   /** It is not stored here any more. Whoever waits for it is told so. */
@@ -112,7 +111,7 @@ export class Encodings {
     wake(state);
   }
 
-  /** Every resource has been published. */
+  /** Every built-in resource has been published; those that definitions define are waited for one by one. */
   get isOpen(): boolean {
     return this.#unpublished.size === 0;
   }
@@ -136,7 +135,7 @@ export class Encodings {
   unpublishAll(): void {
     for (const [name, state] of this.#states) {
       state.isPublished = false;
-      this.#unpublished.add(name);
+      if (!isDefined(state)) this.#unpublished.add(name);
     }
   }
 

@@ -74,7 +74,7 @@ class CompiledSchema implements CustomSchema {
   constructor(source: JsonObject, parts: CustomSchemaParts) {
     const { name, metadata, minor } = parts;
     this.#parts = parts;
-    this.#structural = once(() => parseStructural(source));
+    this.#structural = parsedOnce(source);
     this.#struct = once(() => toStructSchema(this.structural, { name, metadata: metadata.struct }));
     this.#fill = once(() => compileDefaults(this.structural));
     this.#embedded = once(() => compileEmbedded(this.structural));
@@ -195,10 +195,17 @@ const BLOCKING: ReadonlySet<CauseReason> = new Set([
 const NOT_CHECKED =
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
+/** Apart from whatever else is made of the schema, so that what was read is not kept by it. */
+function parsedOnce(source: JsonObject): () => StructuralSchema {
+  return once(() => parseStructural(source));
+}
+
 function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
+  let pending: (() => Value) | undefined = make;
   return () => {
-    made ??= { value: make() };
+    made ??= { value: pending!() };
+    pending = undefined;
     return made.value;
   };
 }

@@ -1,15 +1,20 @@
 /** One evaluation of a program: its variables, and what it has cost. */
-import { CostLimitExceeded, ListValue, MapValue, type Value } from "../values/value.ts";
+import { CostLimitExceeded, ListValue, MapValue, OptionalValue, type Value } from "../values/value.ts";
 
 /** Loops that cost nothing by kubernetes' count end too. DIFFERS: kubernetes lets them run until the request ends. */
 const ITERATIONS_MAX = 5_000_000;
 
-/** Characters and elements that calls may go through, whatever they cost. */
+/** Characters and values that calls may go through beyond what they cost. DIFFERS: kubernetes has no such bound. */
 const WORK_MAX = 500_000_000;
 
+/** What is in a list or map itself is paid for; what is within that is not. */
+function nestedWork(value: Value): number {
+  if (value instanceof ListValue || value instanceof MapValue) return value.weight - value.size;
+  return value instanceof OptionalValue && value.value !== undefined ? nestedWork(value.value) : 0;
+}
+
 function workOf(value: Value): number {
-  if (typeof value === "string") return value.length;
-  return value instanceof ListValue || value instanceof MapValue ? value.size : 0;
+  return typeof value === "string" ? value.length : nestedWork(value);
 }
 
 export class Frame {
@@ -30,7 +35,17 @@ export class Frame {
   }
 
   countWork(left: Value, right: Value): void {
-    this.#work += workOf(left) + workOf(right);
+    this.#count(workOf(left) + workOf(right));
+  }
+
+  /** Strings are compared in no time, and two values only as far as the smaller one goes. */
+  countComparison(left: Value, right: Value): void {
+    if (typeof left === "object" && typeof right === "object")
+      this.#count(Math.min(nestedWork(left), nestedWork(right)));
+  }
+
+  #count(work: number): void {
+    this.#work += work;
     if (this.#work > WORK_MAX) throw new CostLimitExceeded();
   }
 

@@ -308,9 +308,9 @@ function callEvaluate(name: string, overloads: readonly Overload[], args: readon
       if (value instanceof EvalError && args.length > 1) return value;
       values.push(value);
     }
-    frame.charge(cost(values));
     const [only = null, other = null] = values;
     frame.countWork(only, other);
+    frame.charge(cost(values));
     return only instanceof EvalError ? only : invoke(values);
   };
 }
@@ -324,8 +324,9 @@ function binaryEvaluate(
   return (frame) => {
     const leftValue = left(frame);
     const rightValue = right(frame);
+    if (apply === equals) frame.countComparison(leftValue, rightValue);
+    else frame.countWork(leftValue, rightValue);
     frame.charge(cost([leftValue, rightValue]));
-    if (apply !== equals) frame.countWork(leftValue, rightValue);
     if (leftValue instanceof EvalError) return leftValue;
     if (rightValue instanceof EvalError) return rightValue;
     return apply(leftValue, rightValue);

@@ -1,5 +1,5 @@
 /** Maps that expressions make. */
-import { MapValue, Uint, type Value } from "./value.ts";
+import { MapValue, Uint, type Value, weightOf } from "./value.ts";
 
 /** Numbers of all types are one key, as they are equal; NaN is none. */
 function keyOf(key: Value): string | undefined {
@@ -21,6 +21,12 @@ function keyOf(key: Value): string | undefined {
 export class LiteralMap extends MapValue {
   readonly #entries = new Map<string, readonly [Value, Value]>();
 
+  #weight = 0;
+
+  override get weight(): number {
+    return this.#weight;
+  }
+
   get size(): number {
     return this.#entries.size;
   }
@@ -35,6 +41,7 @@ export class LiteralMap extends MapValue {
     const text = keyOf(key);
     if (text === undefined) return false;
     this.#entries.set(text, [key, value]);
+    this.#weight += weightOf(value);
     return true;
   }
 

@@ -57,6 +57,10 @@ export const NO_VALUE = new OptionalValue(undefined);
 
 export abstract class ListValue {
   abstract readonly size: number;
+  /** How many values it is made of, each counted as often as it occurs: a few macros can make that a great many. */
+  get weight(): number {
+    return this.size;
+  }
   abstract at(index: number): Value;
   abstract elements(): readonly Value[];
 
@@ -79,14 +83,27 @@ export abstract class ListValue {
   }
 }
 
+export function weightOf(value: Value): number {
+  if (value instanceof ListValue || value instanceof MapValue) return value.weight;
+  return value instanceof OptionalValue && value.value !== undefined ? weightOf(value.value) : 1;
+}
+
 export class ArrayList extends ListValue {
   readonly size: number;
   readonly #elements: readonly Value[];
+  readonly #weight: number;
 
   constructor(elements: readonly Value[]) {
     super();
     this.#elements = elements;
     this.size = elements.length;
+    let weight = 0;
+    for (const element of elements) weight += weightOf(element);
+    this.#weight = weight;
+  }
+
+  override get weight(): number {
+    return this.#weight;
   }
 
   at(index: number): Value {
@@ -114,6 +131,10 @@ class ConcatList extends ListValue {
     this.size = left.size + right.size;
   }
 
+  override get weight(): number {
+    return this.#left.weight + this.#right.weight;
+  }
+
   at(index: number): Value {
     return this.elements()[index] ?? null;
   }
@@ -129,6 +150,9 @@ class ConcatList extends ListValue {
 
 export abstract class MapValue {
   abstract readonly size: number;
+  get weight(): number {
+    return this.size;
+  }
   /** Undefined when there is no such key. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): readonly Value[];

@@ -6,6 +6,7 @@ import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../
 import { cloneJson, isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { goTypeText } from "../../object/go-value-text.ts";
+import { jsonTypeText } from "./webhook-answer.ts";
 
 export type ConvertedObject =
   | { readonly kind: "accepted"; readonly object: JsonObject }
@@ -39,20 +40,17 @@ function refused(why: string): ConvertedObject {
 /** As Go says it of each kind of JSON value. */
 function notAnObject(value: unknown): string | undefined {
   if (value === null || value === undefined) return "unexpected end of JSON input";
-  if (!isJsonObject(value)) {
-    const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-    return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
-  }
-  return stringAt(value, "kind") === ""
+  if (!isJsonObject(value))
+    return `json: cannot unmarshal ${jsonTypeText(value)} into Go value of type map[string]interface {}`;
+  // Of an apiVersion with two slashes Go makes nothing, not even a kind.
+  return stringAt(value, "kind") === "" || stringAt(value, "apiVersion").split("/", 3).length > 2
     ? `Object 'Kind' is missing in '${cutValue(JSON.stringify(value))}'`
     : undefined;
 }
 
 function typeMismatch(converted: JsonObject, original: JsonObject, to: GroupVersion): string | undefined {
   const expected = formatGroupVersion(to);
-  const sent = stringAt(converted, "apiVersion");
-  // Go makes nothing of what has two slashes.
-  const received = sent.indexOf("/") === sent.lastIndexOf("/") ? formatGroupVersion(parseGroupVersion(sent)) : "";
+  const received = formatGroupVersion(parseGroupVersion(stringAt(converted, "apiVersion")));
   if (received !== expected) return `invalid groupVersion (expected ${expected}, received ${received})`;
   const [kind, sentKind] = [stringAt(original, "kind"), stringAt(converted, "kind")];
   return kind === sentKind ? undefined : `invalid kind (expected ${kind}, received ${sentKind})`;

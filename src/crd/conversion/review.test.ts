@@ -25,6 +25,9 @@ test("a question holds the objects in their order and says what they are to beco
 
 describe("an answer", () => {
   const V1 = "apiextensions.k8s.io/v1";
+  const SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"';
+  const NO_LIST =
+    "json: cannot unmarshal string into Go struct field ConversionResponse.response.convertedObjects of type []runtime.RawExtension";
   const good = { uid: "u", convertedObjects: [{}], result: { status: "Success" } };
   const review = (response: unknown, apiVersion = V1): JsonObject => ({
     kind: "ConversionReview",
@@ -45,15 +48,14 @@ describe("an answer", () => {
     ["v1", { response: good }, `expected webhook response of ${V1}, Kind=ConversionReview, got /, Kind=`],
     [
       "v1",
-      review(good, "v1"),
-      `expected webhook response of ${V1}, Kind=ConversionReview, got /v1, Kind=ConversionReview`,
-    ],
-    [
-      "v1",
       review(good, `${V1}beta1`),
       "converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown conversion",
     ],
     ["v1beta1", review(good), "converting (v1.ConversionReview) to (v1beta1.ConversionReview): unknown conversion"],
+    ["v1", { ...review(good), kind: "Foo" }, `no kind "Foo" is registered for version "${V1}" ${SCHEME}`],
+    ["v1", review(good, "x/v1"), `no kind "ConversionReview" is registered for version "x/v1" ${SCHEME}`],
+    ["v1", { apiVersion: "v1", kind: "Status" }, "converting (v1.Status) to (v1.ConversionReview): unknown conversion"],
+    ["v1", review({ ...good, convertedObjects: "x" }), NO_LIST],
     ["v1", review(undefined), "no response provided"],
     ["v1", review({ ...good, uid: 'x"' }), String.raw`expected response.uid="u", got "x\""`],
     ["v1", review({ ...good, result: { status: "Failure", message: "why" } }), "why"],
@@ -64,7 +66,10 @@ describe("an answer", () => {
   });
 
   test("without a list of objects holds none", () => {
-    const sent = review({ ...good, convertedObjects: "x" });
-    expect(readReview(sent, { version: "v1", uid: "u" })).toEqual({ kind: "converted", objects: [] });
+    for (const convertedObjects of [undefined, null])
+      expect(readReview(review({ ...good, convertedObjects }), { version: "v1", uid: "u" })).toEqual({
+        kind: "converted",
+        objects: [],
+      });
   });
 });

@@ -1,6 +1,7 @@
 /** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
 import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { jsonTypeText } from "./webhook-answer.ts";
 
 export type ReviewVersion = "v1" | "v1beta1";
 
@@ -40,6 +41,11 @@ export function readReview(
   if (foreign !== undefined) return failed(foreign);
   const { response } = review;
   if (!isJsonObject(response)) return failed("no response provided");
+  const { convertedObjects = [] } = response;
+  if (convertedObjects !== null && !Array.isArray(convertedObjects))
+    return failed(
+      `json: cannot unmarshal ${jsonTypeText(convertedObjects)} into Go struct field ConversionResponse.response.convertedObjects of type []runtime.RawExtension`,
+    );
   const answered = stringAt(response, "uid");
   // As kubernetes: whoever speaks v1beta1 may answer anything.
   if (version === "v1" && answered !== uid)
@@ -48,20 +54,26 @@ export function readReview(
   const status = stringAt(result, "status");
   const message = stringAt(result, "message");
   if (status !== "Success") return failed(message || `response.result.status was '${status}', not 'Success'`);
-  const { convertedObjects } = response;
-  return { kind: "converted", objects: Array.isArray(convertedObjects) ? convertedObjects : [] };
+  return { kind: "converted", objects: convertedObjects ?? [] };
 }
+
+const OTHERS: ReadonlySet<string> = new Set([
+  `${GROUP}/v1 ConversionReview`,
+  `${GROUP}/v1beta1 ConversionReview`,
+  "v1 Status",
+]);
 
 /** The other version is a type of its own for kubernetes, and so is everything else. */
 function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
   const apiVersion = stringAt(review, "apiVersion");
   const kind = stringAt(review, "kind");
-  const isOther = kind === "ConversionReview" && (apiVersion === `${GROUP}/v1` || apiVersion === `${GROUP}/v1beta1`);
   if (apiVersion === `${GROUP}/${version}` && kind === "ConversionReview") return undefined;
-  if (isOther) {
-    const sent = apiVersion.slice(GROUP.length + 1);
-    return `converting (${sent}.ConversionReview) to (${version}.ConversionReview): unknown conversion`;
+  if (OTHERS.has(`${apiVersion} ${kind}`)) {
+    const sent = apiVersion.slice(apiVersion.indexOf("/") + 1);
+    return `converting (${sent}.${kind}) to (${version}.ConversionReview): unknown conversion`;
   }
+  if (apiVersion !== "" && kind !== "")
+    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"`;
   // As kubernetes: who speaks v1beta1 need not say so.
   if (version === "v1beta1" && apiVersion === "" && kind === "") return undefined;
   const slash = apiVersion.includes("/") ? "" : "/";

@@ -21,7 +21,7 @@ export function readAnswer(answer: WebhookAnswer): JsonObject | string {
     return `0-length response with status code: ${status} and content type: ${answer.contentType || "application/json"}`;
   const value = parse(body);
   if (typeof value === "string") return `couldn't get version/kind; json parse error: ${value}`;
-  return isStatus(value) && value["status"] !== "Success" ? stringAt(value, "message") : value;
+  return value;
 }
 
 function parse(body: Buffer): JsonObject | string {
@@ -32,9 +32,15 @@ function parse(body: Buffer): JsonObject | string {
   } catch {
     return describeSyntaxError(body);
   }
+  if (value === null) return {};
   if (isJsonObject(value)) return value;
-  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return `json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+  return `json: cannot unmarshal ${jsonTypeText(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+}
+
+/** As Go names what it found in the place of something else. */
+export function jsonTypeText(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 /** A webhook may say in a Status what went wrong. */

@@ -52,7 +52,7 @@ function toResource({ definition, version }: Shown): CustomResource {
     hasStatus: version.hasStatus,
     hasScale: version.scale !== undefined,
     schema: (dialect) => ({
-      ...publishedSchema(version.schema, dialect, preserveUnknownFields),
+      ...publishedSchema(version.schema(), dialect, preserveUnknownFields),
       ...extensions({ ...own, kind }, version),
     }),
     listSchema: (dialect) => ({

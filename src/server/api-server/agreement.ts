@@ -20,6 +20,7 @@ import type { Env } from "../env.ts";
 import { createIdentity, type Identity } from "../identity.ts";
 import type { StartupHook } from "../lifecycle.ts";
 import { createAgreement, type StorageVersions } from "../storage-versions.ts";
+import { followUnreadable } from "../unreadable-objects.ts";
 import { AgreementCopy } from "./agreement-copy.ts";
 
 export interface AgreementOptions {
@@ -67,7 +68,10 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
     members: (isComplete) => createMembers(options, identity, isComplete),
     isOwner: identity.isOwner,
     whenPublished: (name, open) => copy.after(name, open),
-    tasks: [{ name: "storage-version-copies", run: (signal) => copy.run(signal) }],
+    tasks: [
+      { name: "storage-version-copies", run: (signal) => copy.run(signal) },
+      followUnreadable({ ...options, agreed: { encodings, resources }, reader: "this server" }),
+    ],
   });
   return {
     fence: identity.fence,

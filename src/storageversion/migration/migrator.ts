@@ -1,7 +1,9 @@
 /**
  * The automatic mode: migrates a resource whenever all servers agree on a version that its objects are not known to be
  * stored in. It runs the passes itself and makes no StorageVersionMigration objects, so it needs no API that releases
- * turn off. Definitions of custom resources are told: DIFFERS, kubernetes leaves that to whoever asks for a migration. To be run by one server at a time; two at once would do the same work twice, and no harm.
+ * turn off. To be run by one server at a time; two at once would do the same work twice, and no harm.
+ * DIFFERS: the definition of a custom resource is told that everything has moved. In kubernetes that happens only to who
+ * asks for a migration.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";

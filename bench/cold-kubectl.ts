@@ -1,0 +1,54 @@
+/** kubectl as it is on a new machine: it knows nothing, so it first asks what there is. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { findTools } from "../test/clients/tools.ts";
+import { openHttp1 } from "./client/http1.ts";
+import { TOKEN, temporaryDirectory, type RunningServer } from "./servers.ts";
+
+export interface ColdRun {
+  readonly requests: number;
+  readonly wallMs: number;
+}
+
+export interface Kubectl {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Undefined when none can be had. */
+export function newestKubectl(): Kubectl | undefined {
+  const minor = (version: string): number => Number(version.split(".")[1] ?? 0);
+  const found = findTools().kubectls.flatMap(({ name, version, path }) =>
+    path === undefined ? [] : [{ name, path, minor: minor(version) }],
+  );
+  return found.sort((left, right) => right.minor - left.minor)[0];
+}
+
+/** Fails when kubectl does. */
+export async function runCold(kubectl: Kubectl, server: RunningServer, args: readonly string[]): Promise<ColdRun> {
+  const home = temporaryDirectory();
+  const access = ["--server", `https://127.0.0.1:${server.port}`, "--insecure-skip-tls-verify", "--token", TOKEN];
+  try {
+    const before = await answered(server);
+    const started = performance.now();
+    await promisify(execFile)(kubectl.path, [...access, ...args], { env: { HOME: home.path } });
+    const wallMs = performance.now() - started;
+    return { requests: (await answered(server)) - before - 1, wallMs };
+  } finally {
+    home.remove();
+  }
+}
+
+/** This question itself is counted in the next answer. Leases are the server's own. */
+async function answered(server: RunningServer): Promise<number> {
+  const requester = await openHttp1(server.port, TOKEN);
+  try {
+    const { body } = await requester.fetch({ method: "GET", path: "/metrics", expectStatus: 200 }, 0);
+    return body
+      .split("\n")
+      .filter((line) => line.startsWith("apiserver_request_total{") && !line.includes('resource="leases"'))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+  } finally {
+    requester.close();
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { startServer, type Json } from "../start.ts";
+import { define, definition, DEFINITIONS, GROUP, schemaOf, version, widget, WIDGETS } from "./define.ts";
+
+const TARGET = `${WIDGETS}/a`;
+const SCHEMA = "/spec/versions/0/schema/openAPIV3Schema/properties";
+
+test("defaults are filled in on requests and when objects are read from the store", async () => {
+  await using api = await startServer();
+  const schema = { type: "object", properties: { a: { type: "string", default: "A" }, b: { type: "string" } } };
+  await define(api, definition([version("v1", schema)]));
+  expect((await api.create(WIDGETS, widget("a"))).body.a).toBe("A");
+  const patch = async (operations: Json): Promise<void> => {
+    expect((await api.jsonPatch(`${DEFINITIONS}/widgets.${GROUP}`, operations)).status).toBe(200);
+    await api.world.advance(100);
+  };
+  await patch([{ op: "add", path: `${SCHEMA}/b/default`, value: "B" }]);
+  expect((await api.get(TARGET)).body).toMatchObject({ a: "A", b: "B" });
+  // What was written as a default stays when the default is another one; what was not is filled in anew.
+  await patch([
+    { op: "replace", path: `${SCHEMA}/a/default`, value: "A2" },
+    { op: "replace", path: `${SCHEMA}/b/default`, value: "B2" },
+  ]);
+  expect((await api.get(TARGET)).body).toMatchObject({ a: "A", b: "B2" });
+  expect((await api.create(WIDGETS, widget("b"))).body).toMatchObject({ a: "A2", b: "B2" });
+});
+
+test("what a later schema does not name is not shown, and not lost before it is written", async () => {
+  await using api = await startServer();
+  await define(api, definition([version("v1", schemaOf({ kept: { type: "string" }, gone: { type: "string" } }))]));
+  await api.create(WIDGETS, widget("a", { spec: { kept: "1", gone: "2" } }));
+  const change = [{ op: "remove", path: `${SCHEMA}/spec/properties/gone` }];
+  await api.jsonPatch(`${DEFINITIONS}/widgets.${GROUP}`, change);
+  await api.world.advance(100);
+  expect((await api.get(TARGET)).body.spec).toEqual({ kept: "1" });
+  expect((await api.get(WIDGETS)).body.items[0].spec).toEqual({ kept: "1" });
+  const { items } = await api.kv.range({ start: `/registry/${GROUP}/widgets/default/a` });
+  expect(JSON.parse(items[0]!.value.toString()).spec).toEqual({ kept: "1", gone: "2" });
+});
+
+describe("shapes", () => {
+  const created = async (spec: Json, sent: Json): Promise<Json> => {
+    await using api = await startServer();
+    await define(api, definition([version("v1", schemaOf(spec))]));
+    return (await api.create(WIDGETS, widget("a", { spec: sent }))).body;
+  };
+
+  test("what no schema names is dropped, except where it is to be preserved", async () => {
+    const free = {
+      type: "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+      properties: { known: { type: "object", properties: { a: { type: "string" } } } },
+    };
+    const sent = { free: { other: [{ x: 1 }], known: { a: "1", b: "2" } }, unknown: 1 };
+    expect((await created({ free }, sent)).spec).toEqual({ free: { other: [{ x: 1 }], known: { a: "1" } } });
+  });
+
+  test("the value of any name in a map has the schema of all of them", async () => {
+    const map = { type: "object", additionalProperties: { type: "object", properties: { a: { type: "string" } } } };
+    expect((await created({ map }, { map: { x: { a: "1", b: "2" } } })).spec).toEqual({ map: { x: { a: "1" } } });
+  });
+
+  test.each<[unknown, boolean]>([
+    [80, true],
+    ["http", true],
+    [1.5, false],
+    [true, false],
+  ])("%j is an integer or a string: %j", async (value, isTaken) => {
+    const port = { "x-kubernetes-int-or-string": true };
+    const body = await created({ port }, { port: value });
+    expect(isTaken ? body.spec.port : body.code).toBe(isTaken ? value : 422);
+  });
+
+  test("null is a value where it may be one, and nothing anywhere else", async () => {
+    const spec = {
+      may: { type: "string", nullable: true, default: "unused" },
+      mayNot: { type: "string" },
+      filled: { type: "string", default: "filled" },
+    };
+    const sent = { may: null, mayNot: null, filled: null };
+    expect((await created(spec, sent)).spec).toEqual({ may: null, filled: "filled" });
+  });
+
+  const TEMPLATE = {
+    template: { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
+  };
+
+  test("an embedded resource has a kind and valid metadata", async () => {
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", unknown: "gone" }, spec: { nodeName: "n" } };
+    expect((await created(TEMPLATE, { template: pod })).spec.template).toEqual({ ...pod, metadata: { name: "p" } });
+    expect((await created(TEMPLATE, { template: { metadata: {} } })).message).toContain(
+      "spec.template.kind: Required value",
+    );
+    const misnamed = { apiVersion: "v1", kind: "Pod", metadata: { labels: { "bad key": "x" } } };
+    expect((await created(TEMPLATE, { template: misnamed })).message).toContain("spec.template.metadata.labels");
+  });
+
+  test("every field that is wrong is named", async () => {
+    const spec = {
+      size: { type: "integer", minimum: 1, maximum: 10 },
+      color: { type: "string", enum: ["red", "blue"] },
+      name: { type: "string", pattern: "^[a-z]+$", maxLength: 3 },
+    };
+    const { code, details, message } = await created(spec, { size: 11, color: "pink", name: "A" });
+    expect(code).toBe(422);
+    expect(message).toContain(`Widget.${GROUP} "a" is invalid: [`);
+    expect(details.causes.map(({ field }: Json) => field).toSorted()).toEqual(["spec.color", "spec.name", "spec.size"]);
+  });
+});

@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import { names, startServer, type Json } from "../start.ts";
+import { condition, define, definition, DEFINITIONS, GROUP, redefine, version, widget, WIDGETS } from "./define.ts";
+
+test("a definition is accepted, established, served, and goes by itself when it is deleted", async () => {
+  await using api = await startServer();
+  const defined = await define(api);
+  expect(condition(defined, "NamesAccepted")).toMatchObject({ status: "True", reason: "NoConflicts" });
+  expect(condition(defined, "Established")).toMatchObject({ status: "True", reason: "InitialNamesAccepted" });
+  expect(defined.status).toMatchObject({
+    acceptedNames: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    storedVersions: ["v1"],
+  });
+  expect((await api.get(WIDGETS)).body).toMatchObject({ kind: "WidgetList", items: [] });
+  expect((await api.delete(`${DEFINITIONS}/widgets.${GROUP}`)).status).toBe(200);
+  await api.world.advance(1_000);
+  expect((await api.get(`${DEFINITIONS}/widgets.${GROUP}`)).status).toBe(404);
+  expect((await api.get(WIDGETS)).status).toBe(404);
+});
+
+test("the first object may be created right after the definition", async () => {
+  await using api = await startServer();
+  await api.create(DEFINITIONS, definition());
+  expect((await api.create(WIDGETS, widget("a"))).status).toBe(201);
+});
+
+test("definitions are listed by label, keep what they were given, and are deleted together", async () => {
+  await using api = await startServer();
+  const labels = { test: "list" };
+  for (let number = 0; number < 11; number++) {
+    const kind = `Foo${number}`;
+    await define(api, definition([version("v1")], { names: { plural: `foo${number}s`, kind }, metadata: { labels } }));
+  }
+  await define(api);
+  const list = await api.get(`${DEFINITIONS}?labelSelector=test%3Dlist`);
+  expect(names(list)).toHaveLength(11);
+  for (const item of list.body.items)
+    expect(item.spec).toMatchObject({
+      group: GROUP,
+      scope: "Namespaced",
+      names: { singular: item.spec.names.kind.toLowerCase(), listKind: `${item.spec.names.kind}List` },
+      versions: [version("v1")],
+      conversion: { strategy: "None" },
+    });
+  expect((await api.call("DELETE", `${DEFINITIONS}?labelSelector=test%3Dlist`)).status).toBe(200);
+  await api.world.advance(2_000);
+  expect(names(await api.get(DEFINITIONS))).toEqual([`widgets.${GROUP}`]);
+});
+
+test("the status of a definition is read, replaced and patched at its own door", async () => {
+  await using api = await startServer();
+  await define(api);
+  const target = `${DEFINITIONS}/widgets.${GROUP}/status`;
+  const own = { type: "StatusUpdate", status: "True", reason: "E2E", message: "by a test" };
+  const { body } = await api.get(target);
+  const put = await api.put(target, {
+    ...body,
+    spec: { ...body.spec, names: { ...body.spec.names, shortNames: ["not-here"] } },
+    status: { ...body.status, conditions: [...body.status.conditions, own] },
+  });
+  expect(condition(put.body, "StatusUpdate")).toMatchObject(own);
+  expect(put.body.spec.names.shortNames).toBeUndefined();
+  const patched = await api.jsonPatch(target, [
+    { op: "add", path: "/status/conditions", value: [{ ...own, type: "StatusPatched" }] },
+  ]);
+  expect(patched.body.status.conditions.map(({ type }: Json) => type)).toEqual(["StatusPatched"]);
+});
+
+test("an update must say which state it is of", async () => {
+  await using api = await startServer();
+  const defined = await define(api);
+  const { resourceVersion: _, ...metadata } = defined.metadata;
+  const answer = await api.put(`${DEFINITIONS}/widgets.${GROUP}`, { ...defined, metadata });
+  expect(answer.body).toMatchObject({ code: 422, reason: "Invalid" });
+  expect(answer.body.message).toContain("metadata.resourceVersion: Invalid value: 0: must be specified for an update");
+});
+
+test("stored versions are added as storage moves, and only a status update takes them away", async () => {
+  await using api = await startServer();
+  await define(api, definition([version("v1"), version("v2")]));
+  await redefine(api, `widgets.${GROUP}`, (spec) => ({
+    ...spec,
+    versions: [version("v1", undefined, { storage: false }), version("v2", undefined, { storage: true })],
+  }));
+  const { body } = await api.get(`${DEFINITIONS}/widgets.${GROUP}`);
+  expect(body.status.storedVersions).toEqual(["v1", "v2"]);
+  const onlyV2 = (spec: Json): Json => ({ ...spec, versions: [version("v2", undefined, { storage: true })] });
+  const refused = await redefine(api, `widgets.${GROUP}`, onlyV2);
+  expect(refused.body).toMatchObject({ code: 422 });
+  expect(refused.body.message).toContain("status.storedVersions[0]");
+  await api.jsonPatch(`${DEFINITIONS}/widgets.${GROUP}/status`, [
+    { op: "replace", path: "/status/storedVersions", value: ["v2"] },
+  ]);
+  expect((await redefine(api, `widgets.${GROUP}`, onlyV2)).status).toBe(200);
+  expect((await api.get(WIDGETS)).status).toBe(404);
+});
+
+test.each([
+  ["without a word of the community", {}, "MissingAnnotation", "False"],
+  [
+    "with a link",
+    { "api-approved.kubernetes.io": "https://github.com/kubernetes/pull/1" },
+    "ApprovedAnnotation",
+    "True",
+  ],
+  ["not meant to be approved", { "api-approved.kubernetes.io": "unapproved, a test" }, "UnapprovedAnnotation", "False"],
+])("a community group %s", async (_what, annotations, reason, status) => {
+  await using api = await startServer();
+  const object = definition([version("v1")], { group: "test.k8s.io", metadata: { annotations } });
+  const created = await api.create(DEFINITIONS, object);
+  if (reason === "MissingAnnotation") {
+    expect(created.body).toMatchObject({
+      code: 422,
+      details: { causes: [{ field: "metadata.annotations[api-approved.kubernetes.io]" }] },
+    });
+    return;
+  }
+  await api.world.advance(100);
+  const { body } = await api.get(`${DEFINITIONS}/widgets.test.k8s.io`);
+  expect(condition(body, "KubernetesAPIApprovalPolicyConformant")).toMatchObject({ status, reason });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { startServer, type Json } from "../start.ts";
+import { condition, define, definition, DEFINITIONS, GROUP, redefine, version } from "./define.ts";
+
+const FIRST = definition([version("v1")], {
+  names: { plural: "widgets", kind: "Widget", shortNames: ["wd"], categories: ["all"] },
+});
+
+function other(names: Json): Json {
+  return definition([version("v1")], { names: { plural: "others", kind: "Other", ...names } });
+}
+
+describe("names that another definition of the group has", () => {
+  test.each([
+    ["singular", { singular: "widget" }, "SingularConflict", '"widget" is already in use'],
+    ["singular that is a short name", { singular: "wd" }, "SingularConflict", '"wd" is already in use'],
+    ["short name", { shortNames: ["ot", "wd"] }, "ShortNamesConflict", '"wd" is already in use'],
+    [
+      "two short names",
+      { shortNames: ["widgets", "wd"] },
+      "ShortNamesConflict",
+      '["widgets" is already in use, "wd" is already in use]',
+    ],
+    ["kind", { kind: "Widget", listKind: "OtherList" }, "KindConflict", '"Widget" is already in use'],
+    ["list kind", { listKind: "WidgetList" }, "ListKindConflict", '"WidgetList" is already in use'],
+  ])("the %s is not accepted, and the definition is not served", async (_what, names, reason, message) => {
+    await using api = await startServer();
+    await define(api, FIRST);
+    const defined = await define(api, other({ singular: "other", ...names }));
+    expect(condition(defined, "NamesAccepted")).toMatchObject({ status: "False", reason, message });
+    expect(condition(defined, "Established")).toMatchObject({ status: "False", reason: "NotAccepted" });
+    expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(404);
+    const { body } = await api.get(`/apis/${GROUP}/v1`);
+    expect(body.resources.map(({ name }: Json) => name)).toEqual(["widgets"]);
+  });
+
+  test("what no conflict is about is accepted all the same", async () => {
+    await using api = await startServer();
+    await define(api, FIRST);
+    const { status } = await define(api, other({ shortNames: ["wd"], categories: ["all"] }));
+    expect(status.acceptedNames).toMatchObject({
+      plural: "others",
+      singular: "other",
+      kind: "Other",
+      categories: ["all"],
+    });
+    expect(status.acceptedNames.shortNames).toBeUndefined();
+  });
+
+  test("names are taken over when they are freed by a deletion", async () => {
+    await using api = await startServer();
+    await define(api, FIRST);
+    await define(api, other({ shortNames: ["wd"] }));
+    await api.delete(`${DEFINITIONS}/widgets.${GROUP}`);
+    await api.world.advance(2_000);
+    const { body } = await api.get(`${DEFINITIONS}/others.${GROUP}`);
+    expect(condition(body, "NamesAccepted")).toMatchObject({ status: "True", reason: "NoConflicts" });
+    expect(condition(body, "Established").status).toBe("True");
+    expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(200);
+  });
+
+  test("names are taken over when they are freed by an update", async () => {
+    await using api = await startServer();
+    await define(api, FIRST);
+    await define(api, other({ shortNames: ["wd"] }));
+    await redefine(api, `widgets.${GROUP}`, (spec) => ({ ...spec, names: { ...spec.names, shortNames: ["wi"] } }));
+    await api.world.advance(2_000);
+    const { body } = await api.get(`${DEFINITIONS}/others.${GROUP}`);
+    expect(body.status.acceptedNames.shortNames).toEqual(["wd"]);
+    expect(condition(body, "NamesAccepted").status).toBe("True");
+  });
+
+  test("who is established stays it, with the names it had", async () => {
+    await using api = await startServer();
+    await define(api, FIRST);
+    await define(api, other({ shortNames: ["ot"] }));
+    await redefine(api, `others.${GROUP}`, (spec) => ({ ...spec, names: { ...spec.names, shortNames: ["wd"] } }));
+    const { body } = await api.get(`${DEFINITIONS}/others.${GROUP}`);
+    expect(condition(body, "NamesAccepted")).toMatchObject({ status: "False", reason: "ShortNamesConflict" });
+    expect(condition(body, "Established").status).toBe("True");
+    expect(body.status.acceptedNames.shortNames).toEqual(["ot"]);
+    expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(200);
+  });
+
+  test("another group may have the same names", async () => {
+    await using api = await startServer();
+    await define(api, FIRST);
+    const defined = await define(api, {
+      ...FIRST,
+      metadata: { name: "widgets.other.example.com" },
+      spec: { ...FIRST.spec, group: "other.example.com" },
+    });
+    expect(condition(defined, "Established").status).toBe("True");
+  });
+});
