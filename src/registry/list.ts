@@ -31,11 +31,12 @@ const EXPIRED_TOKEN =
 export async function list(context: RegistryContext, served: ServedResource, request: ListRequest): Promise<Listed> {
   const selection = select(served, request);
   const page = await readState(context, selection, request);
-  await conversionOf(page.entries, served);
+  if (selection.readsFields) await conversionOf(page.entries, served);
   const matching = selection.matches === undefined ? page.entries : page.entries.filter(selection.matches);
   const total = selection.matches === undefined ? page.count : matching.length;
   const isCut = request.limit > 0 && total > request.limit;
   const entries = isCut ? matching.slice(0, request.limit) : matching;
+  if (served.custom !== undefined) await conversionOf(entries, served);
   for (const entry of entries) refuseUnreadable(entry, served);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
   // The next page starts right behind the last key of this one.

@@ -21,6 +21,8 @@ export interface Selection {
   readonly range: KeyRange;
   /** Undefined when everything in the range is meant. */
   readonly matches: ((entry: Entry) => boolean) | undefined;
+  /** It looks into objects as the version shows them, so that they must be converted before. */
+  readonly readsFields: boolean;
 }
 
 export function select(served: ServedResource, request: SelectionRequest): Selection {
@@ -37,8 +39,12 @@ export function select(served: ServedResource, request: SelectionRequest): Selec
   const collection = collectionPrefix(stored, namespace.includes("/") ? request.namespace : namespace);
   const prefix = isOneObject ? objectKey(stored, namespace, name) : collection;
   const range = isOneObject ? { start: prefix, end: `${prefix}\u0000` } : { start: prefix, end: prefixEnd(prefix) };
-  return { prefix, range, matches: matcher(served, request) };
+  const readsFields = request.fields.some(({ field }) => !KEY_FIELDS.has(field));
+  return { prefix, range, matches: matcher(served, request), readsFields };
 }
+
+/** They stand in the key. */
+const KEY_FIELDS: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace"]);
 
 function matcher(served: ServedResource, request: SelectionRequest): ((entry: Entry) => boolean) | undefined {
   const { labels, fields } = request;

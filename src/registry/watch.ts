@@ -49,8 +49,11 @@ export async function startWatch(
   if (start.kind === "state") {
     const page = await context.store.list(selection.range, start.freshness);
     revision = page.revision;
-    await conversionOf(page.entries, served);
-    if (start.showsState) initial = page.entries.filter(matches);
+    if (start.showsState) {
+      if (selection.readsFields) await conversionOf(page.entries, served);
+      initial = page.entries.filter(matches);
+      if (served.custom !== undefined) await conversionOf(initial, served);
+    }
   } else {
     revision = start.revision;
     const oldest = cache.oldestRevision(selection.prefix);
