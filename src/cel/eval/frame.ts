@@ -7,9 +7,12 @@ const ITERATIONS_MAX = 5_000_000;
 /** Characters and values that calls may go through beyond what they cost. DIFFERS: kubernetes has no such bound. */
 const WORK_MAX = 500_000_000;
 
+/** Going through a value takes as long as going through so many characters. */
+const WORK_PER_VALUE = 500;
+
 /** What is in a list or map itself is paid for; what is within that is not. */
 function nestedWork(value: Value): number {
-  if (value instanceof ListValue || value instanceof MapValue) return value.weight - value.size;
+  if (value instanceof ListValue || value instanceof MapValue) return (value.weight - value.size) * WORK_PER_VALUE;
   return value instanceof OptionalValue && value.value !== undefined ? nestedWork(value.value) : 0;
 }
 

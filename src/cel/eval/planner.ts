@@ -309,7 +309,7 @@ function callEvaluate(name: string, overloads: readonly Overload[], args: readon
       values.push(value);
     }
     const [only = null, other = null] = values;
-    frame.countWork(only, other);
+    if (name !== "size" || typeof only === "string") frame.countWork(only, other);
     frame.charge(cost(values));
     return only instanceof EvalError ? only : invoke(values);
   };

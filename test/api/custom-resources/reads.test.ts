@@ -14,7 +14,7 @@ const AS = (kind: string): Record<string, string> => ({ accept: `application/jso
 
 async function started(more: Json = {}): Promise<TestServer> {
   const api = await startServer();
-  await define(api, definition([version("v1", SCHEMA, more), version("v2", SCHEMA)]));
+  await define(api, definition([version("v1", SCHEMA, more), version("v2")]));
   await api.create(WIDGETS, widget("a", { metadata: { labels: { app: "x" } }, spec: { color: "red", size: 1 } }));
   await api.create(WIDGETS, widget("b", { spec: { color: "blue", size: 2, ready: true } }));
   await api.create(WIDGETS, widget("c", { spec: { color: "blue" } }));

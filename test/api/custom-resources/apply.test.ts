@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { startServer, type Answer, type Json, type TestServer } from "../start.ts";
+import { applyPatch, define, definition, GROUP, schemaOf, version, widget, WIDGETS } from "./define.ts";
+
+const PORT = {
+  type: "object",
+  required: ["port"],
+  properties: {
+    port: { type: "integer" },
+    protocol: { type: "string", default: "TCP" },
+    name: { type: "string" },
+  },
+};
+const LISTS = schemaOf({
+  ports: {
+    type: "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["port", "protocol"],
+    items: PORT,
+  },
+  tags: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
+  plain: { type: "array", items: { type: "string" } },
+  atomic: {
+    type: "object",
+    "x-kubernetes-map-type": "atomic",
+    properties: { a: { type: "string" }, b: { type: "string" } },
+  },
+  granular: { type: "object", properties: { a: { type: "string" }, b: { type: "string" } } },
+  nullable: { type: "string", nullable: true },
+  size: { type: "integer" },
+});
+
+async function started(): Promise<TestServer> {
+  const api = await startServer();
+  await define(api, definition([version("v1", LISTS)]));
+  return api;
+}
+
+function apply(api: TestServer, manager: string, spec: Json, query = ""): Promise<Answer> {
+  return applyPatch(api, `${WIDGETS}/a?fieldManager=${manager}${query}`, widget("a", { spec }));
+}
+
+function owned({ body }: Answer, manager: string): Json {
+  return body.metadata.managedFields.find((entry: Json) => entry.manager === manager)?.fieldsV1["f:spec"];
+}
+
+describe("server-side apply", () => {
+  test("items of a map list are owned by their keys, defaults of keys included", async () => {
+    await using api = await started();
+    await apply(api, "one", { ports: [{ port: 80, name: "web" }] });
+    const both = await apply(api, "two", { ports: [{ port: 80, protocol: "UDP" }] });
+    expect(both.body.spec.ports).toEqual([
+      { port: 80, protocol: "TCP", name: "web" },
+      { port: 80, protocol: "UDP" },
+    ]);
+    expect(Object.keys(owned(both, "two")["f:ports"])).toEqual(['k:{"port":80,"protocol":"UDP"}']);
+    const without = await apply(api, "one", { ports: [] });
+    expect(without.body.spec.ports).toEqual([{ port: 80, protocol: "UDP" }]);
+  });
+
+  test("values of a set are owned one by one", async () => {
+    await using api = await started();
+    await apply(api, "one", { tags: ["a", "b"] });
+    const both = await apply(api, "two", { tags: ["b", "c"] });
+    expect(both.body.spec.tags.toSorted()).toEqual(["a", "b", "c"]);
+    expect(owned(both, "two")["f:tags"]).toEqual({ 'v:"b"': {}, 'v:"c"': {} });
+    expect((await apply(api, "one", {})).body.spec.tags.toSorted()).toEqual(["b", "c"]);
+  });
+
+  test.each<[string, Json, Json, string]>([
+    ["a list without a type", { plain: ["a"] }, { plain: ["b"] }, ".spec.plain"],
+    ["an atomic map", { atomic: { a: "1" } }, { atomic: { b: "2" } }, ".spec.atomic"],
+    ["a field", { size: 1 }, { size: 2 }, ".spec.size"],
+  ])("%s has one owner as a whole", async (_what, first, second, field) => {
+    await using api = await started();
+    await apply(api, "one", first);
+    const refused = await apply(api, "two", second);
+    expect(refused.body).toMatchObject({ code: 409, reason: "Conflict" });
+    expect(refused.body.message).toBe(`Apply failed with 1 conflict: conflict with "one": ${field}`);
+    const forced = await apply(api, "two", second, "&force=true");
+    expect(forced.body.spec).toEqual(second);
+  });
+
+  test("an ordinary map has an owner for each member", async () => {
+    await using api = await started();
+    await apply(api, "one", { granular: { a: "1" } });
+    expect((await apply(api, "two", { granular: { b: "2" } })).body.spec.granular).toEqual({ a: "1", b: "2" });
+  });
+
+  test("null is a value where it may be one, and is refused where it may not", async () => {
+    await using api = await started();
+    expect((await apply(api, "one", { nullable: null })).body.spec).toEqual({ nullable: null });
+    const refused = await apply(api, "two", { size: null });
+    expect(refused.body).toMatchObject({ code: 422 });
+    expect(refused.body.message).toContain("spec.size in body must be of type integer");
+  });
+
+  test("a duplicate in a list of a type is an error", async () => {
+    await using api = await started();
+    expect((await apply(api, "one", { tags: ["a", "a"] })).body.message).toContain("duplicate");
+    const created = await api.create(WIDGETS, widget("b", { spec: { ports: [{ port: 1 }, { port: 1 }] } }));
+    expect(created.body).toMatchObject({ code: 422, details: { causes: [{ reason: "FieldValueDuplicate" }] } });
+  });
+
+  test("who applied in another version owns the same", async () => {
+    await using api = await startServer();
+    await define(api, definition([version("v1", LISTS), version("v2", LISTS)]));
+    await apply(api, "one", { size: 1, tags: ["a"] });
+    const target = `${WIDGETS}/a?fieldManager=one`.replace("/v1/", "/v2/");
+    const again = await applyPatch(api, target, { ...widget("a", { spec: { size: 2 } }), apiVersion: `${GROUP}/v2` });
+    expect(again.body.spec).toEqual({ size: 2 });
+    expect(again.body.metadata.managedFields).toMatchObject([{ manager: "one", apiVersion: `${GROUP}/v2` }]);
+  });
+
+  test("of another kind, or with managed fields, is refused", async () => {
+    await using api = await started();
+    const gadget = { ...widget("a"), kind: "Gadget" };
+    const target = `${WIDGETS}/a?fieldManager=one`;
+    expect((await applyPatch(api, target, gadget)).body.message).toBe(`invalid object type: ${GROUP}/v1, Kind=Gadget`);
+    const managed = widget("a", { metadata: { managedFields: [{ manager: "x" }] } });
+    expect((await applyPatch(api, target, managed)).body.message).toBe("metadata.managedFields must be nil");
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { configMap, CONFIG_MAPS, names, startServer, type Json, type TestServer } from "../start.ts";
+import { define, DEFINITIONS, GROUP, widget, WIDGETS } from "./define.ts";
+
+/** Long enough for everything that needs no patience. */
+const SOON_MS = 10_000;
+
+async function started(): Promise<TestServer> {
+  const api = await startServer({ strictRelease: false });
+  await define(api);
+  await api.world.advance(SOON_MS);
+  return api;
+}
+
+function ownedBy({ kind, apiVersion, metadata }: Json): Json {
+  return { ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true }] };
+}
+
+test("what a custom resource owns goes with it, and it goes with its owner", async () => {
+  await using api = await started();
+  const root = await api.create(CONFIG_MAPS, configMap("root"));
+  const middle = await api.create(WIDGETS, widget("middle", { metadata: ownedBy(root.body) }));
+  await api.create(CONFIG_MAPS, configMap("leaf", { metadata: ownedBy(middle.body) }));
+  await api.world.advance(SOON_MS);
+  expect((await api.get(`${WIDGETS}/middle`)).status).toBe(200);
+  await api.delete(`${CONFIG_MAPS}/root`);
+  await api.world.advance(SOON_MS);
+  expect((await api.get(`${WIDGETS}/middle`)).status).toBe(404);
+  expect((await api.get(`${CONFIG_MAPS}/leaf`)).status).toBe(404);
+});
+
+test("a custom resource that is deleted in the foreground waits for what it owns", async () => {
+  await using api = await started();
+  const owner = await api.create(WIDGETS, widget("owner"));
+  const held = widget("held", { metadata: { ...ownedBy(owner.body), finalizers: ["example.com/hold"] } });
+  await api.create(WIDGETS, held);
+  await api.world.advance(SOON_MS);
+  const { body } = await api.delete(`${WIDGETS}/owner`, { propagationPolicy: "Foreground" });
+  expect(body.metadata.finalizers).toEqual(["foregroundDeletion"]);
+  await api.world.advance(SOON_MS);
+  expect(names(await api.get(WIDGETS))).toEqual(["held", "owner"]);
+  await api.mergePatch(`${WIDGETS}/held`, { metadata: { finalizers: null } });
+  await api.world.advance(SOON_MS);
+  expect(names(await api.get(WIDGETS))).toEqual([]);
+});
+
+test("what is orphaned stays, and forgets its owner", async () => {
+  await using api = await started();
+  const owner = await api.create(WIDGETS, widget("owner"));
+  await api.create(WIDGETS, widget("child", { metadata: ownedBy(owner.body) }));
+  await api.world.advance(SOON_MS);
+  await api.delete(`${WIDGETS}/owner`, { propagationPolicy: "Orphan" });
+  await api.world.advance(SOON_MS);
+  expect(names(await api.get(WIDGETS))).toEqual(["child"]);
+  expect((await api.get(`${WIDGETS}/child`)).body.metadata.ownerReferences).toBeUndefined();
+});
+
+test("a namespace takes its custom resources along", async () => {
+  await using api = await started();
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } };
+  await api.create("/api/v1/namespaces", namespace);
+  const target = WIDGETS.replace("/default/", "/team/");
+  await api.create(target, widget("a"));
+  await api.create(target, widget("held", { metadata: { finalizers: ["example.com/hold"] } }));
+  await api.create(WIDGETS, widget("elsewhere"));
+  await api.delete("/api/v1/namespaces/team");
+  await api.world.advance(SOON_MS);
+  const waiting = await api.get("/api/v1/namespaces/team");
+  const remaining = waiting.body.status.conditions.find(({ type }: Json) => type === "NamespaceFinalizersRemaining");
+  expect(remaining).toMatchObject({ status: "True" });
+  expect(remaining.message).toContain("example.com/hold in 1 resource instances");
+  expect((await api.create(target, widget("late"))).body).toMatchObject({ code: 403, reason: "Forbidden" });
+  await api.mergePatch(`${target}/held`, { metadata: { finalizers: null } });
+  await api.world.advance(30_000);
+  expect((await api.get("/api/v1/namespaces/team")).status).toBe(404);
+  expect(names(await api.get(`/apis/${GROUP}/v1/widgets`))).toEqual(["elsewhere"]);
+});
+
+test("an object in a namespace that does not exist is refused", async () => {
+  await using api = await started();
+  const target = WIDGETS.replace("/default/", "/nowhere/");
+  expect((await api.create(target, widget("a"))).body).toMatchObject({
+    code: 404,
+    message: 'namespaces "nowhere" not found',
+  });
+});
+
+test("a definition may be made, deleted and made again while the controllers run", async () => {
+  await using api = await started();
+  for (let round = 0; round < 3; round++) {
+    const owner = await api.create(WIDGETS, widget("owner"));
+    await api.create(CONFIG_MAPS, configMap(`child-${round}`, { metadata: ownedBy(owner.body) }));
+    await api.world.advance(SOON_MS);
+    await api.delete(`${DEFINITIONS}/widgets.${GROUP}`);
+    await api.world.advance(SOON_MS);
+    expect((await api.get(WIDGETS)).status).toBe(404);
+    await define(api);
+    await api.world.advance(SOON_MS);
+  }
+  await api.world.advance(60_000);
+  expect(names(await api.get(CONFIG_MAPS)).filter((name) => name.startsWith("child"))).toEqual([]);
+});
