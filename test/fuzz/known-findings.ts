@@ -34,6 +34,20 @@ export const KNOWN_FINDINGS: readonly KnownFinding[] = [
     why: "as kubernetes, events of the core group may have any finalizers, and those of events.k8s.io may not",
     ...{ seed: 1, caseNumber: 72_458 },
   },
+  {
+    promise: /^what can be read can be put back$/,
+    key: /^batch\/cronjobs$/,
+    what: /metadata\.finalizers\[\d+\]: Invalid value/,
+    why: "as kubernetes, /status of a cron job takes finalizers that the object itself may not have",
+    ...{ seed: 1, caseNumber: 827_516 },
+  },
+  {
+    promise: /^putting back what was read changes nothing$/,
+    key: /^resource\.k8s\.io\//,
+    what: /opaque\/parameters: null versus nothing/,
+    why: "raw JSON that is null is kept when it is sent first, and dropped when it is sent again",
+    ...{ seed: 1, caseNumber: 834_521 },
+  },
 ];
 
 export function isKnown({ fuzzCase, report }: Pick<Failure, "fuzzCase" | "report">): boolean {

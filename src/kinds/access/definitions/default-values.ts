@@ -79,8 +79,8 @@ function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generato
   const checks = [
     () => (place.metaPath === undefined ? resourceErrors(schema, place, field) : metaErrors(schema, place, field)),
     () => valueErrors(schema.default, lenient.schema, { field, minor: work.minor }),
-    () => ruleErrorsOf(schema, field, schema.default),
-    () => ruleErrorsOf(schema, field, undefined),
+    () => ruleErrorsOf(schema, { ...place, field }, schema.default),
+    () => ruleErrorsOf(schema, { ...place, field }, undefined),
   ];
   for (const check of checks) {
     let hasErrors = false;
@@ -93,8 +93,12 @@ function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generato
 }
 
 /** As if it replaced itself, and as if it came to be. */
-function* ruleErrorsOf(schema: StructuralSchema, field: string, existing: unknown): Generator<FieldError> {
-  const rules = compileRules(schema);
+function* ruleErrorsOf(
+  schema: StructuralSchema,
+  { field, isResource }: Pick<Place, "field" | "isResource">,
+  existing: unknown,
+): Generator<FieldError> {
+  const rules = compileRules(schema, isResource);
   if (rules !== undefined) yield* ruleErrors({ rules, object: schema.default, existing, path: field });
 }
 
