@@ -10,7 +10,7 @@ import { WorkQueue } from "../base/work-queue.ts";
 import type { Client } from "../client/client.ts";
 import type { ResourceType, UnstructuredObject } from "../client/objects.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
-import { jsonEquals, objectAt, stringsAt } from "../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringsAt } from "../meta/json.ts";
 import { isReason } from "../meta/status-error.ts";
 import { timestampAt } from "../meta/timestamp.ts";
 import type { DefinitionTable } from "./definition-table.ts";
@@ -40,6 +40,8 @@ export interface DefinitionControllerOptions {
 
 const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
 
+const FAILED = "InstanceDeletionFailed";
+
 const WORKERS = 4;
 const RETRY_MS_MAX = 30_000;
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -50,6 +52,9 @@ export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #definitions: ResourceClient<UnstructuredObject>;
   readonly #queue: WorkQueue;
+  #lastDecision: Promise<unknown> = Promise.resolve();
+  /** By name: what was decided here and has not come back from the store yet. */
+  readonly #decided = new Map<string, Definition>();
 
   constructor(options: DefinitionControllerOptions) {
     const { client, clock, random, table } = options;
@@ -57,7 +62,10 @@ export class DefinitionController {
     this.#definitions = client.resource<UnstructuredObject>(DEFINITION_TYPE);
     this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
     table.onChange(({ before, after }) => {
-      if (after !== undefined) this.#queue.add(after.name);
+      const decided = this.#decided.get((before ?? after)!.name);
+      if (decided !== undefined && !isOlder(after, decided)) this.#decided.delete(decided.name);
+      if (after !== undefined && !(before?.isBeingDeleted === true && after.isBeingDeleted))
+        this.#queue.add(after.name);
       if (hasFreedNames(before, after)) this.#reconsider(before!.group);
     });
   }
@@ -80,13 +88,19 @@ export class DefinitionController {
         await this.#look(name, signal);
         this.#queue.forget(name);
       } catch (thrown) {
-        // Somebody else was faster: what it has written comes as a change.
-        if (isReason(thrown, "Conflict") || isReason(thrown, "NotFound")) this.#queue.forget(name);
+        if (isReason(thrown, "NotFound")) this.#queue.forget(name);
+        else if (isReason(thrown, "Conflict")) this.#overtaken(name);
         else if (!signal.aborted) this.#failed(name, thrown);
       } finally {
         this.#queue.done(name);
       }
     }
+  }
+
+  /** What somebody else has written comes as a change, which is looked at unless it is being deleted already. */
+  #overtaken(name: string): void {
+    if (this.#options.table.get(name)?.definition.isBeingDeleted === true) this.#queue.addRateLimited(name);
+    else this.#queue.forget(name);
   }
 
   #failed(name: string, thrown: unknown): void {
@@ -98,18 +112,40 @@ export class DefinitionController {
   }
 
   async #look(name: string, signal: AbortSignal): Promise<void> {
-    const { table } = this.#options;
-    const known = table.get(name)?.definition;
+    const known = this.#options.table.get(name)?.definition;
     if (known === undefined || !this.#isDue(known)) return;
-    const object = await this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+    if (!known.isBeingDeleted) return this.#inTurn(() => this.#decide(name, signal));
+    const object = await this.#get(name, signal);
     const definition = parseDefinition(object);
-    if (definition.isBeingDeleted) return this.#finalize(object, definition, signal);
-    const taken = takenNames(
-      definition.group,
-      table.definitions().filter((other) => other.name !== name),
-    );
+    if (definition.isBeingDeleted) await this.#finalize(object, definition, signal);
+  }
+
+  /** One after the other: of two that want a name, the second one must see that the first has it. */
+  #inTurn(decide: () => Promise<void>): Promise<void> {
+    const decided = this.#lastDecision.then(decide);
+    this.#lastDecision = decided.catch(() => undefined);
+    return decided;
+  }
+
+  async #decide(name: string, signal: AbortSignal): Promise<void> {
+    const object = await this.#get(name, signal);
+    const definition = parseDefinition(object);
+    // That it is being deleted comes as a change of its own.
+    if (definition.isBeingDeleted) return;
+    const taken = takenNames(definition.group, this.#others(name));
     const status = decidedStatus(object, { definition, taken, now: this.#now() });
-    if (status !== undefined) await this.#write({ ...object, status }, signal);
+    if (status === undefined) return;
+    const written = parseDefinition(await this.#write({ ...object, status }, signal));
+    if (isOlder(this.#options.table.get(name)?.definition, written)) this.#decided.set(name, written);
+  }
+
+  #others(name: string): Definition[] {
+    const known = this.#options.table.definitions().filter((other) => other.name !== name);
+    return known.map((other) => this.#decided.get(other.name) ?? other);
+  }
+
+  #get(name: string, signal: AbortSignal): Promise<UnstructuredObject> {
+    return this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
   /** Asked of every definition after every change of it: nearly always there is nothing to do. */
@@ -125,9 +161,12 @@ export class DefinitionController {
   async #finalize(object: UnstructuredObject, definition: Definition, signal: AbortSignal): Promise<void> {
     const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
     if (!finalizers.includes(CLEANUP_FINALIZER)) return;
-    const begun = await this.#tell(object, IN_PROGRESS, signal);
+    const begun = hasFailed(object) ? object : await this.#tell(object, IN_PROGRESS, signal);
     const outcome = await this.#deleteInstances(definition);
-    if (outcome === "wait") return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
+    if (outcome === "wait") {
+      await this.#tell(begun, IN_PROGRESS, signal);
+      return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
+    }
     if (outcome.status === "True") {
       await this.#tell(begun, outcome, signal);
       throw new Error(outcome.message);
@@ -148,7 +187,7 @@ export class DefinitionController {
       const left = await deleteInstances(definition);
       return left > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
     } catch (thrown) {
-      return terminating("True", "InstanceDeletionFailed", `could not issue all deletes: ${messageOf(thrown)}`);
+      return terminating("True", FAILED, `could not issue all deletes: ${messageOf(thrown)}`);
     }
   }
 
@@ -166,6 +205,16 @@ export class DefinitionController {
   #now(): string {
     return timestampAt(this.#options.clock.now());
   }
+}
+
+/** Nobody needs to hear at every attempt that there is one. */
+function hasFailed(object: UnstructuredObject): boolean {
+  const { conditions } = objectAt(object, "status");
+  return Array.isArray(conditions) && conditions.some((one) => isJsonObject(one) && one["reason"] === FAILED);
+}
+
+function isOlder(known: Definition | undefined, decided: Definition): boolean {
+  return known !== undefined && Number(known.resourceVersion) < Number(decided.resourceVersion);
 }
 
 function hasFreedNames(before: Definition | undefined, after: Definition | undefined): boolean {

@@ -1,20 +1,22 @@
 /** The stored objects of a definition, for whoever lets go of it. */
+import { objectAt } from "../meta/json.ts";
 import { isReason } from "../meta/status-error.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { deleteObject } from "../registry/delete.ts";
 import { list } from "../registry/list.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import type { Entry } from "../storage/watch-cache/entry.ts";
+import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 
 /** Enough to share group commits; few enough that other writers are not held up. */
 const DELETIONS_AT_ONCE = 16;
 
 /** Resolves to how many are still there: those that finalizers hold, and what came in between. */
 export async function deleteInstances(context: RegistryContext, served: ServedResource): Promise<number> {
-  const { entries } = await all(context, served);
+  const { entries: found } = await all(context, served);
+  const entries = found.filter((entry) => objectAt(parseEntry(entry), "metadata")["deletionTimestamp"] === undefined);
   for (let at = 0; at < entries.length; at += DELETIONS_AT_ONCE)
     await Promise.all(entries.slice(at, at + DELETIONS_AT_ONCE).map((entry) => deleteInstance(context, served, entry)));
-  return entries.length === 0 ? 0 : (await all(context, served)).entries.length;
+  return entries.length === 0 ? found.length : (await all(context, served)).entries.length;
 }
 
 function all(context: RegistryContext, served: ServedResource): ReturnType<typeof list> {

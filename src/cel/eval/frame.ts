@@ -5,7 +5,7 @@ import { CostLimitExceeded, ListValue, MapValue, OptionalValue, type Value } fro
 const ITERATIONS_MAX = 5_000_000;
 
 /** Characters and values that calls may go through beyond what they cost. DIFFERS: kubernetes has no such bound. */
-const WORK_MAX = 500_000_000;
+const WORK_MAX = 200_000_000;
 
 /** Going through a value takes as long as going through so many characters. */
 const WORK_PER_VALUE = 500;

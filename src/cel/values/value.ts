@@ -122,6 +122,7 @@ class ConcatList extends ListValue {
   readonly size: number;
   readonly #left: ListValue;
   readonly #right: ListValue;
+  readonly #weight: number;
   #joined: readonly Value[] | undefined;
 
   constructor(left: ListValue, right: ListValue) {
@@ -129,10 +130,11 @@ class ConcatList extends ListValue {
     this.#left = left;
     this.#right = right;
     this.size = left.size + right.size;
+    this.#weight = left.weight + right.weight;
   }
 
   override get weight(): number {
-    return this.#left.weight + this.#right.weight;
+    return this.#weight;
   }
 
   at(index: number): Value {

@@ -93,3 +93,16 @@ describe("names that another definition of the group has", () => {
     expect(condition(defined, "Established").status).toBe("True");
   });
 });
+
+test("of definitions that want the same names at the same moment, one gets them", async () => {
+  await using api = await startServer();
+  const wanting = ["as", "bs", "cs", "ds"].map((plural) =>
+    definition([version("v1")], { names: { plural, singular: plural, kind: "Same", shortNames: ["sm"] } }),
+  );
+  await api.world.run(Promise.all(wanting.map((object) => api.begin("POST", DEFINITIONS, object))));
+  await api.world.advance(2_000);
+  const { body } = await api.get(DEFINITIONS);
+  const accepted = body.items.filter((item: Json) => condition(item, "NamesAccepted").status === "True");
+  expect(body.items).toHaveLength(4);
+  expect(accepted).toHaveLength(1);
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { finalizerWarnings } from "./finalizer-warnings.ts";
+
+const PREFER = "prefer a domain-qualified finalizer name";
+const WHY = "to avoid accidental conflicts with other finalizer writers";
+
+test.each<[string[], string[]]>([
+  [[], []],
+  [["example.com/ok", "orphan", "foregroundDeletion", "kubernetes"], []],
+  [["plain"], [`metadata.finalizers: "plain": ${PREFER} ${WHY}`]],
+  [["example.com"], [`metadata.finalizers: "example.com": ${PREFER} including a path (/) ${WHY}`]],
+  [
+    ["b", "a"],
+    [`metadata.finalizers: "a": ${PREFER} ${WHY}`, `metadata.finalizers: "b": ${PREFER} ${WHY}`],
+  ],
+])("of %j", (finalizers, warnings) => {
+  expect([...finalizerWarnings(finalizers)]).toEqual(warnings);
+});
+
+test("what is no name at all is told first", () => {
+  const [first, ...others] = finalizerWarnings(["not a name"]);
+  expect(first).toContain('metadata.finalizers: "not a name": name part must consist of alphanumeric characters');
+  expect(others).toHaveLength(1);
+});
