@@ -21,6 +21,7 @@ import { atMost, compared, type Pair, type Row } from "./row.ts";
 import { customRequestRows } from "./rows-custom-requests.ts";
 import { freePort, startServer, temporaryDirectory, TOKEN, type RunningServer } from "./servers.ts";
 import { figure } from "./statistics.ts";
+import { untilCollecting } from "./until-collecting.ts";
 import { untilSo } from "./until-so.ts";
 
 const GROUPS = 50;
@@ -32,6 +33,7 @@ const DEFINITION_MB_MAX = 0.5;
 const SAMPLED_GROUPS = 5;
 const ROUNDS_MAX = 5;
 const FILL = "fill";
+const NAMESPACE = "default";
 const IDLE_LOOK_MS = 1_000;
 const IDLE_SHARE = 0.05;
 
@@ -147,6 +149,7 @@ async function measureStart(dataDirectory: string): Promise<Started> {
   const server = await withInspectorPort(inspectorPort, () => startServer({ core: undefined, dataDirectory }));
   try {
     const used = cpuMs(server.pid);
+    await untilCollecting(server, NAMESPACE);
     await untilIdle(server);
     const resident = residentMb(server.pid);
     const heapMb = (await liveHeapBytes(server.pid, inspectorPort)) / 1e6;
@@ -199,10 +202,11 @@ async function kubectlRows(context: BenchContext, stores: Stores, definitions: n
   if (kubectl === undefined) return [];
   const runs = (dataDirectory: string): Promise<ColdRun[]> =>
     onServer(context, dataDirectory, async (server) => {
+      await untilCollecting(server, NAMESPACE);
       await untilIdle(server);
       const done: ColdRun[] = [];
       for (let round = 0; round < context.options.rounds; round++)
-        done.push(await runCold(kubectl, server, ["get", WEB.plural, "--all-namespaces"]));
+        done.push(await runCold(kubectl, server, ["get", WEB.plural, "--namespace", NAMESPACE]));
       return done;
     });
   const [floor, ours] = [await runs(stores.floor), await runs(stores.ours)];

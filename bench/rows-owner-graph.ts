@@ -5,14 +5,13 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
-import { openHttp1 } from "./client/http1.ts";
 import { liveHeapBytes, withInspectorPort } from "./live-heap.ts";
 import { configMapText, namespaceText } from "./objects.ts";
 import { residentMb } from "./process-usage.ts";
 import { compared, type Row } from "./row.ts";
-import { freePort, startServer, temporaryDirectory, TOKEN, type RunningServer } from "./servers.ts";
+import { freePort, startServer, temporaryDirectory, TOKEN } from "./servers.ts";
 import { figure } from "./statistics.ts";
-import { untilSo } from "./until-so.ts";
+import { untilCollecting } from "./until-collecting.ts";
 
 const OBJECTS = 100_000;
 const DEPENDENTS_PER_OWNER = 99;
@@ -24,7 +23,6 @@ const NAMESPACE = "bench-owners";
 const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const WITHOUT = ["--controllers=*,-garbage-collector-controller"];
 const FILL = "fill";
-const NOT_FOUND = 404;
 
 interface Measured {
   readonly residentMb: number;
@@ -91,34 +89,12 @@ async function measure(context: BenchContext, dataDirectory: string, side: keyof
     startServer({ core: context.cores?.server, dataDirectory, flags }),
   );
   try {
-    if (side === "ours") await untilCollecting(server);
+    if (side === "ours") await untilCollecting(server, NAMESPACE);
     await sleep(SETTLE_MS);
     const resident = residentMb(server.pid);
     return { residentMb: resident, heapBytes: await liveHeapBytes(server.pid, inspectorPort) };
   } finally {
     await server.stop();
-  }
-}
-
-/** An object whose owner does not exist is collected once the collector knows all objects. */
-async function untilCollecting({ port }: RunningServer): Promise<void> {
-  const requester = await openHttp1(port, TOKEN);
-  try {
-    const owner = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      name: "never-was",
-      uid: "00000000-0000-4000-8000-000000000000",
-    };
-    const metadata = { name: "collected", ownerReferences: [owner] };
-    const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata });
-    await requester.fetch({ method: "POST", path: PATH, body, expectStatus: 201 }, 0);
-    await untilSo("an object without an owner is collected", async () => {
-      const request = { method: "GET", path: `${PATH}/collected`, expectStatus: NOT_FOUND };
-      return (await requester.send(request, 0)).status === NOT_FOUND;
-    });
-  } finally {
-    requester.close();
   }
 }
 

@@ -97,7 +97,7 @@ function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext)
   if (check.hasUndeclaredField) judgeUndeclared(kind, sent, judge);
   if (check.problem !== undefined)
     throw new StatusError("", `failed to create typed patch object (${objectText(sent)}): ${check.problem}`);
-  const known = kind.custom === undefined ? typed(kind, sent) : kind.custom.decode(cloneJson(sent)).object;
+  const known = typed(kind, sent);
   return {
     sent,
     // DIFFERS: by its value, where kubernetes takes 1 for another quantity than "1".
@@ -173,8 +173,10 @@ function knownOf({ schema }: ServedResource, sent: JsonObject): JsonObject | und
 }
 
 /** What a schema cannot say of values: that a number is whole, that a text is a time or a quantity. */
-function typed({ schema }: ServedResource, sent: JsonObject): JsonObject {
+function typed({ schema, custom }: ServedResource, sent: JsonObject): JsonObject {
   try {
+    // DIFFERS: kubernetes drops what is wrong in the metadata of custom resources.
+    if (custom !== undefined) return custom.decode(cloneJson(sent)).object;
     return decodeTyped(sent, schema, { keepsEmpty: true }).object;
   } catch (thrown) {
     if (!(thrown instanceof TypeMismatchError)) throw thrown;

@@ -4,6 +4,7 @@ import { cloneJson, objectAt, stringAt, type JsonObject } from "../meta/json.ts"
 import { badRequest, conflict, isReason, requestEntityTooLarge, StatusError } from "../meta/status-error.ts";
 import { applyObject, type Apply, type ApplyOutcome } from "../object/managed-fields/apply.ts";
 import { conflictsText, ownerText, type FieldConflict } from "../object/managed-fields/conflicts.ts";
+import { withoutNulls } from "../object/managed-fields/nulls.ts";
 import { FieldSetError, pathText } from "../object/managed-fields/path-element.ts";
 import { fillStatusItems, leaveOutZeros, type GoZeros } from "../object/go-zeros.ts";
 import { jsonLength } from "../object/patch/json-size.ts";
@@ -89,13 +90,20 @@ export function appliedTo(context: RegistryContext, served: ServedResource, to: 
   });
   if (outcome.kind === "conflicts") throw applyConflict(outcome.conflicts);
   to.applied.accept?.();
-  const { object, managedFields } = outcome;
+  const { managedFields } = outcome;
+  const object = to.applied.hasNull ? withCleanMetadata(outcome.object, served) : outcome.object;
   refuseGrown([object, managedFields], to);
   // Defaults are filled in in place, and what is live must stay as it is.
   const own = cloneJson(object);
   asGoWrites(own, served, to.applied.zeros);
   const metadata = objectAt(own, "metadata");
   return { ...own, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+/** Metadata are of Go's types in custom resources, too. */
+function withCleanMetadata(object: JsonObject, { custom, schema }: ServedResource): JsonObject {
+  if (custom === undefined) return object;
+  return { ...object, ...withoutNulls({ metadata: objectAt(object, "metadata") }, schema) };
 }
 
 /** In place. */

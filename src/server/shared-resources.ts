@@ -7,6 +7,7 @@ import type { Client } from "../client/client.ts";
 import { webhookConversion } from "../crd/conversion/webhook-conversion.ts";
 import { CUSTOM_PRIORITY } from "../crd/custom-groups.ts";
 import type { PassingFilter } from "../http/chain.ts";
+import type { Outbound } from "../http/outbound.ts";
 import type { WithUser } from "../auth/user.ts";
 import type { DiscoveryGroup } from "../discovery/groups.ts";
 import type { OpenApiDocuments } from "../discovery/openapi/documents.ts";
@@ -25,7 +26,7 @@ import type { Env } from "./env.ts";
 import type { StartupHook } from "./lifecycle.ts";
 import type { ResourceTable } from "./resources.ts";
 import type { AgreedEncodings, StorageVersions } from "./storage-versions.ts";
-import { createWebhooks } from "./webhook-client.ts";
+import { createWebhookClient } from "./webhook-client.ts";
 
 export interface SharedParts {
   readonly env: Env;
@@ -57,11 +58,11 @@ export function createShared(parts: SharedParts): Shared {
   const { env, config, client } = parts;
   const outbound = env.openOutbound?.({ credentials: config.peers.credentials });
   const { serviceOverrides: overrides } = config;
-  const webhooks = createWebhooks({ env, outbound, client, overrides });
-  const convert = webhookConversion({ ...env, callWebhook: webhooks.call });
-  const custom = createCustomResources({ ...parts, clock: env.clock, convert });
-  if (outbound === undefined) return withoutAggregation(custom, webhooks.tasks);
   const { clock, random, log } = env;
+  const callWebhook = createWebhookClient({ clock, outbound, resolve: (...asked) => aggregation.resolve(...asked) });
+  const convert = webhookConversion({ ...env, callWebhook });
+  const custom = createCustomResources({ ...parts, clock, convert });
+  if (outbound === undefined) return withoutAggregation(custom, []);
   const aggregation = createAggregation({
     ...{ client, outbound, overrides, clock, random, log, metrics: parts.metrics },
     localGroupVersions: () => localGroupVersions(parts.catalogue, custom),
@@ -74,7 +75,7 @@ export function createShared(parts: SharedParts): Shared {
   });
   custom.table.onSettled(() => aggregation.localChanged());
   return {
-    ...withoutAggregation(custom, [...webhooks.tasks, ...aggregation.tasks, registration(parts, custom, aggregation)]),
+    ...withoutAggregation(custom, [closing(outbound), ...aggregation.tasks, registration(parts, custom, aggregation)]),
     filter: aggregation.filter,
     names: () => [...custom.names(), ...aggregation.remoteGroupVersions().map(nameOf)],
     onChange(listener) {
@@ -99,6 +100,16 @@ function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundT
     hooks: [],
     discoveryGroups: (local) => local,
     openApi: (base) => base,
+  };
+}
+
+function closing(outbound: Outbound): BackgroundTask {
+  return {
+    name: "outbound-connections",
+    async run(signal) {
+      await whenOrAborted(new Promise(() => {}), signal);
+      await outbound.close();
+    },
   };
 }
 

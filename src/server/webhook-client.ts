@@ -1,60 +1,20 @@
 /** The way to webhooks: where a clientConfig says they are, and whom they must prove to be. */
 import type { ServiceReference } from "../aggregation/api-service.ts";
-import { createServiceDirectory } from "../aggregation/service-directory.ts";
-import { overrideOf, resolveService, type Resolution, type ServiceOverrides } from "../aggregation/service-resolver.ts";
+import type { Resolution } from "../aggregation/service-resolver.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/within.ts";
-import type { Client } from "../client/client.ts";
 import type { CallWebhook } from "../crd/conversion/webhook-conversion.ts";
 import type { WebhookAnswer } from "../crd/conversion/webhook-answer.ts";
 import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../http/outbound.ts";
 import { UpstreamError, type UpstreamAddress } from "../http/upstream.ts";
 import { goQuote } from "../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../meta/json.ts";
-import { whenOrAborted, type BackgroundTask } from "./background.ts";
-import type { Env } from "./env.ts";
 
 export interface WebhookClientParts {
   readonly clock: Clock;
   /** Undefined: this server reaches nobody outside. */
   readonly outbound: Outbound | undefined;
   readonly resolve: (service: ServiceReference, signal: AbortSignal) => Promise<Resolution>;
-}
-
-export interface Webhooks {
-  readonly call: CallWebhook;
-  readonly tasks: readonly BackgroundTask[];
-}
-
-export interface WebhooksParts {
-  readonly env: Env;
-  readonly outbound: Outbound | undefined;
-  readonly client: Client;
-  readonly overrides: ServiceOverrides;
-}
-
-/** Webhooks, with services found by what the cluster says of them; `outbound` is closed with the tasks. */
-export function createWebhooks({ env, outbound, client, overrides }: WebhooksParts): Webhooks {
-  const { clock, random, log } = env;
-  const onError = (thrown: unknown): void => log.debug("services cannot be followed", { why: messageOf(thrown) });
-  const directory = createServiceDirectory({ client, onError });
-  const resolve: WebhookClientParts["resolve"] = async (service, signal) => {
-    if (overrideOf(overrides, service) === undefined) await directory.ready(signal);
-    return resolveService(service, { state: directory, overrides, random });
-  };
-  return {
-    call: createWebhookClient({ clock, outbound, resolve }),
-    tasks: [
-      { name: "webhook-service-informers", run: (signal) => directory.run(signal) },
-      {
-        name: "outbound-connections",
-        async run(signal) {
-          await whenOrAborted(new Promise(() => {}), signal);
-          await outbound?.close();
-        },
-      },
-    ],
-  };
 }
 
 /** Where to go, and who must be there. */

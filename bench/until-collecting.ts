@@ -1,0 +1,29 @@
+/** Waits until the garbage collector works, and with it whatever else begins when a server has come to lead. */
+import { openHttp1 } from "./client/http1.ts";
+import { TOKEN, type RunningServer } from "./servers.ts";
+import { untilSo } from "./until-so.ts";
+
+const NOT_FOUND = 404;
+
+/** An object whose owner does not exist is collected once the collector knows all objects. */
+export async function untilCollecting({ port }: RunningServer, namespace: string): Promise<void> {
+  const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+  const requester = await openHttp1(port, TOKEN);
+  try {
+    const owner = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      name: "never-was",
+      uid: "00000000-0000-4000-8000-000000000000",
+    };
+    const metadata = { name: "collected", ownerReferences: [owner] };
+    const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata });
+    await requester.fetch({ method: "POST", path: configMaps, body, expectStatus: 201 }, 0);
+    await untilSo("an object without an owner is collected", async () => {
+      const request = { method: "GET", path: `${configMaps}/collected`, expectStatus: NOT_FOUND };
+      return (await requester.send(request, 0)).status === NOT_FOUND;
+    });
+  } finally {
+    requester.close();
+  }
+}
