@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openCatalogue, type CatalogueGroup, type CatalogueResource } from "../catalogue/catalogue.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
-import { CUSTOM_PRIORITY, withCustomResources } from "./custom-groups.ts";
+import { createCustomGroups, CUSTOM_PRIORITY, withCustomResources } from "./custom-groups.ts";
 import { establishedDefinition, servedVersion, storedVersion } from "./testing/definition-object.ts";
 
 const BUILT_IN = openCatalogue({ release: "1.36" }).groups;
@@ -38,6 +38,18 @@ describe("groups with custom resources", () => {
     expect(apps).toMatchObject({ versions: ["v1", "v9"], preferredVersion: "v1" });
     expect(apps?.resources.map(({ resource }) => resource)).toContain("widgets");
     expect(apps?.apiServicePriorities.get("v1")).toEqual(groupOf(BUILT_IN, "apps")?.apiServicePriorities.get("v1"));
+  });
+
+  test("stay the same while their resources do, and so does the array of them", () => {
+    const groupsWith = createCustomGroups(BUILT_IN);
+    const [a, b] = [custom("a.example.com", "as"), custom("b.example.com", "bs")];
+    const first = groupsWith([a, b]);
+    expect(groupsWith([a, b])).toBe(first);
+    const second = groupsWith([a, custom("b.example.com", "cs")]);
+    expect(groupOf(second, "a.example.com")).toBe(groupOf(first, "a.example.com"));
+    expect(groupOf(second, "b.example.com")?.resources.map(({ resource }) => resource)).toEqual(["cs"]);
+    expect(groupsWith([]).map(({ name }) => name)).toEqual(BUILT_IN.map(({ name }) => name));
+    expect(groupOf(groupsWith([a]), "a.example.com")).toEqual(groupOf(first, "a.example.com"));
   });
 
   test("keep a built-in resource that a definition has the name of", () => {

@@ -34,6 +34,9 @@ import { withUniqueOwners } from "./owner-references.ts";
 
 export const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
 
+/** No definition says how its objects look in protobuf. */
+const CUSTOM_BODIES: readonly string[] = ["application/json", "application/yaml"];
+
 export interface DecodedBody {
   readonly object: JsonObject;
   /** For the Warning header. */
@@ -72,6 +75,9 @@ export async function readObject(call: BodySource, validation: FieldValidation):
   const { request, served } = call;
   const unrecognized = (why: string): Error =>
     badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
+  // DIFFERS: kubernetes lets the connection break.
+  if (served.custom !== undefined && contentType(request) === PROTOBUF_MEDIA_TYPE)
+    throw unsupportedMediaType(CUSTOM_BODIES);
   const bytes = await readBody(request);
   const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
   // As Go reads it: null changes nothing in an empty object.

@@ -149,7 +149,10 @@ export function createCluster(parts: ClusterParts): Cluster {
     forward: createForwarding(parts, { upstream, tracker, metrics: proxyMetrics }),
     ask: upstream && createAskPeer({ upstream, clock: env.clock }),
     sources: () =>
-      (tracker?.sources() ?? []).map((one) => ({ ...one, groups: withoutExcluded(one.groups, isExcluded) })),
+      (tracker?.sources() ?? []).map((one) =>
+        // Whoever tells its release tells of nothing but what is built in.
+        one.release === undefined ? { ...one, groups: withoutExcluded(one.groups, isExcluded) } : one,
+      ),
     generation: () => changes.generation,
     record: (id) => table.get(id),
     departed: () => departed.departed(),

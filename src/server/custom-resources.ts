@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue, type CatalogueGroup } from "../catalogue/catalogue.ts";
 import { toCatalogueResource } from "../crd/catalogue-resource.ts";
-import { withCustomResources } from "../crd/custom-groups.ts";
+import { createCustomGroups } from "../crd/custom-groups.ts";
 import { customServed } from "../crd/custom-served.ts";
 import { DefinitionTable, type KnownDefinition } from "../crd/definition-table.ts";
 import { parseDefinition, type Definition, type DefinitionVersion } from "../crd/definition.ts";
@@ -10,7 +10,7 @@ import { deprecationWarning } from "../crd/deprecation-warning.ts";
 import { compareVersions } from "../discovery/order.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import { formatGroupVersion, type GroupVersion } from "../meta/group-version.ts";
-import type { JsonObject } from "../meta/json.ts";
+import { jsonEquals, type JsonObject } from "../meta/json.ts";
 import { forbidden, serviceUnavailable, StatusError, unknownResource } from "../meta/status-error.ts";
 import { exclusionName } from "../peers/exclusions.ts";
 import type { ServedSet } from "../peers/served-set.ts";
@@ -49,7 +49,7 @@ export interface CustomResourceParts {
 export interface CustomResources {
   readonly table: DefinitionTable;
   readonly task: BackgroundTask;
-  /** Every group served, with what is built in. The same array until a definition changes. */
+  /** Every group served, with what is built in. The same array, and the same groups in it, until one changes. */
   groups(): readonly CatalogueGroup[];
   /** Undefined for what no definition serves. Waits for one that is on its way; throws a 503 when it stays on it. */
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
@@ -89,12 +89,10 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
       remove: (key) => table.remove(key.slice(prefix.length)),
     },
   });
-  const inCatalogue = onceForEach(toCatalogueResource);
+  const inCatalogue = rememberedFor(table, toCatalogueResource);
+  const groupsWith = createCustomGroups(catalogue.groups);
   const groups = onceFor(table, () =>
-    withCustomResources(
-      catalogue.groups,
-      table.definitions().flatMap((definition) => inCatalogue(definition) ?? []),
-    ),
+    groupsWith(table.definitions().flatMap((definition) => inCatalogue(definition) ?? [])),
   );
   const groupNames = onceFor(table, () => new Set(table.definitions().map(({ group }) => group)));
   return {
@@ -190,12 +188,22 @@ function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
   };
 }
 
-function onceForEach<Value>(make: (definition: Definition) => Value): (definition: Definition) => Value {
-  const made = new WeakMap<Definition, { readonly value: Value }>();
+/** Made once of each definition, and still the same when another one says the same. */
+function rememberedFor<Value>(
+  table: DefinitionTable,
+  make: (definition: Definition) => Value,
+): (definition: Definition) => Value {
+  const made = new Map<string, { readonly definition: Definition; readonly value: Value }>();
+  table.onChange(({ before, after }) => {
+    if (after === undefined && before !== undefined) made.delete(before.name);
+  });
   return (definition) => {
-    const known = made.get(definition) ?? { value: make(definition) };
-    made.set(definition, known);
-    return known.value;
+    const known = made.get(definition.name);
+    if (known?.definition === definition) return known.value;
+    const fresh = make(definition);
+    const value = known !== undefined && jsonEquals(known.value, fresh) ? known.value : fresh;
+    made.set(definition.name, { definition, value });
+    return value;
   };
 }
 

@@ -16,7 +16,7 @@ import {
   type RegisteredEntry,
   type ReleaseServing,
 } from "../peers/storage-version-source.ts";
-import type { ClusterView, PeerView } from "../peers/view.ts";
+import type { ClusterView, PeerView, ResourceQuestion } from "../peers/view.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import { decodeStatus } from "../storageversion/decode-status.ts";
@@ -54,9 +54,21 @@ export function createRoutingSource(parts: RoutingSourceParts): RoutingSource {
 }
 
 function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
-  const isJudgedLocally: ClusterView["isJudgedLocally"] = (group, version, resource) =>
-    isExcluded({ group, version, resource });
-  return { isSynced: () => true, describe: (peers) => ({ peers, isJudgedLocally }), tasks: [] };
+  return {
+    isSynced: () => true,
+    describe: (peers) => ({
+      peers,
+      isJudgedLocally: (group, version, resource) =>
+        isExcluded({ group, version, resource }) &&
+        !peers.some((peer) => isBuiltIntoPeer(peer, { group, version, resource, subresource: "" })),
+    }),
+    tasks: [],
+  };
+}
+
+/** Whoever tells its release tells of nothing but what is built in. */
+function isBuiltIntoPeer({ release, document }: PeerView, question: ResourceQuestion): boolean {
+  return release !== undefined && document?.served.has(question) === true;
 }
 
 function byStorageVersions(parts: RoutingSourceParts): RoutingSource {

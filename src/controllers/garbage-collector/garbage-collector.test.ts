@@ -157,6 +157,24 @@ describe("an owner that waits", () => {
     expect(run.body(3)).toEqual({ metadata: { uid: "uid-child", resourceVersion: "3", ownerReferences: null } });
     expect(run.body(5)).toEqual({ metadata: { uid: "uid-owner", resourceVersion: "5", finalizers: ["x"] } });
   });
+
+  test("waits on while it is not known who follows what is served now, and no longer", async () => {
+    const owner = configMap("owner", 11);
+    const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["orphan"] };
+    const marked = { ...owner, metadata: going };
+    const empty = { status: 200, body: { kind: "ConfigMapList", metadata: {}, items: [] } };
+    await using run = new Scripted([]);
+    await run.world.advance(1_000);
+    run.transport.add(answers(marked), empty, answers(marked), empty, answers(marked));
+    run.resources.change({});
+    await run.world.advance(0);
+    run.resources.change({});
+    run.stream.send(added(marked));
+    await run.world.advance(100);
+    expect(run.asked.some((asked) => asked.startsWith("PATCH"))).toBe(false);
+    await run.world.advance(500);
+    expect(run.asked.at(-1)).toContain("PATCH owner");
+  });
 });
 
 class TwoResources implements AsyncDisposable {

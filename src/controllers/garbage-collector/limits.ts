@@ -27,6 +27,8 @@ export const WATCH_WORKS_MS = 1_000;
 export const RESTART_MS_MIN = 1_000;
 /** How often what is served is compared with what is followed when nobody says that it has changed. */
 export const COMPARE_MS = 30_000;
+/** And no more often than this, however often somebody does: there may be thousands of resources. */
+export const COMPARE_MS_MIN = 200;
 /** Kinds and resources about which has been complained; what they are called may come from anybody. */
 export const COMPLAINTS_MAX = 1_000;
 /** Namespaces whose names are kept once for all objects. */

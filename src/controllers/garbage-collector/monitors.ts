@@ -1,5 +1,5 @@
 /** A monitor for every resource that can be collected, as what is served comes and goes. */
-import type { Clock } from "../../base/clock.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { Random } from "../../base/random.ts";
@@ -9,7 +9,7 @@ import type { Client } from "../../client/client.ts";
 import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
 import type { GraphResource, OwnerGraph } from "./graph.ts";
-import { COMPARE_MS } from "./limits.ts";
+import { COMPARE_MS, COMPARE_MS_MIN } from "./limits.ts";
 import { Monitor } from "./monitor.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
 
@@ -44,6 +44,8 @@ export class Monitors {
   /** What the log says of those that fail. */
   readonly #failing = new Map<string, string>();
   #hasBegun = false;
+  /** What is served has changed since it was compared last. */
+  #isOutdated = false;
 
   constructor(options: MonitorsOptions) {
     this.#options = options;
@@ -77,6 +79,7 @@ export class Monitors {
 
   /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined when none is. */
   unseen(namespace: string): string | undefined {
+    if (this.#isOutdated) return "what is served has just changed";
     for (const { monitor, isVanished } of this.#followed.values()) {
       const { resource, isFollowing } = monitor;
       if (namespace !== "" && !resource.namespaced) continue;
@@ -92,14 +95,16 @@ export class Monitors {
 
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { resources, onNews } = this.#options;
+    const { resources, onNews, clock } = this.#options;
     const unsubscribe = resources.onChange(() => {
+      this.#isOutdated = true;
       this.#wakeable.wake();
       onNews();
     });
     try {
       while (!signal.aborted) {
         await this.#compare();
+        await sleep(clock, COMPARE_MS_MIN, signal);
         await this.#wakeable.wait(this.#hasBegun ? COMPARE_MS : 1_000, signal);
       }
     } finally {
@@ -118,7 +123,9 @@ export class Monitors {
   }
 
   async #compare(): Promise<void> {
-    const { served } = this.#options;
+    const { served, onNews } = this.#options;
+    const wasOutdated = this.#isOutdated;
+    this.#isOutdated = false;
     const wanted = new Map(
       served
         .all()
@@ -132,6 +139,7 @@ export class Monitors {
       if (wanted.has(key)) followed.monitor.retry();
       else followed.isVanished = true;
     }
+    if (wasOutdated) onNews();
     await this.#forgetVanished();
   }
 

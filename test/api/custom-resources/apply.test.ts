@@ -95,6 +95,21 @@ describe("server-side apply", () => {
     expect(refused.body.message).toContain("spec.size in body must be of type integer");
   });
 
+  test("null in the metadata is what it is in those of other kinds", async () => {
+    await using api = await started();
+    const metadata = { labels: { empty: null }, annotations: null };
+    const applied = await applyPatch(api, `${WIDGETS}/a?fieldManager=one`, widget("a", { metadata }));
+    expect(applied.body.metadata.labels).toEqual({ empty: "" });
+    expect(applied.body.metadata.annotations).toBeUndefined();
+  });
+
+  test("a time that is none in the metadata is told", async () => {
+    await using api = await started();
+    const metadata = { creationTimestamp: "yesterday" };
+    const applied = await applyPatch(api, `${WIDGETS}/a?fieldManager=one`, widget("a", { metadata }));
+    expect(applied.body.message).toContain('parsing time "yesterday"');
+  });
+
   test("a duplicate in a list of a type is an error", async () => {
     await using api = await started();
     expect((await apply(api, "one", { tags: ["a", "a"] })).body.message).toContain("duplicate");

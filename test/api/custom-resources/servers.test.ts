@@ -1,0 +1,78 @@
+/** Definitions in a cluster of several servers, each of which learns of them by itself. */
+import { expect, test } from "vitest";
+import { World } from "../../../src/simulator/world.ts";
+import { names, startServer, type Json, type TestServer } from "../start.ts";
+import {
+  condition,
+  define,
+  definition,
+  DEFINITIONS,
+  GROUP,
+  redefine,
+  schemaOf,
+  version,
+  widget,
+  WIDGETS,
+} from "./define.ts";
+
+async function two(): Promise<{ one: TestServer; other: TestServer } & AsyncDisposable> {
+  const world = new World({ seed: 11 });
+  const one = await startServer({ world });
+  const other = await startServer({ world });
+  const end = async (): Promise<void> => {
+    await one[Symbol.asyncDispose]();
+    await other[Symbol.asyncDispose]();
+  };
+  return { one, other, [Symbol.asyncDispose]: end };
+}
+
+test("what is defined at one server is served by the other at once", async () => {
+  await using servers = await two();
+  const { one, other } = servers;
+  await one.create(DEFINITIONS, definition());
+  expect((await other.create(WIDGETS, widget("a"))).status).toBe(201);
+  expect(names(await one.get(WIDGETS))).toEqual(["a"]);
+});
+
+test("nothing is created at one server when the definition is being deleted at the other", async () => {
+  await using servers = await two();
+  const { one, other } = servers;
+  await define(one);
+  await one.create(WIDGETS, widget("held", { metadata: { finalizers: ["example.com/hold"] } }));
+  expect(names(await other.get(WIDGETS))).toEqual(["held"]);
+  await one.delete(`${DEFINITIONS}/widgets.${GROUP}`);
+  expect((await other.create(WIDGETS, widget("late"))).body).toMatchObject({ code: 403 });
+  await other.mergePatch(`${WIDGETS}/held`, { metadata: { finalizers: null } });
+  await one.world.advance(5_000);
+  for (const api of [one, other]) expect((await api.get(`${DEFINITIONS}/widgets.${GROUP}`)).status).toBe(404);
+});
+
+test("a definition is decided upon once, whoever comes first", async () => {
+  await using servers = await two();
+  const { one, other } = servers;
+  const defined = await define(one);
+  await one.world.advance(10_000);
+  const { body } = await other.get(`${DEFINITIONS}/widgets.${GROUP}`);
+  expect(condition(body, "Established").status).toBe("True");
+  expect(body.metadata.resourceVersion).toBe(defined.metadata.resourceVersion);
+});
+
+test("a change of the schema is known to both", async () => {
+  await using servers = await two();
+  const { one, other } = servers;
+  await define(one, definition([version("v1", schemaOf({ a: { type: "string" } }))]));
+  await other.create(WIDGETS, widget("a", { spec: { a: "1" } }));
+  const schema = schemaOf({ a: { type: "string" }, b: { type: "string", default: "new" } });
+  await redefine(one, `widgets.${GROUP}`, (spec: Json) => ({ ...spec, versions: [version("v1", schema)] }));
+  for (const api of [one, other]) expect((await api.get(`${WIDGETS}/a`)).body.spec).toEqual({ a: "1", b: "new" });
+});
+
+test("a server that starts later serves what is defined", async () => {
+  const world = new World({ seed: 12 });
+  await using one = await startServer({ world });
+  await define(one);
+  await one.create(WIDGETS, widget("a"));
+  await using late = await startServer({ world });
+  expect(names(await late.get(WIDGETS))).toEqual(["a"]);
+  expect((await late.get(`/apis/${GROUP}/v1`)).body.resources[0].name).toBe("widgets");
+});
