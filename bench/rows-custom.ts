@@ -61,15 +61,13 @@ export async function customRows(context: BenchContext): Promise<Row[]> {
   const stores = { floor: directories.floor.path, ours: directories.ours.path };
   try {
     await onServer(context, stores.floor, (server) => define(context, server, 0));
-    const [created, requests] = await onServer(context, stores.ours, async (server) => [
-      creationRow(await define(context, server, groups), definitions),
-      await customRequestRows(context, server),
-    ]);
+    const spent = await onServer(context, stores.ours, (server) => define(context, server, groups));
+    // In this order: requests leave objects behind.
     return [
-      created,
+      creationRow(spent, definitions),
       ...startRows(await measureStarts(context, stores), definitions),
       ...(await kubectlRows(context, stores, definitions)),
-      ...requests,
+      ...(await onServer(context, stores.ours, (server) => customRequestRows(context, server))),
     ];
   } finally {
     for (const directory of Object.values(directories)) directory.remove();

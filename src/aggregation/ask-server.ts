@@ -3,7 +3,8 @@ import type { User } from "../auth/user.ts";
 import { askOutbound, type OutboundAnswer, type OutboundCaller } from "../http/outbound.ts";
 import { UpstreamError, type UpstreamAddress } from "../http/upstream.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import { GUARD_HEADER, identityHeaders } from "./hop-headers.ts";
+import { identityHeaders } from "../http/forwarded.ts";
+import { GUARD_HEADER } from "./hop-headers.ts";
 import { targetOf, type ResolveService } from "./proxy.ts";
 
 /** As the reference introduces itself: whoever may do everything also may look. */

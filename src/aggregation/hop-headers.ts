@@ -1,31 +1,13 @@
 /** What a request looks like on its way to an aggregated server, and what of the answer goes back. Pure. */
-import type { User, WithUser } from "../auth/user.ts";
-import { headerValue, type ResponseHeaders } from "../http/message.ts";
+import type { WithUser } from "../auth/user.ts";
+import { answerHeaders as keptHeaders, forwardedHeaders as commonHeaders } from "../http/forwarded.ts";
+import type { ResponseHeaders } from "../http/message.ts";
 import type { UpstreamResponse } from "../http/upstream.ts";
-import { StatusError } from "../meta/status-error.ts";
 
 /** With the first hop; whoever sees it and would make another is part of a circle. */
 export const GUARD_HEADER = "x-evenkeel-aggregated";
 
-/** Concerns one connection only, or is set anew for the hop. */
-const DROPPED: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "host",
-  "content-length",
-  "expect",
-  "authorization",
-  "audit-id",
-]);
-
-const DROPPED_PREFIXES: readonly string[] = [
+const RESERVED_PREFIXES: readonly string[] = [
   "x-remote-",
   "x-forwarded-",
   "x-kubernetes-",
@@ -34,103 +16,16 @@ const DROPPED_PREFIXES: readonly string[] = [
   "http2-",
 ];
 
-/**
- * Hop-by-hop headers go first, those named by `Connection` included; then identity is set. In this order no client can
- * make a header of ours disappear, and none of its own passes for ours.
- */
 export function forwardedHeaders(request: WithUser, auditId: string): string[] {
-  const named = connectionOptions(request);
-  const headers: string[] = [];
-  const all = request.rawHeaders ?? flatHeaders(request.headers);
-  for (let index = 0; index + 1 < all.length; index += 2) {
-    const name = all[index]!.toLowerCase();
-    if (DROPPED.has(name) || named.has(name) || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
-    headers.push(all[index]!, all[index + 1]!);
-  }
-  const before = headerValue(request.headers, "x-forwarded-for");
-  const { remoteAddress } = request.connection;
-  headers.push("X-Forwarded-For", before === undefined ? remoteAddress : `${before}, ${remoteAddress}`);
-  headers.push("X-Forwarded-Proto", "https", "X-Forwarded-Uri", request.path);
-  headers.push(...identityHeaders(request.user), "Audit-ID", auditId, GUARD_HEADER, "true");
-  if (isUpgrade(request)) headers.push("Connection", "Upgrade", "Upgrade", headerValue(request.headers, "upgrade")!);
-  return headers;
+  const forwarded = ["X-Forwarded-Proto", "https", "X-Forwarded-Uri", request.path];
+  return commonHeaders(request, {
+    user: request.user,
+    isReserved: (name) => RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix)),
+    own: [...forwarded, "Audit-ID", auditId, GUARD_HEADER, "true"],
+  });
 }
 
-/** By which an aggregated server knows for whom this server speaks. */
-export function identityHeaders(user: User): string[] {
-  const headers = ["X-Remote-User", headerText(user.name)];
-  if (user.uid !== "") headers.push("X-Remote-Uid", headerText(user.uid));
-  for (const group of user.groups) headers.push("X-Remote-Group", headerText(group));
-  for (const [key, values] of Object.entries(user.extra)) {
-    for (const value of values) headers.push(`X-Remote-Extra-${escapedKey(key)}`, headerText(value));
-  }
-  return headers;
-}
-
-export function isUpgrade(request: WithUser): boolean {
-  return (
-    request.connection.protocol === "http/1.1" &&
-    headerValue(request.headers, "upgrade") !== undefined &&
-    connectionOptions(request).has("upgrade")
-  );
-}
-
-function connectionOptions({ headers }: WithUser): ReadonlySet<string> {
-  const value = headerValue(headers, "connection");
-  return new Set(value === undefined ? [] : value.split(",").map((name) => name.trim().toLowerCase()));
-}
-
-function flatHeaders(headers: WithUser["headers"]): string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined ? [] : [value].flat().flatMap((one) => [name, one]),
-  );
-}
-
-/**
- * Header values are bytes: text beyond ASCII travels as UTF-8, as Go sends it. Blanks at either end get lost on the way,
- * and whoever had them would arrive as somebody else.
- */
-function headerText(text: string): string {
-  if (/^[ \t]|[ \t]$/.test(text))
-    throw new StatusError(
-      "InternalError",
-      "the identity of the caller begins or ends with a blank, which no other server can be told",
-    );
-  return Buffer.from(text, "utf8").toString("latin1");
-}
-
-/** As kubernetes headerKeyEscape: whatever is no token character, and the percent sign itself, is escaped. */
-function escapedKey(key: string): string {
-  let escaped = "";
-  for (const byte of Buffer.from(key, "utf8")) {
-    const char = String.fromCharCode(byte);
-    escaped += /[!#$&'*+.^_`|~0-9A-Za-z-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-  }
-  return escaped;
-}
-
-const ANSWER_DROPPED: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "transfer-encoding",
-  "trailer",
-  "x-kubernetes-ready",
-]);
-
-/** What names this server to browsers of other sites, or means something among the servers of this cluster. */
-const ANSWER_DROPPED_PREFIXES: readonly string[] = ["access-control-allow-", "x-evenkeel-"];
-
-export function answerHeaders({ status, headers }: UpstreamResponse): ResponseHeaders {
-  // A name such as `constructor` must find nothing that the object inherits.
-  const kept = new Map<string, string | string[]>();
-  for (let index = 0; index + 1 < headers.length; index += 2) {
-    const name = headers[index]!.toLowerCase();
-    const isDropped = ANSWER_DROPPED.has(name) || ANSWER_DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
-    if (isDropped && !(status === 101 && name === "connection")) continue;
-    const before = kept.get(name);
-    const value = headers[index + 1]!;
-    kept.set(name, before === undefined ? value : [before, value].flat());
-  }
-  return Object.fromEntries(kept);
+/** Without what means something among the servers of this cluster. */
+export function answerHeaders(response: UpstreamResponse): ResponseHeaders {
+  return keptHeaders(response, (name) => name.startsWith("x-evenkeel-"));
 }

@@ -17,7 +17,8 @@ import { UpstreamError, type UpstreamAddress, type UpstreamResponse } from "../h
 import { serviceUnavailable, StatusError, type Status } from "../meta/status-error.ts";
 import type { RemoteApiService, ServiceReference } from "./api-service.ts";
 import { decideAggregation, type FindApiService } from "./decide.ts";
-import { answerHeaders, forwardedHeaders, GUARD_HEADER, isUpgrade } from "./hop-headers.ts";
+import { isUpgrade } from "../http/forwarded.ts";
+import { answerHeaders, forwardedHeaders, GUARD_HEADER } from "./hop-headers.ts";
 import type { Resolution } from "./service-resolver.ts";
 
 export type ResolveService = (service: ServiceReference) => Resolution;

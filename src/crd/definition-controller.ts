@@ -35,7 +35,7 @@ export interface DefinitionControllerOptions {
   /** Whether objects of the resource lie where those of a built-in one do: they are not the definition's to delete. */
   readonly isBuiltInStorage: (group: string, resource: string) => boolean;
   /** Deletes what is stored, whether or not it is served; resolves to how many are still there, held by finalizers. */
-  readonly deleteInstances: (definition: Definition) => Promise<number>;
+  readonly deleteInstances: (definition: Definition, signal: AbortSignal) => Promise<number>;
 }
 
 const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
@@ -162,7 +162,7 @@ export class DefinitionController {
     const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
     if (!finalizers.includes(CLEANUP_FINALIZER)) return;
     const begun = hasFailed(object) ? object : await this.#tell(object, IN_PROGRESS, signal);
-    const outcome = await this.#deleteInstances(definition);
+    const outcome = await this.#deleteInstances(definition, signal);
     if (outcome === "wait") {
       await this.#tell(begun, IN_PROGRESS, signal);
       return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
@@ -177,14 +177,14 @@ export class DefinitionController {
   }
 
   /** What happened; "wait" while objects are there that somebody holds. */
-  async #deleteInstances(definition: Definition): Promise<Condition | "wait"> {
+  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<Condition | "wait"> {
     const { group, acceptedNames, isEstablished } = definition;
     const { isBuiltInStorage, deleteInstances } = this.#options;
     if (isBuiltInStorage(group, acceptedNames.plural))
       return terminating("False", "OverlappingBuiltInResource", "instances overlap with built-in resources in storage");
     if (!isEstablished) return terminating("False", "NeverEstablished", "resource was never established");
     try {
-      const left = await deleteInstances(definition);
+      const left = await deleteInstances(definition, signal);
       return left > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
     } catch (thrown) {
       return terminating("True", FAILED, `could not issue all deletes: ${messageOf(thrown)}`);

@@ -61,6 +61,9 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     return isOfCluster(request, isInScope) ? cache.ofCluster() : cache.local();
   };
 
+  const isNotBuiltIn = (group: string | undefined): boolean =>
+    options.forPeers !== undefined && !options.forPeers.some(({ name }) => name === group);
+
   return (request) => {
     const { apiPrefix, segments } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
@@ -77,8 +80,8 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     if (typeof document === "string") {
       if (isOfCluster(request, isInScope) && options.hasUndescribed())
         throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
-      // As kubernetes: a group nobody serves is not known as an API at all.
-      if (document === "unknown-group") return pageNotFound();
+      // As kubernetes: a group nobody has built in is not known as an API at all, but for what is served of it.
+      if (document === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
       throw unknownResource();
     }
     const media = plainMedia(accept);

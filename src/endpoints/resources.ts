@@ -2,8 +2,9 @@
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
+import type { RequestInfo } from "../http/request-info.ts";
 import { errorResponse } from "../http/respond.ts";
-import { methodNotAllowed, StatusError, unknownResource } from "../meta/status-error.ts";
+import { badRequest, methodNotAllowed, notFound, StatusError, unknownResource } from "../meta/status-error.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
@@ -114,6 +115,7 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   const isWholeCluster = endpoint.namespaced && info.namespace === "";
   if (isWholeCluster && info.name !== "") throw unknownResource();
   const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
+  if (endpoint.served?.custom !== undefined) refuseMisdirectedCustom(endpoint, info, verbs);
   if (verbs === undefined) throw unknownResource();
   const needsName = info.verb === "update" || info.verb === "patch";
   if (info.verb === "" || !verbs.has(info.verb)) throw methodNotAllowed();
@@ -122,6 +124,23 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   if (needsName && info.name === "") throw methodNotAllowed();
   if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
   if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
+}
+
+/** As kubernetes, which says these things of custom resources in other words. */
+function refuseMisdirectedCustom(
+  { group, resource }: ResourceEndpoint,
+  info: RequestInfo,
+  verbs: ReadonlySet<string> | undefined,
+): void {
+  if (verbs === undefined) throw notFound({ group, resource }, info.name);
+  if (info.verb !== "" && !verbs.has(info.verb))
+    throw new StatusError(
+      "MethodNotAllowed",
+      `${info.verb} is not supported on resources of kind ${JSON.stringify(`${resource}.${group}`)}`,
+      { details: { group, kind: resource } },
+    );
+  const needsName = info.verb === "update" || info.verb === "patch";
+  if (needsName && info.name === "") throw badRequest("name must be provided");
 }
 
 function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {

@@ -4,8 +4,9 @@
  * holds here too; besides, each target says whom it must prove to be and who may vouch for it.
  */
 import type { Clock } from "../base/clock.ts";
-import type { Frame, ResponseBody, StreamSink } from "./message.ts";
+import { answerHeader } from "./forwarded.ts";
 import { UpstreamError, type UpstreamAddress, type UpstreamRequest, type UpstreamResponse } from "./upstream.ts";
+import { wholeBody } from "./whole-body.ts";
 
 export interface Outbound {
   send(request: OutboundRequest): Promise<UpstreamResponse>;
@@ -104,15 +105,11 @@ export function callJson(
   return askOutbound(caller, { ...asked, method: "POST", headers, body: Buffer.from(JSON.stringify(value)) });
 }
 
-function toAnswer({ status, headers }: UpstreamResponse, body: Buffer): OutboundAnswer {
+function toAnswer(response: UpstreamResponse, body: Buffer): OutboundAnswer {
   return {
-    status,
+    status: response.status,
     body,
-    header(name) {
-      for (let index = 0; index + 1 < headers.length; index += 2)
-        if (headers[index]!.toLowerCase() === name) return headers[index + 1];
-      return undefined;
-    },
+    header: (name) => answerHeader(response, name),
     json() {
       try {
         return JSON.parse(body.toString("utf8")) as unknown;
@@ -125,50 +122,4 @@ function toAnswer({ status, headers }: UpstreamResponse, body: Buffer): Outbound
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
   if (bytes.length > 0) yield bytes;
-}
-
-function wholeBody(body: ResponseBody, bytesMax: number): Promise<Buffer> {
-  if (body.kind === "none") return Promise.resolve(Buffer.alloc(0));
-  if (body.kind === "bytes") {
-    const whole = Buffer.concat(body.chunks);
-    return whole.length > bytesMax ? Promise.reject(tooLong(bytesMax)) : Promise.resolve(whole);
-  }
-  if (body.kind === "upgrade") {
-    body.open(undefined);
-    return Promise.reject(new UpstreamError("malformed", "the server changed the protocol unasked", { isSent: true }));
-  }
-  return new Promise((resolve, reject) => body.open(collectingSink(bytesMax, resolve, reject)));
-}
-
-function collectingSink(bytesMax: number, done: (body: Buffer) => void, failed: (error: Error) => void): StreamSink {
-  const chunks: Buffer[] = [];
-  const onClose: (() => void)[] = [];
-  let length = 0;
-  let isOver = false;
-  const finish = (settle: () => void): void => {
-    if (isOver) return;
-    isOver = true;
-    settle();
-    for (const callback of onClose) callback();
-  };
-  return {
-    write({ bytes }: Frame) {
-      length += bytes.length;
-      if (length > bytesMax) finish(() => failed(tooLong(bytesMax)));
-      else chunks.push(bytes);
-      return true;
-    },
-    bufferedBytes: () => 0,
-    onDrain: () => undefined,
-    onClose(callback) {
-      if (isOver) callback();
-      else onClose.push(callback);
-    },
-    end: () => finish(() => done(Buffer.concat(chunks))),
-    abort: () => finish(() => failed(new UpstreamError("reset", "the server broke off its answer", { isSent: true }))),
-  };
-}
-
-function tooLong(bytesMax: number): UpstreamError {
-  return new UpstreamError("malformed", `the answer is longer than ${bytesMax} bytes`, { isSent: true });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConnectionInfo } from "../http/message.ts";
-import { answerHeader, answerHeaders, hopHeaders, isUpgrade, ownHeaders } from "./hop.ts";
+import { answerHeader, isUpgrade } from "../http/forwarded.ts";
+import { answerHeaders, hopHeaders, ownHeaders } from "./hop.ts";
 import { answerOf, JANE, userRequest } from "./testing/fake-upstream.ts";
 
 const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };

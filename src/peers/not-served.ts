@@ -1,7 +1,7 @@
 /** A kube-apiserver that does not have a resource says so like any path nobody knows; it must not pass for an absent object. */
 import { isJsonObject } from "../meta/json.ts";
 import type { UpstreamResponse } from "../http/upstream.ts";
-import { answerHeader } from "./hop.ts";
+import { answerHeader } from "../http/forwarded.ts";
 
 const UNKNOWN_RESOURCE = "the server could not find the requested resource";
 

@@ -11,6 +11,7 @@ import { createCustomOpenApi } from "../crd/openapi/custom-open-api.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
 import { healthHandler, type HealthCheck } from "../endpoints/health.ts";
+import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import { resourceHandler } from "../endpoints/resources.ts";
 import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
@@ -353,14 +354,24 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
 /** Before it is said that there is no such thing, the newest definitions are asked for. */
 function settledFirst({ table, catalogue, context, shared }: Parts, next: Handler<WithUser>): Handler<WithUser> {
   const builtIn = new Set(catalogue.groups.map(({ name }) => name));
+  const inScope: Handler<WithUser> = (request) => {
+    const { group, version, resource } = request.info;
+    const isStrange = !builtIn.has(group) && isOutOfScope(table.resolve(group, version, resource), request);
+    return isStrange ? Promise.resolve(pageNotFound()) : next(request);
+  };
   return async (request) => {
     const { group, version, resource } = request.info;
     const isKnown = (): boolean => table.resolve(group, version, resource) !== undefined;
-    if (isKnown()) return next(request);
+    if (isKnown()) return inScope(request);
     await translated(() => shared.custom.settle(context, request.info));
     // As kubernetes: of a group that is not built in nothing is known as an API but what definitions serve.
-    return isKnown() || builtIn.has(group) ? next(request) : pageNotFound();
+    return isKnown() || builtIn.has(group) ? inScope(request) : pageNotFound();
   };
+}
+
+function isOutOfScope(endpoint: ResourceEndpoint | undefined, { info }: WithUser): boolean {
+  if (endpoint?.namespaced !== true) return endpoint !== undefined && info.namespace !== "";
+  return info.namespace === "" && info.verb !== "list" && info.verb !== "watch";
 }
 
 /** Whatever was written before now; true also where that cannot be known, for then nobody here has made a promise. */

@@ -60,6 +60,8 @@ export interface ClusterParts {
 /** What lives in the shared store, so that every server sees it by itself. */
 export interface SharedResources {
   readonly served: ServedSet;
+  /** All that was there at the start is known. */
+  isLoaded(): boolean;
   /** As `exclusionName` names them. */
   names(): Iterable<string>;
   /** The returned function ends it. */
@@ -148,11 +150,7 @@ export function createCluster(parts: ClusterParts): Cluster {
     catchUp: () => hasCaughtUp(parts, identity),
     forward: createForwarding(parts, { upstream, tracker, metrics: proxyMetrics }),
     ask: upstream && createAskPeer({ upstream, clock: env.clock }),
-    sources: () =>
-      (tracker?.sources() ?? []).map((one) =>
-        // Whoever tells its release tells of nothing but what is built in.
-        one.release === undefined ? { ...one, groups: withoutExcluded(one.groups, isExcluded) } : one,
-      ),
+    sources: () => withoutShared(tracker?.sources() ?? [], isExcluded),
     generation: () => changes.generation,
     record: (id) => table.get(id),
     departed: () => departed.departed(),
@@ -173,19 +171,31 @@ export function createCluster(parts: ClusterParts): Cluster {
   };
 }
 
+/** Whoever tells its release tells of nothing but what is built in. */
+function withoutShared(
+  sources: readonly DiscoverySource[],
+  isExcluded: (question: Excludable) => boolean,
+): DiscoverySource[] {
+  return sources.map((one) =>
+    one.release === undefined ? { ...one, groups: withoutExcluded(one.groups, isExcluded) } : one,
+  );
+}
+
 /** What peers say of these is not used. */
 function followShared({ env, local, shared }: ClusterParts): (question: Excludable) => boolean {
   const builtIn = createServedSet(local.groups);
   const exclusions = new Exclusions({ isBuiltIn: builtIn.hasGroupVersion });
   let isOutdated = true;
+  const update = (): void => void exclusions.update(shared.names(), env.clock.monotonic());
   shared.onChange(() => {
-    isOutdated = true;
+    // One that came and went must have been seen; those that are there at the start come all at once.
+    if (shared.isLoaded()) update();
+    else isOutdated = true;
   });
   return (question) => {
-    const nowMs = env.clock.monotonic();
-    if (isOutdated) exclusions.update(shared.names(), nowMs);
-    isOutdated = false;
-    return exclusions.isExcluded(question, nowMs);
+    if (isOutdated) update();
+    isOutdated = !shared.isLoaded();
+    return exclusions.isExcluded(question, env.clock.monotonic());
   };
 }
 

@@ -45,7 +45,11 @@ export function customEndpoint(
   };
 }
 
-function servedVersion(definition: Definition, version: DefinitionVersion, parts: CustomEndpointParts): ServedResource {
+export function servedVersion(
+  definition: Definition,
+  version: DefinitionVersion,
+  parts: CustomEndpointParts,
+): ServedResource {
   const { catalogue, schemas } = parts;
   return customServed(definition, version, {
     ...parts,
@@ -73,6 +77,7 @@ function schemaParts(
     metadataErrors: (metadata) =>
       objectMetadataErrors(metadata, {
         nameRule: pathSegmentErrors,
+        takesAnyFinalizer: true,
         namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
       }),
     minor: Number(catalogue.release.minor),

@@ -11,10 +11,14 @@ import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 const DELETIONS_AT_ONCE = 16;
 
 /** Resolves to how many are still there: those that finalizers hold, and what came in between. */
-export async function deleteInstances(context: RegistryContext, served: ServedResource): Promise<number> {
+export async function deleteInstances(
+  context: RegistryContext,
+  served: ServedResource,
+  signal: AbortSignal,
+): Promise<number> {
   const { entries: found } = await all(context, served);
   const entries = found.filter((entry) => objectAt(parseEntry(entry), "metadata")["deletionTimestamp"] === undefined);
-  for (let at = 0; at < entries.length; at += DELETIONS_AT_ONCE)
+  for (let at = 0; at < entries.length && !signal.aborted; at += DELETIONS_AT_ONCE)
     await Promise.all(entries.slice(at, at + DELETIONS_AT_ONCE).map((entry) => deleteInstance(context, served, entry)));
   return entries.length === 0 ? found.length : (await all(context, served)).entries.length;
 }

@@ -3,10 +3,8 @@ import type { Clock } from "../base/clock.ts";
 import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue, type CatalogueGroup } from "../catalogue/catalogue.ts";
 import { toCatalogueResource } from "../crd/catalogue-resource.ts";
 import { createCustomGroups } from "../crd/custom-groups.ts";
-import { customServed } from "../crd/custom-served.ts";
 import { DefinitionTable, type KnownDefinition } from "../crd/definition-table.ts";
 import { parseDefinition, type Definition, type DefinitionVersion } from "../crd/definition.ts";
-import { deprecationWarning } from "../crd/deprecation-warning.ts";
 import { compareVersions } from "../discovery/order.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import { formatGroupVersion, type GroupVersion } from "../meta/group-version.ts";
@@ -14,11 +12,7 @@ import { jsonEquals, type JsonObject } from "../meta/json.ts";
 import { forbidden, serviceUnavailable, StatusError, unknownResource } from "../meta/status-error.ts";
 import { exclusionName } from "../peers/exclusions.ts";
 import type { ServedSet } from "../peers/served-set.ts";
-import { pathSegmentErrors } from "../meta/names.ts";
-import { goZeros } from "../object/go-zeros.ts";
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { objectMetadataErrors } from "../registry/metadata-validation.ts";
-import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural/custom-schema.ts";
+import type { CustomSchema } from "../structural/custom-schema.ts";
 import type { ResourceQuestion } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { objectIn } from "../registry/representation.ts";
@@ -31,6 +25,7 @@ import { storageVersionName } from "../storageversion/objects.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import { deleteInstances } from "./custom-instances.ts";
+import { customEndpoint, servedVersion, type CustomEndpointParts } from "./custom-endpoint.ts";
 import { followPrefix } from "./follow-prefix.ts";
 import type { ResourceTable } from "./resources.ts";
 
@@ -56,7 +51,7 @@ export interface CustomResources {
   /** Waits until it is decided whether a new definition is served, and until this server has heard of it. */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
   /** Deletes what is stored of a definition, in whatever version, and resolves to how many objects finalizers hold. */
-  deleteInstances(context: RegistryContext, definition: Definition): Promise<number>;
+  deleteInstances(context: RegistryContext, definition: Definition, signal: AbortSignal): Promise<number>;
   readonly hasGroup: (group: string) => boolean;
   /** What definitions serve, or will in a moment: then the answer is that it takes a moment. */
   readonly served: ServedSet;
@@ -64,7 +59,6 @@ export interface CustomResources {
   names(): Iterable<string>;
 }
 
-const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const RETRY_AFTER_SECONDS = 1;
 /** Definitions are decided upon within milliseconds; a request waits that long rather than to be refused. */
 const SETTLE_MS = 2_000;
@@ -103,7 +97,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     hasGroup: (group) => groupNames().has(group),
     served: servedSet(table, (group) => groupNames().has(group)),
     names: () => table.definitions().flatMap(exclusionNames),
-    deleteInstances: (context, definition) => deleteInstances(context, endpoints.stored(definition)),
+    deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
       if (table.find(group, resource) === undefined) {
@@ -235,7 +229,8 @@ class EndpointCache {
     const found = definition.versions.find(({ name, isServed }) => name === version && isServed);
     if (found === undefined) return undefined;
     const made = this.#madeOf(definition);
-    const endpoint = made.endpoints.get(version) ?? this.#endpoint(made, found);
+    const endpoint =
+      made.endpoints.get(version) ?? customEndpoint(definition, found, this.#partsOf(definition, made.schemas));
     made.endpoints.set(version, endpoint);
     return endpoint;
   }
@@ -243,7 +238,7 @@ class EndpointCache {
   /** As its objects are stored, also where no version is served. */
   stored(definition: Definition): ServedResource {
     const version = definition.versions.find(({ isStorage }) => isStorage)!;
-    return this.#served(definition, version, new Map());
+    return servedVersion(definition, version, this.#partsOf(definition, new Map()));
   }
 
   #madeOf(definition: Definition): Made {
@@ -257,56 +252,15 @@ class EndpointCache {
     return made;
   }
 
-  #endpoint({ definition, schemas }: Made, version: DefinitionVersion): ResourceEndpoint {
-    const { group, acceptedNames, namespaced } = definition;
-    const served = toCatalogueResource(definition)!.versions.find((candidate) => candidate.version === version.name)!;
-    return {
-      group,
-      version: version.name,
-      resource: acceptedNames.plural,
-      kind: acceptedNames.kind,
-      namespaced,
-      // What a definition on its way out does not show in discovery is still answered, with the reason.
-      verbs: ALL_VERBS,
-      subresources: new Map(served.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
-      deprecation: deprecationWarning(definition, version),
-      served: this.#served(definition, version, schemas),
-    };
-  }
-
-  #served(definition: Definition, version: DefinitionVersion, schemas: Map<string, CustomSchema>): ServedResource {
+  #partsOf(definition: Definition, schemas: Map<string, CustomSchema>): CustomEndpointParts {
     const { config, catalogue, encodingOf, convert } = this.#parts;
     const { group, storageVersion, acceptedNames } = definition;
     const name = storageVersionName(group, acceptedNames.plural);
-    return customServed(definition, version, {
-      storageRoot: config.storageRoot,
+    return {
+      ...{ storageRoot: config.storageRoot, catalogue, schemas },
       encoding: encodingOf?.(name) ?? { current: async () => ({ version: { group, version: storageVersion } }) },
-      minor: Number(catalogue.release.minor),
-      builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
-      schemaOf: (asked) => {
-        const found = definition.versions.find((candidate) => candidate.name === asked);
-        if (found === undefined) return undefined;
-        const schema = schemas.get(asked) ?? compileCustomSchema(found.schema(), this.#schemaParts(definition, asked));
-        schemas.set(asked, schema);
-        return schema;
-      },
       convert: convert(definition),
       refuseCreation: (object, looks) => this.#refuseCreation(definition, object, looks),
-    });
-  }
-
-  #schemaParts({ group, acceptedNames, preserveUnknownFields }: Definition, version: string): CustomSchemaParts {
-    const { catalogue } = this.#parts;
-    return {
-      name: [...group.split(".").toReversed(), version, acceptedNames.kind].join("."),
-      metadata: { struct: catalogue.schemas.struct(OBJECT_META)!, zeros: goZeros(protobufTables) },
-      metadataErrors: (metadata) =>
-        objectMetadataErrors(metadata, {
-          nameRule: pathSegmentErrors,
-          namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
-        }),
-      minor: Number(catalogue.release.minor),
-      preservesUnknown: preserveUnknownFields,
     };
   }
 

@@ -22,7 +22,7 @@ export function definitionController({ env, client, context, shared }: Definitio
   const controller = new DefinitionController({
     ...{ table: shared.custom.table, client, clock, random, log },
     isBuiltInStorage: (group, resource) => taken.has(`${group}/${resource}`),
-    deleteInstances: (definition) => shared.custom.deleteInstances(context, definition),
+    deleteInstances: (definition, signal) => shared.custom.deleteInstances(context, definition, signal),
   });
   return { name: "custom-resource-definitions", run: (signal) => controller.run(signal) };
 }

@@ -94,6 +94,7 @@ function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundT
     custom,
     served: custom.served,
     names: custom.names,
+    isLoaded: () => custom.table.isLoaded,
     onChange: (listener) => custom.table.onSettled(listener),
     filter: (next) => next,
     tasks: [custom.task, ...tasks],

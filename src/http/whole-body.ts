@@ -1,0 +1,50 @@
+/** The body of another server's answer, read whole and within bounds. */
+import type { Frame, ResponseBody, StreamSink } from "./message.ts";
+import { UpstreamError } from "./upstream.ts";
+
+/** Rejects with an `UpstreamError` for what is longer, broken off, or no body. */
+export function wholeBody(body: ResponseBody, bytesMax: number): Promise<Buffer> {
+  if (body.kind === "none") return Promise.resolve(Buffer.alloc(0));
+  if (body.kind === "bytes") {
+    const whole = Buffer.concat(body.chunks);
+    return whole.length > bytesMax ? Promise.reject(tooLong(bytesMax)) : Promise.resolve(whole);
+  }
+  if (body.kind === "upgrade") {
+    body.open(undefined);
+    return Promise.reject(new UpstreamError("malformed", "the server changed the protocol unasked", { isSent: true }));
+  }
+  return new Promise((resolve, reject) => body.open(collectingSink(bytesMax, resolve, reject)));
+}
+
+function collectingSink(bytesMax: number, done: (body: Buffer) => void, failed: (error: Error) => void): StreamSink {
+  const chunks: Buffer[] = [];
+  const onClose: (() => void)[] = [];
+  let length = 0;
+  let isOver = false;
+  const finish = (settle: () => void): void => {
+    if (isOver) return;
+    isOver = true;
+    settle();
+    for (const callback of onClose) callback();
+  };
+  return {
+    write({ bytes }: Frame) {
+      length += bytes.length;
+      if (length > bytesMax) finish(() => failed(tooLong(bytesMax)));
+      else chunks.push(bytes);
+      return true;
+    },
+    bufferedBytes: () => 0,
+    onDrain: () => undefined,
+    onClose(callback) {
+      if (isOver) callback();
+      else onClose.push(callback);
+    },
+    end: () => finish(() => done(Buffer.concat(chunks))),
+    abort: () => finish(() => failed(new UpstreamError("reset", "the server broke off its answer", { isSent: true }))),
+  };
+}
+
+function tooLong(bytesMax: number): UpstreamError {
+  return new UpstreamError("malformed", `the answer is longer than ${bytesMax} bytes`, { isSent: true });
+}
