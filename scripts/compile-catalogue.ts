@@ -169,6 +169,11 @@ const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
   meta: "meta.k8s.io",
 };
 
+/** DIFFERS: kubernetes stores definitions in a version that its API has not had since 1.22. */
+const STORED_OTHERWISE: ReadonlyMap<string, string> = new Map([
+  ["apiextensions.k8s.io/customresourcedefinitions", "apiextensions.k8s.io/v1"],
+]);
+
 const factsDirectory = process.argv[2];
 if (factsDirectory === undefined) throw new Error("usage: compile-catalogue.ts FACTS_DIR");
 compile(factsDirectory);
@@ -273,7 +278,7 @@ function compileResource(
     ...(categories.length > 0 && { categories }),
     ...(fact.etcdPrefix !== undefined && { prefix: fact.etcdPrefix }),
     ...(storageVersion !== null && {
-      storage: changePoints((release) => storageVersion[release]),
+      storage: changePoints((release) => STORED_OTHERWISE.get(`${group}/${resource}`) ?? storageVersion[release]),
       decodable: changePoints((release) => factAt(decodable, release)),
     }),
     versions: Object.fromEntries(versions) as StoredResource["versions"],

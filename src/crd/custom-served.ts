@@ -104,6 +104,7 @@ function customShape(definition: Definition, version: DefinitionVersion, parts: 
   const paths = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), parseJsonPath(path)]));
   return {
     key: definitionKey(definition),
+    membersKey: `members ${version.name} ${definitionKey(definition)}`,
     isKnown: (stored) => known.has(stored),
     decode: (value) => decode(value, schema()),
     finish: (object) => schemaIn(object)?.finish(object) === true,

@@ -7,9 +7,8 @@ import { encodeItem, parseEntry, type Entry } from "../storage/watch-cache/entry
 import type { CustomShape, ServedResource } from "./resource.ts";
 import { refuseCorrupt, unreadable } from "./storage-errors.ts";
 
-/** The list item: `,{"metadata":…}` without kind and apiVersion. */
+/** The list item of a built-in kind: `,{"metadata":…}` without kind and apiVersion. */
 export function itemIn(entry: Entry, served: ServedResource): Buffer {
-  if (served.custom !== undefined) return customItem(entry, served, served.custom);
   if (entry.apiVersion === served.apiVersion) return entry.item;
   const memoKey = `item ${served.apiVersion}`;
   const known = entry.memo.get(memoKey) as Buffer | undefined;
@@ -21,7 +20,9 @@ export function itemIn(entry: Entry, served: ServedResource): Buffer {
 
 /** The object's members behind a head `{"kind":…,"apiVersion":…,`. */
 export function membersIn(entry: Entry, served: ServedResource): Buffer {
-  return itemIn(entry, served).subarray(2);
+  return served.custom === undefined
+    ? itemIn(entry, served).subarray(MEMBERS_START)
+    : customMembers(entry, served, served.custom);
 }
 
 /** The object, parsed: the caller owns it. */
@@ -57,14 +58,16 @@ function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
-function customItem(entry: Entry, served: ServedResource, custom: CustomShape): Buffer {
-  const memoKey = `item ${served.apiVersion} ${custom.key}`;
-  const known = entry.memo.get(memoKey) as Buffer | undefined;
+/** Behind the comma and the brace. */
+const MEMBERS_START = 2;
+
+function customMembers(entry: Entry, served: ServedResource, custom: CustomShape): Buffer {
+  const known = entry.memo.get(custom.membersKey) as Buffer | undefined;
   if (known !== undefined) return known;
   const { object, isAsStored } = customObject(entry, served, custom);
-  const item = isAsStored ? entry.item : encodeItem(object);
-  entry.memo.set(memoKey, item);
-  return item;
+  const members = (isAsStored ? entry.item : encodeItem(object)).subarray(MEMBERS_START);
+  entry.memo.set(custom.membersKey, members);
+  return members;
 }
 
 function customObject(

@@ -61,6 +61,8 @@ export interface StoredResource extends GroupResource {
 export interface CustomShape {
   /** Another one whenever the definition says something else: what is derived by it is kept under this name. */
   readonly key: string;
+  /** Under which the bytes of this version are kept: made once, because it is looked up for every object of a list. */
+  readonly membersKey: string;
   /** Whether objects that lie there in this version can be shown. */
   isKnown(apiVersion: string): boolean;
   /** In the place of typed decoding. Throws a StatusError. */

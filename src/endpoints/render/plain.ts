@@ -20,10 +20,9 @@ export function plainRenderer(served: ServedResource): Renderer {
       const head = `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(listMetadata(listed))},"items":[`;
       const chunks: Buffer[] = [Buffer.from(head)];
       for (const entry of listed.entries) {
-        const item = itemIn(entry, served);
         const isFirst = chunks.length === 1;
-        if (itemHead === undefined) chunks.push(isFirst ? item.subarray(1) : item);
-        else chunks.push(isFirst ? objectHead : itemHead, item.subarray(2));
+        if (itemHead === undefined) chunks.push(isFirst ? itemIn(entry, served).subarray(1) : itemIn(entry, served));
+        else chunks.push(isFirst ? objectHead : itemHead, membersIn(entry, served));
       }
       chunks.push(LIST_TAIL);
       return json(chunks);
