@@ -141,6 +141,17 @@ describe("the ConfigMap", () => {
     expect(cluster.writes("configmaps")).toHaveLength(1);
   });
 
+  test("is read once for all who ask at the same time, and never before they have", async () => {
+    const cluster = new FakeCluster();
+    const states = statesOf(cluster);
+    const reads = (): number => cluster.calls.filter(({ method }) => method === "GET").length;
+    const before = reads();
+    await cluster.world.run(Promise.all(Array.from({ length: 50 }, (_, index) => states.load(`apps.r${index}`))));
+    expect(reads() - before).toBe(1);
+    await cluster.world.run(states.update("apps.deployments", () => MIGRATED));
+    expect(await cluster.world.run(states.load("apps.deployments"))).toEqual(MIGRATED);
+  });
+
   test("is asked a limited number of times when every race is lost", async () => {
     const cluster = new FakeCluster();
     cluster.before = ({ method }) => (method === "POST" ? refuse(409, "AlreadyExists") : undefined);

@@ -59,6 +59,9 @@ class ConfigMapStates implements StorageStates {
   readonly #configMaps: ResourceClient<ConfigMap>;
   #waiting: Waiting[] = [];
   #isWriting = false;
+  /** Settled when it is over, well or not. */
+  #lastRead: Promise<void> = Promise.resolve();
+  #nextRead: Promise<ReadonlyMap<string, string>> | undefined;
 
   constructor(options: StorageStatesOptions) {
     this.#options = options;
@@ -66,7 +69,21 @@ class ConfigMapStates implements StorageStates {
   }
 
   async load(name: string): Promise<StorageState> {
-    return parseStorageState(dataOf(await this.#read()).get(name));
+    return parseStorageState((await this.#readTogether()).get(name));
+  }
+
+  /** One read at a time, which begins after all who wait for it have asked: there may be a thousand of them. */
+  #readTogether(): Promise<ReadonlyMap<string, string>> {
+    this.#nextRead ??= this.#lastRead.then(() => {
+      this.#nextRead = undefined;
+      const read = this.#read().then(dataOf);
+      this.#lastRead = read.then(
+        () => undefined,
+        () => undefined,
+      );
+      return read;
+    });
+    return this.#nextRead;
   }
 
   update(name: string, change: StateChange): Promise<void> {
