@@ -19,7 +19,10 @@ export interface ServedLatelyOptions {
 export function createServedLately(options: ServedLatelyOptions): (key: string) => boolean {
   const { clock, record, runs, departedGraceMs, leaseKeptMs } = options;
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
-  const isKnown = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): boolean =>
-    clock.monotonic() < Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX)) + graceMs;
+  const isKnown = ({ readyAtMs, endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): boolean => {
+    // Of a server that has ended before it was ready, nobody need have heard.
+    if (readyAtMs === undefined && endedAtMs < Infinity) return false;
+    return clock.monotonic() < Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX)) + graceMs;
+  };
   return (key) => runs.some((run) => isKnown(run) && record.resourceAt(run, key) !== undefined);
 }

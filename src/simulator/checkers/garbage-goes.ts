@@ -1,7 +1,8 @@
 import type { Checker } from "../checker.ts";
 import type { SimulatedCluster } from "../cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
-import { leavingOf, NAMESPACES, ownersOf, type ObjectRecord } from "../object-record.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { leavingOf, NAMESPACES, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 import { eventuallyNone } from "../eventually.ts";
 import { WithinReach } from "../within-reach.ts";
 
@@ -17,11 +18,14 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Ch
         );
       })
       .map(([key]) => `${key} is still there, and its owners are gone`);
+  /** By a dependent that has another owner, of which nobody can say whether it lives. */
+  const isHeld = (object: JsonObject, reach: WithinReach): boolean =>
+    record.keysOwnedBy(uidOf(object)).some((key) => ownersOf(record.at(key)).some((owner) => !reach.hasOwner(owner)));
   const waiting = (reach: WithinReach): string[] => {
     if (!reach.hasAllServed || !reach.hasAllDeparted) return [];
     return record.leaving
       .filter(([key]) => !key.startsWith(NAMESPACES))
-      .filter(([key]) => reach.hasKey(key))
+      .filter(([key, object]) => reach.hasKey(key) && !isHeld(object, reach))
       .map(([key, object]) => `${key} was asked to go, and is still there (${leavingOf(object)})`);
   };
   return {
