@@ -324,7 +324,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     openApi: openApiHandler({
       catalogue,
       custom: createCustomOpenApi(shared.custom.table),
-      extend: shared.openApi,
+      extend: (base) => shared.openApi(base),
       clock,
       log,
       serverId: peers.serverId,

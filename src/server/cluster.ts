@@ -184,7 +184,7 @@ function withoutShared(
 /** What peers say of these is not used. */
 function followShared({ env, local, shared }: ClusterParts): (question: Excludable) => boolean {
   const builtIn = createServedSet(local.groups);
-  const exclusions = new Exclusions({ isBuiltIn: builtIn.hasGroupVersion });
+  const exclusions = new Exclusions({ isBuiltIn: (group, version) => builtIn.hasGroupVersion(group, version) });
   let isOutdated = true;
   const update = (): void => void exclusions.update(shared.names(), env.clock.monotonic());
   shared.onChange(() => {

@@ -45,11 +45,11 @@ function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
 }
 
 /** The same array while nothing changes. */
-function shownGroups({ custom, discoveryGroups }: Shared): () => readonly DiscoveryGroup[] {
+function shownGroups(shared: Shared): () => readonly DiscoveryGroup[] {
   let made: { readonly from: readonly CatalogueGroup[]; readonly groups: readonly DiscoveryGroup[] } | undefined;
   return () => {
-    const from = custom.groups();
+    const from = shared.custom.groups();
     if (made?.from !== from) made = { from, groups: localGroups({ groups: from }) };
-    return discoveryGroups(made.groups);
+    return shared.discoveryGroups(made.groups);
   };
 }

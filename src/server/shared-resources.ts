@@ -93,7 +93,7 @@ function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundT
   return {
     custom,
     served: custom.served,
-    names: custom.names,
+    names: () => custom.names(),
     isLoaded: () => custom.table.isLoaded,
     onChange: (listener) => custom.table.onSettled(listener),
     filter: (next) => next,
@@ -135,12 +135,12 @@ function isLowest({ identity }: Cluster): boolean {
 }
 
 function registration({ ready }: SharedParts, custom: CustomResources, aggregation: Aggregation): BackgroundTask {
-  const { name, run } = aggregation.registration;
+  const task = aggregation.registration;
   return {
-    name,
+    name: task.name,
     async run(signal) {
       await whenOrAborted(ready, signal);
-      if (!signal.aborted && custom.table.isLoaded) await run(signal);
+      if (!signal.aborted && custom.table.isLoaded) await task.run(signal);
     },
   };
 }
@@ -167,12 +167,13 @@ export function withCustom(builtIn: ResourceTable, custom: CustomResources): Res
 }
 
 /** Before a custom resource is written in a version, others know that it will be. */
-export function publishCustom(table: DefinitionTable, { put, remove }: StorageVersions): void {
+export function publishCustom(table: DefinitionTable, storageVersions: StorageVersions): void {
   table.onChange(({ before, after }) => {
     const was = before && storedVersionsOf(before);
     const is = after && storedVersionsOf(after);
-    if (is === undefined ? was !== undefined : was !== undefined && was.name !== is.name) remove(was!.name);
-    if (is !== undefined && !jsonEquals(was, is)) put(is);
+    if (is === undefined ? was !== undefined : was !== undefined && was.name !== is.name)
+      storageVersions.remove(was!.name);
+    if (is !== undefined && !jsonEquals(was, is)) storageVersions.put(is);
   });
 }
 

@@ -183,7 +183,7 @@ describe("a resource that a definition defines", () => {
     const write = (): Promise<string> =>
       all.encodings.current(GADGETS.name).then(
         ({ version, guard }) => `${version.version} at ${guard?.revision}`,
-        (thrown: Error) => thrown.message,
+        (thrown: unknown) => (thrown as Error).message,
       );
     all.encodings.put(GADGETS);
     return { ...all, write };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
 import { ask, type Answer, type Json } from "../smoke/client.ts";
-import { FollowedStore, openFollowedStore } from "./followed-store.ts";
+import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 import { unagreedWrites } from "./unagreed-writes.ts";
 
