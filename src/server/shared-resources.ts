@@ -75,7 +75,11 @@ export function createShared(parts: SharedParts): Shared {
   });
   custom.table.onSettled(() => aggregation.localChanged());
   return {
-    ...withoutAggregation(custom, [closing(outbound), ...aggregation.tasks, registration(parts, custom, aggregation)]),
+    ...withoutAggregation(custom, [
+      closing(outbound),
+      ...aggregation.tasks.map((task) => onceLoaded(parts, task)),
+      registration(parts, custom, aggregation),
+    ]),
     filter: aggregation.filter,
     names: () => [...custom.names(), ...aggregation.remoteGroupVersions().map(nameOf)],
     onChange(listener) {
@@ -101,6 +105,17 @@ function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundT
     hooks: [],
     discoveryGroups: (local) => local,
     openApi: (base) => base,
+  };
+}
+
+/** Before there is anything to read, whoever reads is told to come again a second later. */
+function onceLoaded({ env, cache }: SharedParts, task: BackgroundTask): BackgroundTask {
+  return {
+    name: task.name,
+    async run(signal) {
+      await waitUntil(env.clock, () => cache.state !== "loading", signal);
+      if (!signal.aborted) await task.run(signal);
+    },
   };
 }
 
