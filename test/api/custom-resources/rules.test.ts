@@ -1,0 +1,59 @@
+/** CEL rules of a schema, as clients meet them. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startServer, type Json, type TestServer } from "../start.ts";
+import { define, definition, DEFINITIONS, version, WIDGETS, widget } from "./define.ts";
+
+let api: TestServer;
+
+beforeEach(async () => {
+  api = await startServer();
+});
+
+afterEach(() => api[Symbol.asyncDispose]());
+
+const PROPERTIES = { size: { type: "integer" }, max: { type: "integer" }, owner: { type: "string" } };
+
+function ruled(rules: readonly Json[]): Json {
+  const spec = { type: "object", properties: PROPERTIES, "x-kubernetes-validations": rules };
+  return definition([version("v1", { type: "object", properties: { spec } })]);
+}
+
+async function refusal(spec: Json): Promise<string | number> {
+  const { status, body } = await api.create(WIDGETS, widget("one", { spec }));
+  return status === 201 ? status : body.message;
+}
+
+test("an object is held against them, and told by the message, what it evaluates to, or the rule itself", async () => {
+  await define(
+    api,
+    ruled([
+      { rule: "self.size <= self.max", message: "too large" },
+      { rule: "self.size >= 0", messageExpression: "self.size < -5 ? 'far below' : 'below'" },
+      { rule: "self.max < 100" },
+    ]),
+  );
+  const said = (why: string): string => `Widget.test.example.com "one" is invalid: spec: Invalid value: ${why}`;
+  expect(await refusal({ size: 3, max: 2 })).toBe(said("too large"));
+  expect(await refusal({ size: -1, max: 2 })).toBe(said("below"));
+  expect(await refusal({ size: 1, max: 100 })).toBe(said("failed rule: self.max < 100"));
+  expect(await refusal({ size: 1, max: 2 })).toBe(201);
+});
+
+test("a rule about the object before it speaks only of updates", async () => {
+  await define(api, ruled([{ rule: "self.owner == oldSelf.owner", message: "the owner stays" }]));
+  expect(await refusal({ owner: "me" })).toBe(201);
+  const changed = await api.mergePatch(`${WIDGETS}/one`, { spec: { owner: "you" } });
+  expect([changed.status, changed.body.message]).toEqual([422, expect.stringContaining("the owner stays")]);
+  expect((await api.mergePatch(`${WIDGETS}/one`, { spec: { size: 1 } })).status).toBe(200);
+});
+
+test("rules that cannot be read, or would cost too much, are refused with the definition", async () => {
+  const refused = async (rule: string): Promise<string> =>
+    (await api.create(DEFINITIONS, ruled([{ rule }]))).body.message;
+  expect(await refused("self.nothing > 1")).toContain(
+    "compilation failed: ERROR: <input>:1:5: undefined field 'nothing'",
+  );
+  expect(await refused("self.size + 1")).toContain("cel expression must evaluate to a bool");
+  const costly = "self.owner.split('').all(a, self.owner.split('').all(b, self.owner.split('').all(c, a + b == c)))";
+  expect(await refused(costly)).toContain("estimated rule cost exceeds budget");
+});
