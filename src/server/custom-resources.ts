@@ -46,9 +46,9 @@ export interface CustomResources {
   readonly task: BackgroundTask;
   /** Every group served, with what is built in. The same array, and the same groups in it, until one changes. */
   groups(): readonly CatalogueGroup[];
-  /** Undefined for what no definition serves. Waits for one that is on its way; throws a 503 when it stays on it. */
+  /** Undefined for what no definition that is known here serves. */
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
-  /** Waits until it is decided whether a new definition is served, and until this server has heard of it. */
+  /** Looks for the newest definition, and waits until it is decided whether it is served; throws a 503 when it stays open. */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
   /** Deletes what is stored of a definition, in whatever version, and resolves to how many objects finalizers hold. */
   deleteInstances(context: RegistryContext, definition: Definition, signal: AbortSignal): Promise<number>;
@@ -100,11 +100,10 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
-      if (table.find(group, resource) === undefined) {
-        const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
-        const known = entry && toKnown(entry);
-        if (known !== undefined) table.put(known);
-      }
+      // Also of one that is known here: it may have got the version that is asked for a moment ago.
+      const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
+      const known = entry && toKnown(entry);
+      if (known !== undefined) table.put(known);
       const until = clock.monotonic() + SETTLE_MS;
       while (isOpen() && clock.monotonic() < until) await nextChange(table, clock, until - clock.monotonic());
       if (isOpen()) throw undecided(group, resource);

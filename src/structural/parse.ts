@@ -8,7 +8,7 @@ const DEPTH_MAX = 1000;
 const TYPES: ReadonlySet<unknown> = new Set(["object", "array", "string", "integer", "number", "boolean"]);
 
 /** Most schemas demand nothing of the value: they share this. */
-const NO_DEMANDS: ValueValidation = Object.freeze({
+export const NO_DEMANDS: ValueValidation = Object.freeze({
   format: undefined,
   maximum: undefined,
   exclusiveMaximum: false,

@@ -1,28 +1,6 @@
 /** What every resource has, whether its schema says so or not. */
-import type { StructuralSchema, ValueValidation } from "../schema.ts";
-
-const NOTHING_DEMANDED: ValueValidation = {
-  format: undefined,
-  maximum: undefined,
-  exclusiveMaximum: false,
-  minimum: undefined,
-  exclusiveMinimum: false,
-  maxLength: undefined,
-  minLength: undefined,
-  pattern: undefined,
-  maxItems: undefined,
-  minItems: undefined,
-  uniqueItems: false,
-  multipleOf: undefined,
-  enum: undefined,
-  maxProperties: undefined,
-  minProperties: undefined,
-  required: [],
-  allOf: [],
-  anyOf: [],
-  oneOf: [],
-  not: undefined,
-};
+import { NO_DEMANDS } from "../parse.ts";
+import type { StructuralSchema } from "../schema.ts";
 
 const STRING_SCHEMA: StructuralSchema = {
   type: "string",
@@ -38,7 +16,7 @@ const STRING_SCHEMA: StructuralSchema = {
   listMapKeys: [],
   mapType: undefined,
   rules: [],
-  value: NOTHING_DEMANDED,
+  value: NO_DEMANDS,
 };
 
 const METADATA_SCHEMA: StructuralSchema = {

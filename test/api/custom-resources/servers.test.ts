@@ -1,6 +1,7 @@
 /** Definitions in a cluster of several servers, each of which learns of them by itself. */
 import { expect, test } from "vitest";
 import { World } from "../../../src/simulator/world.ts";
+import { holdKv, type HeldKv } from "../../../src/storage/testing/held-kv.ts";
 import { names, startServer, type Json, type TestServer } from "../start.ts";
 import {
   condition,
@@ -75,4 +76,20 @@ test("a server that starts later serves what is defined", async () => {
   await using late = await startServer({ world });
   expect(names(await late.get(WIDGETS))).toEqual(["a"]);
   expect((await late.get(`/apis/${GROUP}/v1`)).body.resources[0].name).toBe("widgets");
+});
+
+test("a version that a definition has got at one server is served by another that has not heard of it yet", async () => {
+  const world = new World({ seed: 11 });
+  let held: HeldKv | undefined;
+  // Without the mixed version proxy, which would look for somebody else first.
+  const release = "1.33";
+  await using one = await startServer({ world, release });
+  await using other = await startServer({ world, release, wrapKv: (kv) => (held = holdKv(kv)).kv });
+  await define(one);
+  expect((await other.get(WIDGETS)).status).toBe(200);
+  held?.hold();
+  await redefine(one, `widgets.${GROUP}`, (spec) => ({ ...spec, versions: [version("v1"), version("v2")] }));
+  const seen = await other.get(WIDGETS.replace("/v1/", "/v2/"));
+  expect([seen.status, seen.text]).toEqual([200, expect.stringContaining("WidgetList")]);
+  held?.release();
 });
