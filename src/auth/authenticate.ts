@@ -11,7 +11,10 @@ export interface Authenticated {
 }
 
 /** Whom the credentials speak for; "none" when the request carries none of this kind; "rejected" when they are wrong. */
-export type Authenticator = (request: WithInfo) => Authenticated | "none" | "rejected";
+export type AuthenticatorAnswer = Authenticated | "none" | "rejected";
+
+/** A promise where somebody must be asked: nearly all requests are answered at once. */
+export type Authenticator = (request: WithInfo) => AuthenticatorAnswer | Promise<AuthenticatorAnswer>;
 
 /**
  * Asks each authenticator in turn; a request without any credentials is anonymous. What a request claims about itself
@@ -21,7 +24,8 @@ export function authenticate(authenticators: readonly Authenticator[]): Filter<W
   return (next) => async (request) => {
     let isRejected = false;
     for (const authenticator of authenticators) {
-      const answer = authenticator(request);
+      const given = authenticator(request);
+      const answer = given instanceof Promise ? await given : given;
       if (answer === "rejected") isRejected = true;
       else if (answer !== "none") return next(withCaller(request, answer));
     }

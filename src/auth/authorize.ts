@@ -4,11 +4,23 @@ import { formatGroupResource } from "../meta/group-version.ts";
 import { StatusError } from "../meta/status-error.ts";
 import type { User, WithUser } from "./user.ts";
 
-/** May this user do this? The reason is for the client. */
-export type Authorizer = (
-  user: User,
-  info: RequestInfo,
-) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+/** What somebody wants to do: a request, or what a review asks about. */
+export type AccessAttributes = Pick<
+  RequestInfo,
+  "isResourceRequest" | "verb" | "group" | "version" | "namespace" | "resource" | "subresource" | "name" | "path"
+>;
+
+export interface Decision {
+  readonly allowed: boolean;
+  /** For the client. */
+  readonly reason: string;
+}
+
+/** May this user do this? */
+export type Authorizer = (user: User, asked: AccessAttributes) => Decision;
+
+const YES: Decision = { allowed: true, reason: "" };
+const NO: Decision = { allowed: false, reason: "" };
 
 export function authorize(authorizer: Authorizer): PassingFilter<WithUser> {
   return (next) => async (request) => {
@@ -21,19 +33,18 @@ export function authorize(authorizer: Authorizer): PassingFilter<WithUser> {
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "version"]);
 
 /** Whoever is known may do everything; strangers may ask for health and version. */
-export function allowAuthenticated(user: User, info: RequestInfo): ReturnType<Authorizer> {
-  if (user.groups.includes("system:authenticated")) return { allowed: true };
-  if (info.verb === "get" && !info.isResourceRequest && PUBLIC_PATHS.has(info.segments[0] ?? ""))
-    return { allowed: true };
-  return { allowed: false, reason: "" };
+export function allowAuthenticated(user: User, asked: AccessAttributes): Decision {
+  if (user.groups.includes("system:authenticated")) return YES;
+  return asked.verb === "get" && !asked.isResourceRequest && PUBLIC_PATHS.has(asked.path.split("/")[1] ?? "")
+    ? YES
+    : NO;
 }
 
 function refusal(user: User, info: RequestInfo, reason: string): StatusError {
   const who = sanitize(`User ${JSON.stringify(user.name)} cannot ${info.verb}`);
   const because = reason === "" ? "" : `: ${reason}`;
   if (!info.isResourceRequest) {
-    const path = `/${info.segments.join("/")}`;
-    return new StatusError("Forbidden", `forbidden: ${who} path ${sanitize(JSON.stringify(path))}${because}`, {
+    return new StatusError("Forbidden", `forbidden: ${who} path ${sanitize(JSON.stringify(info.path))}${because}`, {
       details: {},
     });
   }

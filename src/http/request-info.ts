@@ -25,6 +25,8 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
+  /** Decoded. */
+  readonly path: string;
   /** Decoded path segments. */
   readonly segments: readonly string[];
   /** Segments behind the subresource: a proxied path, or something that does not exist. */
@@ -43,21 +45,29 @@ const METHOD_VERBS: ReadonlyMap<string, Verb> = new Map([
 
 /** Undefined when the path cannot be decoded. */
 export function parseRequestInfo(method: string, path: string, query: Query): RequestInfo | undefined {
-  const segments = decodeSegments(path);
-  if (segments === undefined) return undefined;
+  const decoded = decodePath(path);
+  if (decoded === undefined) return undefined;
+  const segments = segmentsOf(decoded);
   const [apiPrefix = ""] = segments;
   const headLength = apiPrefix === "api" ? 2 : apiPrefix === "apis" ? 3 : Infinity;
   if (segments.length <= headLength || segments[headLength] === "") {
     const [, group = "", version = ""] =
       apiPrefix === "apis" ? segments : apiPrefix === "api" ? ["", "", segments[1]] : [];
-    return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, segments };
+    return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, path: decoded, segments };
   }
   const group = apiPrefix === "apis" ? segments[1]! : "";
   const version = segments[headLength - 1]!;
-  return { ...parseResource(method, segments.slice(headLength), query), apiPrefix, group, version, segments };
+  return {
+    ...parseResource(method, segments.slice(headLength), query),
+    apiPrefix,
+    group,
+    version,
+    path: decoded,
+    segments,
+  };
 }
 
-const NOTHING: Omit<RequestInfo, "verb" | "apiPrefix" | "group" | "version" | "segments"> = {
+const NOTHING: Omit<RequestInfo, "verb" | "apiPrefix" | "group" | "version" | "path" | "segments"> = {
   isResourceRequest: false,
   namespace: "",
   resource: "",
@@ -70,7 +80,7 @@ function parseResource(
   method: string,
   parts: readonly string[],
   query: Query,
-): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "segments"> {
+): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "path" | "segments"> {
   let verb: Verb = METHOD_VERBS.get(method) ?? "";
   let at = 0;
   const isWatchPath = parts[0] === "watch" && parts.length > 1;
@@ -102,19 +112,21 @@ function isWatchQuery(query: Query): boolean {
   return watch !== undefined && watch !== "0" && watch.toLowerCase() !== "false";
 }
 
-/** Slashes at either end mean nothing. A segment never holds a slash: an encoded one separates like any other. */
-function decodeSegments(path: string): string[] | undefined {
-  let decoded = path;
-  if (path.includes("%")) {
-    try {
-      decoded = decodeURIComponent(path);
-    } catch {
-      return undefined;
-    }
+/** A segment never holds a slash: an encoded one separates like any other. Undefined when it cannot be decoded. */
+function decodePath(path: string): string | undefined {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
   }
+}
+
+/** Slashes at either end mean nothing. */
+function segmentsOf(path: string): string[] {
   let start = 0;
-  let end = decoded.length;
-  while (start < end && decoded[start] === "/") start++;
-  while (end > start && decoded[end - 1] === "/") end--;
-  return start === end ? [] : decoded.slice(start, end).split("/");
+  let end = path.length;
+  while (start < end && path[start] === "/") start++;
+  while (end > start && path[end - 1] === "/") end--;
+  return start === end ? [] : path.slice(start, end).split("/");
 }

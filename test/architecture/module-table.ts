@@ -25,7 +25,15 @@ const LAYERS = {
   // A watch hands on the entries of the watch cache and says how fresh a read must be.
   endpoints: { imports: ["base", "meta", "object", "registry", "http"], types: ["storage"] },
   auth: { imports: ["base", "meta", "http"] },
-  audit: { imports: ["base", "meta", "http"] },
+  // Its filter stands behind authentication and knows who asks.
+  audit: { imports: ["base", "meta", "http"], types: ["auth"] },
+  // Who waits for whom: its filter stands behind authentication and knows who asks.
+  flowcontrol: { imports: ["base", "meta", "http"], types: ["auth"] },
+  // Between decoding and the store: what may change or refuse a write beside the rules of its kind.
+  admission: {
+    imports: ["base", "meta", "object", "cel", "structural", "kinds"],
+    types: ["auth", "registry"],
+  },
   // OpenAPI shows the schemas that object/ defines; every document can be had as YAML.
   discovery: { imports: ["base", "meta", "object", "catalogue", "http"] },
   // Runs in browsers, so it knows the message types of http/ and nothing that serves them.

@@ -76,7 +76,7 @@ describe("x509Authenticator", () => {
 describe("requestHeaderAuthenticator", () => {
   const userOf = (claims: Claims, flags: Partial<RequestHeaderFlags> = {}): unknown => {
     const answer = requestHeader(flags)(asked([proxy], claims));
-    return typeof answer === "string" ? answer : answer.user;
+    return typeof answer === "string" || answer instanceof Promise ? answer : answer.user;
   };
   const who = (user: Partial<User>): User => ({ name: "jane", uid: "", groups: [], extra: {}, ...user });
   const wire = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
