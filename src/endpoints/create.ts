@@ -2,7 +2,7 @@ import type { ApiResponse } from "../http/message.ts";
 import { create } from "../registry/create.ts";
 import { decodeObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { writeOptions } from "./options.ts";
+import { optionsObject, writeOptions } from "./options.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
 
 export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
@@ -16,6 +16,7 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
       manager,
       dryRun,
       requester: request.user,
+      admission: call.admit?.({ kind: served, dryRun, options: optionsObject(request, "CreateOptions") }),
     });
     return writtenResponse(201, written, renderer, warnings);
   } catch (thrown) {

@@ -3,6 +3,7 @@ import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse, successStatus } from "../http/respond.ts";
 import { objectAt, type JsonObject } from "../meta/json.ts";
 import { badRequest, isReason, type FieldError } from "../meta/status-error.ts";
+import type { Admission } from "../registry/admission.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../registry/delete.ts";
 import { list } from "../registry/list.ts";
@@ -29,13 +30,25 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const options = await deleteOptions(call);
   const warnings = deletionWarnings(served, options);
   try {
-    const deleted = await deleteObject(context, served, { namespace, name, options });
+    const admission = deleteAdmission(call, options);
+    const deleted = await deleteObject(context, served, { namespace, name, options, admission });
     if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details), warningHeaders(warnings));
     const status = deleted.remains && options.orphanDependents === false ? 202 : 200;
     return writtenResponse(status, deleted.written, renderer, warnings);
   } catch (thrown) {
     return refusedResponse(thrown, warnings);
   }
+}
+
+/** As kubernetes: its options are shown as they were understood, wherever they stood. */
+function deleteAdmission({ admit, served }: EndpointCall, options: DeleteOptions): Admission | undefined {
+  const { dryRun, preconditions = {}, ...said } = options;
+  const shown = {
+    ...{ kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...said },
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+  };
+  return admit?.({ kind: served, dryRun, options: shown });
 }
 
 function deletionWarnings({ meaning }: ServedResource, options: DeleteOptions): string[] {
@@ -57,11 +70,12 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
     state: continueToken === "" ? { kind: "newest" } : { kind: "continue", token: continueToken },
     limit: Math.max(0, limit),
   });
+  const admission = deleteAdmission(call, options);
   for (let at = 0; at < listed.entries.length; at += DELETIONS_AT_ONCE) {
     await Promise.all(
       listed.entries
         .slice(at, at + DELETIONS_AT_ONCE)
-        .map((entry) => deleteListed(context, served, { entry, options })),
+        .map((entry) => deleteListed(context, served, { entry, options, admission })),
     );
   }
   return chunksResponse(200, renderer.list(listed), warningHeaders(deletionWarnings(served, options)));
@@ -83,15 +97,17 @@ const DELETIONS_AT_ONCE = 16;
 async function deleteListed(
   context: RegistryContext,
   served: ServedResource,
-  what: { entry: Entry; options: DeleteOptions },
+  { entry, options, admission }: { entry: Entry; options: DeleteOptions; admission: Admission | undefined },
 ): Promise<void> {
-  const path = what.entry.key.slice(served.stored.keyPrefix.length);
+  const path = entry.key.slice(served.stored.keyPrefix.length);
   const slash = path.lastIndexOf("/");
   try {
     await deleteObject(context, served, {
       namespace: slash < 0 ? "" : path.slice(0, slash),
       name: path.slice(slash + 1),
-      options: what.options,
+      options,
+      admission,
+      isOneOfMany: true,
     });
   } catch (thrown) {
     if (!isReason(thrown, "NotFound")) throw thrown;

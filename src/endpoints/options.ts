@@ -3,6 +3,7 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import { headerValue } from "../http/message.ts";
 import type { Query } from "../http/query.ts";
 import { firstErrors } from "../meta/field-errors.ts";
+import type { JsonObject } from "../meta/json.ts";
 import { fieldManagerErrors } from "../meta/field-manager.ts";
 import { parseFieldSelector, type FieldRequirement } from "../meta/field-selector.ts";
 import { parseLabelSelector, SelectorError, type LabelSelector } from "../meta/label-selector.ts";
@@ -20,6 +21,23 @@ export interface WriteOptions {
   readonly fieldValidation: FieldValidation;
   /** Who the fields written belong to: `fieldManager`, or the program that sent the request. */
   readonly manager: string;
+}
+
+/** As admission sees them: with kind and apiVersion, and nothing that was not said. */
+export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObject {
+  const said = (name: string): JsonObject => {
+    const value = query.get(name);
+    return value === undefined || value === "" ? {} : { [name]: value };
+  };
+  const force = kind === "PatchOptions" ? boolean(query.get("force")) : undefined;
+  return {
+    kind,
+    apiVersion: "meta.k8s.io/v1",
+    ...(query.has("dryRun") ? { dryRun: query.all("dryRun") } : {}),
+    ...(force === undefined ? {} : { force }),
+    ...said("fieldManager"),
+    ...said("fieldValidation"),
+  };
 }
 
 export interface SelectorOptions {

@@ -11,7 +11,8 @@ import { componentStatusesEndpoint } from "./component-statuses.ts";
 import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
-import type { EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
+import type { Admission } from "../registry/admission.ts";
+import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
 import { HandedOn, type FieldLoss } from "./field-loss.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
@@ -30,8 +31,25 @@ export type ResolveEndpoint = (group: string, version: string, resource: string)
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
 export interface ResourceDependencies<Req> extends WatchDependencies {
+  /** Who may change or refuse writes. Absent: nobody. */
+  readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
+  /** Throws when who may update may not create. Absent: whoever may update may. */
+  readonly refuseCreation?: ((request: Req) => Promise<void>) | undefined;
+  /** Answers for what is answered, not stored; undefined for what it does not know. */
+  readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
   /** Undefined where no other server could know more than this one. */
   readonly fieldLoss?: FieldLoss<Req> | undefined;
+}
+
+export interface RequestAdmission extends AdmissionAbout {
+  readonly served: ServedResource;
+  /** The client is told. */
+  readonly warn: (text: string) => void;
+}
+
+export interface VirtualCall {
+  readonly endpoint: ResourceEndpoint;
+  readonly representation: Representation;
 }
 
 export function resourceHandler<Req extends WithRequester>(
@@ -75,11 +93,14 @@ async function answer<Req extends WithRequester>(
 ): Promise<ApiResponse> {
   const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
   const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
+  const told = new Set<string>();
   try {
     if (endpoint.group === "" && endpoint.resource === "componentstatuses")
       return componentStatusesEndpoint(endpoint, request, representation);
+    const virtual = dependencies.virtual?.(request, { endpoint, representation });
+    if (virtual !== undefined) return await virtual;
     if (served === undefined) return notStored(endpoint, request);
-    const { context, protobuf, fieldLoss } = dependencies;
+    const { context, protobuf, fieldLoss, admit, refuseCreation } = dependencies;
     const call: EndpointCall = {
       context,
       served,
@@ -87,24 +108,33 @@ async function answer<Req extends WithRequester>(
       request,
       protobuf,
       fieldLoss: fieldLoss && ((named) => fieldLoss(request, named)),
+      admit: admit && ((about) => admit(request, { ...about, served, warn: (text) => told.add(text) })),
+      refuseCreation: refuseCreation && (() => refuseCreation(request)),
     };
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
-    return await translated(async () => {
+    const response = await translated(async () => {
       if (isLegacyBinding) return bindingEndpoint(call);
       if (isStoredDoor(request.info.subresource)) return serve(dependencies, call);
       return subresourceEndpoint(call, { representation, budgets }) ?? notStored(endpoint, request);
     });
+    return withWarnings(response, told);
   } catch (thrown) {
     // Refusals, too, are said in YAML or protobuf to whoever asked for it, and warned about.
     const isRefusal = thrown instanceof StatusError && thrown.reason !== "InternalError";
-    const isMore = representation.media !== "json" || endpoint.deprecation !== undefined;
-    if (isRefusal && isMore) return errorResponse(thrown);
+    const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || told.size > 0;
+    if (isRefusal && isMore) return withWarnings(errorResponse(thrown), told);
     throw thrown;
   }
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {
   const lines = [warningHeaders([warning])["warning"] ?? [], response.headers["warning"] ?? []].flat();
+  return { ...response, headers: { ...response.headers, warning: lines } };
+}
+
+function withWarnings(response: ApiResponse, told: ReadonlySet<string>): ApiResponse {
+  if (told.size === 0) return response;
+  const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 

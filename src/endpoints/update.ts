@@ -3,10 +3,12 @@ import type { ApiResponse } from "../http/message.ts";
 import { apply } from "../registry/apply.ts";
 import type { Door } from "../registry/prepare.ts";
 import { update, type Updated } from "../registry/update.ts";
-import type { EndpointCall } from "./endpoint.ts";
+import type { Admission } from "../registry/admission.ts";
+import type { AdmissionAbout, EndpointCall } from "./endpoint.ts";
+import { optionsObject } from "./options.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
-import { readWish } from "./write-wish.ts";
+import { readWish, type WriteWish } from "./write-wish.ts";
 
 /** PUT and PATCH differ only in how they say what they want. */
 export async function updateEndpoint(call: EndpointCall): Promise<ApiResponse> {
@@ -19,18 +21,28 @@ export async function updateEndpoint(call: EndpointCall): Promise<ApiResponse> {
   }
 }
 
-function granted(
-  { context, served, request }: EndpointCall,
-  wish: Awaited<ReturnType<typeof readWish>>,
-): Promise<Updated> {
+function granted(call: EndpointCall, wish: Awaited<ReturnType<typeof readWish>>): Promise<Updated> {
+  const { context, served, request, refuseCreation } = call;
   const { namespace, name, verb } = request.info;
   const { manager, dryRun } = wish;
-  const common = { manager, dryRun, namespace, name, door: doorOf(request), requester: request.user };
+  const admission = updateAdmission(call, served, wish);
+  const place = { namespace, name, door: doorOf(request), requester: request.user };
+  const common = { ...place, manager, dryRun, admission, refuseCreation };
   if ("applied" in wish) {
     const { applied, force } = wish;
     return apply(context, served, { ...common, applied, force, bytesMax: BODY_BYTES_MAX });
   }
   return update(context, served, { ...common, next: wish.next, verb: verb === "patch" ? "patch" : "update" });
+}
+
+/** Of a PUT or PATCH of what `kind` says. */
+export function updateAdmission(
+  { admit, request }: EndpointCall,
+  kind: AdmissionAbout["kind"],
+  { dryRun }: Pick<WriteWish, "dryRun">,
+): Admission | undefined {
+  const optionsKind = request.info.verb === "patch" ? "PatchOptions" : "UpdateOptions";
+  return admit?.({ kind, dryRun, options: optionsObject(request, optionsKind) });
 }
 
 function doorOf({ info }: WithInfo): Door {

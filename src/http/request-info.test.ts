@@ -78,7 +78,7 @@ describe("parseRequestInfo", () => {
     ["GET /api/v1/nodes/__proto__", { verb: "get", resource: "nodes", name: "__proto__" }],
   ];
   test.each(resources)("%s", (line, expected) => {
-    const { segments, ...info } = infoOf(line)!;
+    const { segments, path: _path, ...info } = infoOf(line)!;
     expect(info).toEqual({ ...EMPTY, ...expected });
     expect(segments[0]).toBe(info.apiPrefix);
   });

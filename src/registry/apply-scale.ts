@@ -6,6 +6,7 @@ import { objectAt, type JsonObject } from "../meta/json.ts";
 import { notFound } from "../meta/status-error.ts";
 import type { FieldPath } from "../object/managed-fields/path-element.ts";
 import { applyConflict, outcomeOf, type AppliedObject } from "./apply.ts";
+import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { guaranteedUpdate } from "./guaranteed-update.ts";
 import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
@@ -14,13 +15,21 @@ import { objectIn } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { updateThrough } from "./subresources/door-update.ts";
 import { replicasPlaceOf } from "./subresources/replicas.ts";
-import { NOT_SAID, refuseReplicas, SCALE_API_VERSION, scaleDoor, scaleOf } from "./subresources/scale.ts";
+import {
+  NOT_SAID,
+  refuseReplicas,
+  SCALE_API_VERSION,
+  scaleAdmission,
+  scaleDoor,
+  scaleOf,
+} from "./subresources/scale.ts";
 
 export interface ApplyScaleRequest extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
   readonly applied: () => AppliedObject;
+  readonly admission?: Admission | undefined;
 }
 
 /** Answers the Scale as it is now. */
@@ -40,11 +49,14 @@ function applyBuiltIn(context: RegistryContext, served: ServedResource, request:
   return guaranteedUpdate(context, served, {
     key: objectKey(served.stored, namespace, name),
     dryRun,
-    decide: (existing, entry) => {
+    decide: async (existing, entry) => {
       const named = namedBy(served, existing, request);
-      const object = scaled(served, existing, request);
+      const wish = scaled(served, existing, request);
       refuseMisplaced(named, request);
       refuseOutdated(served, { object: named, existing, entry });
+      const object = await mutated(served, wish, { existing, request });
+      const write = { operation: "UPDATE", name, object, existing } as const;
+      await scaleAdmission(served, request.admission)?.validate(write);
       return { kind: "store", object };
     },
     absent: () => {
@@ -53,16 +65,36 @@ function applyBuiltIn(context: RegistryContext, served: ServedResource, request:
   });
 }
 
+/** The workload with the replicas of the Scale that admission makes of the wish. */
+async function mutated(
+  served: ServedResource,
+  wish: JsonObject,
+  { existing, request }: { readonly existing: JsonObject; readonly request: ApplyScaleRequest },
+): Promise<JsonObject> {
+  const { admission, name } = request;
+  if (admission === undefined) return wish;
+  const write = { operation: "UPDATE", name, existing: scaleOf(served, existing) } as const;
+  const scale = await admission.mutate({ ...write, object: scaleOf(served, wish) });
+  const { managedFields } = objectAt(wish, "metadata") as { managedFields?: readonly JsonObject[] };
+  return withReplicas(served, existing, {
+    replicas: Number(objectAt(scale, "spec")["replicas"] ?? 0),
+    managedFields,
+    name,
+  });
+}
+
 /** DIFFERS: the reference server fails to apply the Scale of a custom resource, in whatever version it looks for it. */
 function applyCustom(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
-  const next = (existing: JsonObject): JsonObject => {
+  const next = async (existing: JsonObject): Promise<JsonObject> => {
     const named = namedBy(served, existing, request);
-    const object = scaled(served, existing, request);
+    const wish = scaled(served, existing, request);
     refuseMisplaced(named, request);
+    const object = await mutated(served, wish, { existing, request });
     const { uid, resourceVersion } = named.metadata;
     return { ...object, metadata: { ...objectAt(object, "metadata"), uid, resourceVersion } };
   };
-  return updateThrough(context, served, scaleDoor(served), { ...request, isApply: true, next });
+  const admission = scaleAdmission(served, request.admission);
+  return updateThrough(context, served, scaleDoor(served), { ...request, isApply: true, next, admission });
 }
 
 /** What was applied says which object it means; where it does not, it means this one. */

@@ -3,6 +3,7 @@ import { objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { generateName } from "../meta/names.ts";
 import { parseUintError } from "../meta/resource-version.ts";
 import { alreadyExists, badRequest, invalid, StatusError } from "../meta/status-error.ts";
+import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { createdManagedFields } from "./managed-fields.ts";
@@ -42,6 +43,16 @@ export interface CreateRequest {
   readonly dryRun: boolean;
   /** The object says itself who owns what. */
   readonly isApplied?: boolean;
+  readonly admission?: Admission | undefined;
+}
+
+/** As it is to be but for its name, which it may still have to get. */
+interface Wanted {
+  readonly object: JsonObject;
+  /** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */
+  readonly managedFields: string | undefined;
+  /** The client has said who owns what. */
+  readonly sendsOwners: boolean;
 }
 
 export async function create(
@@ -55,19 +66,41 @@ export async function create(
   const { groupResource } = served;
   const at: CreationPlace = { namespace: request.namespace, name };
   const place = await placeOf(context, served, at);
-  const generates = name === "" && stringAt(placed, "generateName") !== "";
+  const wanted = await admitted(context, served, { ...request, object: { ...request.object, metadata: placed } });
+  const generated = stringAt(objectAt(wanted.object, "metadata"), "generateName");
+  const generates = name === "" && generated !== "";
   for (let attempt = 1; ; attempt++) {
-    const named = generates
-      ? { ...placed, name: generateName(stringAt(placed, "generateName"), context.random) }
-      : placed;
-    const attemptRequest = { ...request, object: { ...request.object, metadata: named } };
+    const given = generates ? generateName(generated, context.random) : name;
+    const named = generates ? { ...wanted, object: withName(wanted.object, given) } : wanted;
     const written = await withAllocation(context, served, request.dryRun, (allocation) =>
-      createNamed(context, served, { ...attemptRequest, place }, allocation),
+      createNamed(context, served, { ...request, ...named, place }, allocation),
     );
     if (written !== undefined) return written;
     if (!generates) throw alreadyExists(groupResource, name);
-    if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, stringAt(named, "name"));
+    if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, given);
   }
+}
+
+/** With defaults, owners, and whatever admission makes of it. */
+async function admitted(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Wanted> {
+  const { admission } = request;
+  const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
+  const managedFields =
+    request.isApplied === true
+      ? managedFieldsText(next)
+      : createdManagedFields(context, served, { next, manager: request.manager });
+  const object = withoutManagedFields(next);
+  const sendsOwners = objectAt(request.object, "metadata")["managedFields"] !== undefined;
+  if (admission === undefined) return { object, managedFields, sendsOwners };
+  const name = stringAt(objectAt(object, "metadata"), "name");
+  const whole = withManagedFields(object, managedFields);
+  const mutated = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
+  if (mutated === whole) return { object, managedFields, sendsOwners };
+  return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
+}
+
+function withName(object: JsonObject, name: string): JsonObject {
+  return { ...object, metadata: { ...objectAt(object, "metadata"), name } };
 }
 
 /** What must stay as it is until the object is there: its namespace, and the definition of its kind. */
@@ -92,15 +125,11 @@ async function placeOf(context: RegistryContext, served: ServedResource, at: Cre
 async function createNamed(
   context: RegistryContext,
   served: ServedResource,
-  request: CreateRequest & { readonly place: Place },
+  request: CreateRequest & Wanted & { readonly place: Place },
   allocation: Allocation,
 ): Promise<Written | undefined> {
-  const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
-  const managedFields =
-    request.isApplied === true
-      ? managedFieldsText(next)
-      : createdManagedFields(context, served, { next, manager: request.manager });
-  const object = prepareForCreate(context, served, withoutManagedFields(next));
+  const { managedFields } = request;
+  const object = prepareForCreate(context, served, request.object);
   const metadata = objectAt(object, "metadata");
   const { takesAnyFinalizer } = metadataChecks(served.groupResource, served.schema.isCustom === true);
   const name = stringAt(metadata, "name");
@@ -115,6 +144,7 @@ async function createNamed(
   ];
   if (errors.length > 0) throw invalid(groupKind(served), name, errors);
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
+  await validate(request, { name, object });
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
     await request.place.look();
@@ -139,6 +169,15 @@ async function createNamed(
   return { entry: result.entry, warnings };
 }
 
+async function validate(
+  { admission, managedFields }: CreateRequest & Wanted,
+  { name, object }: { readonly name: string; readonly object: JsonObject },
+): Promise<void> {
+  if (admission === undefined) return;
+  const write = { operation: "CREATE", name, existing: undefined } as const;
+  await admission.validate({ ...write, object: withManagedFields(object, managedFields) });
+}
+
 /** What is to be created cannot have been seen; what is no revision does not say so. */
 function refuseSeen(metadata: JsonObject): void {
   const version = stringAt(metadata, "resourceVersion");
@@ -147,9 +186,8 @@ function refuseSeen(metadata: JsonObject): void {
 }
 
 /** What the server itself wrote needs no look. */
-function sentManagedFields({ object, isApplied }: CreateRequest, text: string | undefined): unknown {
-  const { managedFields } = objectAt(object, "metadata");
-  if (isApplied === true || managedFields === undefined || text === undefined) return undefined;
+function sentManagedFields({ isApplied, sendsOwners }: Wanted & CreateRequest, text: string | undefined): unknown {
+  if (isApplied === true || !sendsOwners || text === undefined) return undefined;
   return JSON.parse(text) as unknown;
 }
 
@@ -158,7 +196,6 @@ function managedFieldsText(object: JsonObject): string | undefined {
   return managedFields === undefined ? undefined : JSON.stringify(managedFields);
 }
 
-/** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */
 function withoutManagedFields(object: JsonObject): JsonObject {
   const { managedFields: _sent, ...metadata } = objectAt(object, "metadata");
   return { ...object, metadata };

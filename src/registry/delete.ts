@@ -1,6 +1,7 @@
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { conflict, notFound, type StatusDetails } from "../meta/status-error.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
+import type { Admission } from "./admission.ts";
 import { timestamp, type RegistryContext, type Written } from "./context.ts";
 import { kindContext } from "./defaults.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
@@ -23,6 +24,9 @@ export interface DeleteRequest {
   readonly namespace: string;
   readonly name: string;
   readonly options: DeleteOptions;
+  readonly admission?: Admission | undefined;
+  /** One of a collection: as kubernetes, admission is not told its name. */
+  readonly isOneOfMany?: boolean;
 }
 
 /** What is left to say: the object (it remains, or its kind always shows it), or that it is gone. */
@@ -47,6 +51,7 @@ export async function deleteObject(
       dryRun: request.options.dryRun,
       decide: async (existing, entry) => {
         refuseFailedPreconditions(served, request, { existing, entry });
+        if (request.admission !== undefined) await admit(request.admission, request, existing);
         const change = decideDeletion(context, served, { existing, options: request.options });
         await refuseWhileItHoldsObjects(context, served, { change, existing, door: "main" });
         isRemoved = change.kind === "remove";
@@ -61,6 +66,11 @@ export async function deleteObject(
   const { group, resource } = served.groupResource;
   const uid = "object" in written ? stringAt(objectAt(written.object, "metadata"), "uid") : "";
   return { kind: "gone", details: { name: request.name, ...(group === "" ? {} : { group }), kind: resource, uid } };
+}
+
+function admit(admission: Admission, { isOneOfMany, name }: DeleteRequest, existing: JsonObject): Promise<void> {
+  const told = isOneOfMany === true ? "" : name;
+  return admission.validate({ operation: "DELETE", name: told, object: undefined, existing });
 }
 
 function decideDeletion(

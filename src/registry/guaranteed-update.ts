@@ -41,7 +41,11 @@ export async function guaranteedUpdate(
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
     if (outcome.kind === "done") return outcome.written;
-    entry = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
+    const current = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
+    // Decided once on what proves to be the newest: whoever was asked about it is not asked again.
+    if (outcome.kind === "stale" && outcome.ifNewest !== undefined && current?.modRevision === entry?.modRevision)
+      return outcome.ifNewest();
+    entry = current;
     isFresh = true;
   }
   throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
@@ -49,8 +53,14 @@ export async function guaranteedUpdate(
 
 type Outcome =
   | { readonly kind: "done"; readonly written: Written }
-  | { readonly kind: "stale" }
+  /** What was decided holds only if the object is still what it was decided on. */
+  | { readonly kind: "stale"; readonly ifNewest?: () => Written }
   | { readonly kind: "lost"; readonly current: Entry | undefined };
+
+/** A change that writes nothing: no compare-and-swap tells whether it was decided on the newest. */
+function settled(written: Written, isFresh: boolean): Outcome {
+  return isFresh ? { kind: "done", written } : { kind: "stale", ifNewest: () => written };
+}
 
 async function tryUpdate(
   context: RegistryContext,
@@ -68,13 +78,18 @@ async function tryUpdate(
     existing = served.custom === undefined ? withDefaults(context, served, object) : object;
     change = await plan.decide(existing, entry);
   } catch (thrown) {
-    if (!isFresh) return { kind: "stale" };
-    throw thrown;
+    if (isFresh) throw thrown;
+    return {
+      kind: "stale",
+      ifNewest: () => {
+        throw thrown;
+      },
+    };
   }
   const { object } = change;
   if (change.kind === "remove" && !plan.dryRun) return remove(context, served, { object, entry });
   const warnings = change.kind === "store" ? (change.warnings ?? []) : [];
-  if (plan.dryRun) return isFresh ? { kind: "done", written: { object, warnings } } : { kind: "stale" };
+  if (plan.dryRun) return settled({ object, warnings }, isFresh);
   return replace(context, served, { object, warnings, existing, entry, isFresh });
 }
 
@@ -86,8 +101,7 @@ async function replace(
   const { entry, isFresh, warnings } = change;
   const isUnchanged = jsonEquals(change.object, change.existing);
   // An object that stays as it is but lies there in another version is written anew: that is how objects migrate.
-  if (isUnchanged && (await isInCurrentVersion(served, entry)))
-    return isFresh ? { kind: "done", written: { entry, warnings } } : { kind: "stale" };
+  if (isUnchanged && (await isInCurrentVersion(served, entry))) return settled({ entry, warnings }, isFresh);
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;

@@ -2,6 +2,7 @@ import { namespaceFinalizeErrors } from "../kinds/core/namespace.ts";
 import { firstErrors, invalidValue } from "../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
 import { conflict, invalid, notFound, type FieldError } from "../meta/status-error.ts";
+import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { create, type Requester } from "./create.ts";
 import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
@@ -28,6 +29,9 @@ export interface UpdateRequest {
   /** `next` says who owns what, and makes an object of nothing where there is none. */
   readonly isApply?: boolean;
   readonly requester?: Requester | undefined;
+  readonly admission?: Admission | undefined;
+  /** Throws when the requester may change what is there but not create what is not. */
+  readonly refuseCreation?: (() => Promise<void>) | undefined;
 }
 
 export interface Updated {
@@ -52,10 +56,13 @@ export async function update(
         refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
         refuseUnconditional(served, object, request);
         const next = withDefaults(context, served, withinDoor(served, object, { existing, door: request.door }));
-        const { manager, door } = request;
+        const { manager, door, name, admission } = request;
         const tracked =
           request.isApply === true ? next : withManagedFields(context, served, { live: existing, next, manager, door });
-        const change = decideChange(context, served, tracked, { existing, request });
+        const write = { operation: "UPDATE", name, existing } as const;
+        const admitted = admission === undefined ? tracked : await admission.mutate({ ...write, object: tracked });
+        const change = decideChange(context, served, admitted, { existing, request });
+        if (admission !== undefined) await admission.validate({ ...write, object: change.object });
         await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
         return allocation.apply(change, existing);
       },
@@ -65,11 +72,12 @@ export async function update(
         const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
         if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
         if (isApplied) refuseMisplaced(wished, request);
+        await request.refuseCreation?.();
         isCreated = true;
         await allocation.revert();
-        const { namespace, manager, dryRun, requester } = request;
+        const { namespace, manager, dryRun, requester, admission } = request;
         const object = withoutRevision(served, wished, request);
-        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied });
+        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied, admission });
       },
     }),
   );

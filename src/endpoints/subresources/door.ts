@@ -7,6 +7,7 @@ import type { EndpointCall } from "../endpoint.ts";
 import { getEndpoint } from "../get.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import { writtenResponse } from "../render/respond.ts";
+import { updateAdmission } from "../update.ts";
 import { readWish } from "../write-wish.ts";
 
 /** A subresource that shows the whole object and writes a part of it. */
@@ -24,6 +25,7 @@ export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): P
     namespace,
     name,
     isApply: "applied" in wish,
+    admission: updateAdmission(call, served, wish),
   });
   return writtenResponse(200, written, renderer, wish.warnings());
 }

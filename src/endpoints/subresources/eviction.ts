@@ -1,9 +1,10 @@
 import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { badRequest, invalid, StatusError } from "../../meta/status-error.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
+import type { Admission } from "../../registry/admission.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
 import { refuseForeignNamespace } from "../../registry/preconditions.ts";
@@ -11,7 +12,7 @@ import { contentType, decodeAs, parseBody, readBody, warningHeaders, type Decode
 import { toDeleteOptions } from "../delete.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { judgeOf } from "../field-loss.ts";
-import { writeOptions, type FieldValidation } from "../options.ts";
+import { optionsObject, writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
 
 const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
@@ -20,10 +21,13 @@ const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
 export async function evictionEndpoint(call: EndpointCall, budgets: ServedResource | undefined): Promise<ApiResponse> {
   const { context, served: pods, request } = call;
   const { fieldValidation } = writeOptions(request, "CreateOptions");
-  const { object, warnings } = await decodeEviction(call, fieldValidation);
+  const { object: sent, warnings } = await decodeEviction(call, fieldValidation);
   const { namespace, name } = request.info;
-  refuseForeignNamespace(object, namespace);
+  refuseForeignNamespace(sent, namespace);
   await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
+  const admission = evictionAdmission(call, sent);
+  const write = { operation: "CREATE", name, existing: undefined } as const;
+  const object = (await admission?.mutate({ ...write, object: sent })) ?? sent;
   if (stringAt(objectAt(object, "metadata"), "name") !== name)
     throw badRequest("name in URL does not match name in Eviction object");
   const given = objectAt(object, "deleteOptions");
@@ -36,8 +40,19 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
     throw invalid({ group: "policy", kind: "Eviction" }, name, [why]);
   }
   const options = toDeleteOptions(given, dryRunOf(request.query.all("dryRun"), stringsAt(given, "dryRun")));
+  await admission?.validate({ ...write, object });
   await evictPod(context, { pods, budgets }, { namespace, name, options });
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
+}
+
+function evictionAdmission({ admit, served, request }: EndpointCall, eviction: JsonObject): Admission | undefined {
+  const kind = evictionKind(served, versionOf(eviction));
+  const dryRun = request.query.has("dryRun");
+  return admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
+}
+
+function versionOf({ apiVersion }: JsonObject): "v1" | "v1beta1" {
+  return apiVersion === "policy/v1beta1" ? "v1beta1" : "v1";
 }
 
 async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
@@ -47,7 +62,7 @@ async function decodeEviction(call: EndpointCall, validation: FieldValidation): 
   );
   if (!isJsonObject(value))
     throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
-  const kind = evictionKind(call.served, value["apiVersion"] === "policy/v1beta1" ? "v1beta1" : "v1");
+  const kind = evictionKind(call.served, versionOf(value));
   return decodeAs(kind, value, {
     judge: judgeOf(call, bytes),
     bytes: contentType(call.request) === "application/json" ? bytes : undefined,

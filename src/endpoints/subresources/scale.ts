@@ -10,6 +10,7 @@ import { freshnessOf } from "../get.ts";
 import type { Representation } from "../render/negotiate.ts";
 import { chunksResponse, rendererFor } from "../render/respond.ts";
 import { scaleKind } from "./kinds.ts";
+import { updateAdmission } from "../update.ts";
 import { readWish } from "../write-wish.ts";
 
 const CUSTOM_TABLE = customTableRenderer(SCALE_COLUMNS);
@@ -28,7 +29,7 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
     return chunksResponse(200, renderer.object(existingScale(served, objectIn(entry, served))));
   }
   const wish = await readWish(call, kind);
-  const place = { namespace, name };
+  const place = { namespace, name, admission: updateAdmission(call, kind, wish) };
   const scale =
     "applied" in wish
       ? await applyScale(context, served, { ...wish, ...place })

@@ -3,6 +3,7 @@ import type { KindContext } from "../../kinds/kind.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { invalid, notFound, type FieldError } from "../../meta/status-error.ts";
 import { trackUpdate } from "../../object/managed-fields/manager.ts";
+import type { Admission } from "../admission.ts";
 import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
 import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
@@ -28,7 +29,8 @@ export interface DoorRequest extends ObjectPlace {
   /** The wish says itself who owns what. */
   readonly isApply?: boolean;
   /** The wish, made from the current object; called again after a lost race. */
-  readonly next: (existing: JsonObject) => JsonObject;
+  readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
+  readonly admission?: Admission | undefined;
 }
 
 export function updateThrough(
@@ -40,10 +42,14 @@ export function updateThrough(
   return guaranteedUpdate(context, served, {
     key: objectKey(served.stored, request.namespace, request.name),
     dryRun: request.dryRun,
-    decide: (existing, entry) => {
-      const object = request.next(existing);
-      refuseMisplaced(object, request);
-      refuseOutdated(served, { object, existing, entry });
+    decide: async (existing, entry) => {
+      const made = request.next(existing);
+      const wish = made instanceof Promise ? await made : made;
+      refuseMisplaced(wish, request);
+      refuseOutdated(served, { object: wish, existing, entry });
+      const { admission, name } = request;
+      const write = { operation: "UPDATE", name, existing } as const;
+      const object = admission === undefined ? wish : await admission.mutate({ ...write, object: wish });
       const now = timestamp(context.clock);
       const inKind = kindContext(context, served);
       const next = door.pass(object, existing, inKind);
@@ -52,12 +58,10 @@ export function updateThrough(
           ? withOwnersOf(next, object)
           : track(served, door, { existing, next, manager: request.manager, now });
       const completed = door.complete?.(tracked, existing, now) ?? tracked;
-      return decideChange(served, door, {
-        inKind,
-        object: withGeneration(served, completed, existing),
-        existing,
-        name: request.name,
-      });
+      const whole = withGeneration(served, completed, existing);
+      const change = decideChange(served, door, { inKind, object: whole, existing, name });
+      if (admission !== undefined) await admission.validate({ ...write, object: change.object });
+      return change;
     },
     absent: () => {
       throw notFound(served.groupResource, request.name);

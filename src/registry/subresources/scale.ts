@@ -4,6 +4,7 @@ import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { badRequest, invalid, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { splitFieldPath } from "../../object/json-path.ts";
+import type { Admission } from "../admission.ts";
 import type { RegistryContext } from "../context.ts";
 import { metadataErrors } from "../metadata-validation.ts";
 import { refuseMisplaced } from "../preconditions.ts";
@@ -74,6 +75,21 @@ function withReplicasOwned(object: JsonObject, path: string): JsonObject {
   return { ...object, metadata: { ...metadata, managedFields: owned } };
 }
 
+/** Whoever admits is shown Scales. */
+export function scaleAdmission(served: ServedResource, admission: Admission | undefined): Admission | undefined {
+  return (
+    admission && {
+      mutate: ({ object }) => Promise.resolve(object),
+      validate: ({ object, existing, ...write }) =>
+        admission.validate({
+          ...write,
+          object: object && scaleOf(served, object),
+          existing: existing && scaleOf(served, existing),
+        }),
+    }
+  );
+}
+
 export interface ScaleRequest extends Omit<DoorRequest, "next"> {
   /** The wish, made from the current Scale. */
   readonly next: (scale: JsonObject) => JsonObject;
@@ -85,16 +101,21 @@ export async function updateScale(
   served: ServedResource,
   request: ScaleRequest,
 ): Promise<JsonObject> {
-  const next = (workload: JsonObject): JsonObject => {
-    const scale = request.next(scaleOf(served, workload));
-    refuseMisplaced(scale, request);
+  const { name, admission } = request;
+  const next = async (workload: JsonObject): Promise<JsonObject> => {
+    const before = scaleOf(served, workload);
+    const wish = request.next(before);
+    refuseMisplaced(wish, request);
+    const write = { operation: "UPDATE", name, object: wish, existing: before } as const;
+    const scale = admission === undefined ? wish : await admission.mutate(write);
     const { uid, resourceVersion } = objectAt(scale, "metadata");
     const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
-    refuseReplicas(served, replicas, request.name, objectAt(scale, "metadata"));
+    refuseReplicas(served, replicas, name, objectAt(scale, "metadata"));
     const scaled = replicasPlaceOf(served).write(workload, replicas);
     return { ...scaled, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion } };
   };
-  const written = await updateThrough(context, served, scaleDoor(served), { ...request, next });
+  const through = { ...request, next, admission: scaleAdmission(served, admission) };
+  const written = await updateThrough(context, served, scaleDoor(served), through);
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 
