@@ -16,11 +16,16 @@ export type AuthenticatorAnswer = Authenticated | "none" | "rejected";
 /** A promise where somebody must be asked: nearly all requests are answered at once. */
 export type Authenticator = (request: WithInfo) => AuthenticatorAnswer | Promise<AuthenticatorAnswer>;
 
-/**
- * Asks each authenticator in turn; a request without any credentials is anonymous. What a request claims about itself
- * ends here.
- */
-export function authenticate(authenticators: readonly Authenticator[]): Filter<WithInfo, WithUser> {
+export interface AuthenticateOptions {
+  /** Default: a request without any credentials is anonymous. */
+  readonly refusesStrangers?: boolean;
+}
+
+/** Asks each authenticator in turn. What a request claims about itself ends here. */
+export function authenticate(
+  authenticators: readonly Authenticator[],
+  { refusesStrangers = false }: AuthenticateOptions = {},
+): Filter<WithInfo, WithUser> {
   return (next) => async (request) => {
     let isRejected = false;
     for (const authenticator of authenticators) {
@@ -29,7 +34,7 @@ export function authenticate(authenticators: readonly Authenticator[]): Filter<W
       if (answer === "rejected") isRejected = true;
       else if (answer !== "none") return next(withCaller(request, answer));
     }
-    if (isRejected || request.headers.authorization !== undefined)
+    if (isRejected || refusesStrangers || request.headers.authorization !== undefined)
       throw new StatusError("Unauthorized", "Unauthorized");
     return next(withCaller(request, STRANGER));
   };

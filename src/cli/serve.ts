@@ -17,6 +17,7 @@ import {
   type Credentials,
 } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
+import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
 import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
 import { readFile, asUsable } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
@@ -66,10 +67,11 @@ interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
-type AllFlags = ServeFlags & PeerFlags & VersionFlags;
+type AllFlags = ServeFlags & AccessFlags & PeerFlags & VersionFlags;
 
 export function serveCommand(): Command {
-  return withPeerFlags(withCallerFlags(withLifeFlags(withVersionFlags(serveFlags())))).action((flags: AllFlags) =>
+  const command = withVersionFlags(serveFlags());
+  return withPeerFlags(withAccessFlags(withCallerFlags(withLifeFlags(command)))).action((flags: AllFlags) =>
     serve(flags),
   );
 }
@@ -273,6 +275,7 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       serviceNodePortRange: flags.serviceNodePortRange,
       advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
       ...callersOf(flags),
+      access: accessOptionsOf(flags),
       peers: { ...peerOptionsOf(flags), ...peerAddressOf(flags) },
     });
   } catch (thrown) {

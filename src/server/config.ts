@@ -19,6 +19,7 @@ import {
   type RequestHeaderOptions,
 } from "../auth/request-header-options.ts";
 import { parseCertificates } from "../auth/client-certificates.ts";
+import { resolveAccess, type AccessConfig, type AccessOptions } from "./access-config.ts";
 import { enabledControllers } from "../controllers/runtime/enabled-controllers.ts";
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../storageversion/objects.ts";
 import { CONTROLLERS } from "./controller-names.ts";
@@ -67,7 +68,9 @@ export interface ServerOptions extends EmulationOptions {
   readonly storage: StorageConfig;
   /** Where everything lies in the store. Default "/registry". */
   readonly etcdPrefix?: string;
-  /** The text of a token file; each of its users has full access. */
+  /** Who may ask, what for, and who is asked before something is written. */
+  readonly access?: AccessOptions;
+  /** The text of a token file. */
   readonly tokenFile?: string;
   /** PEM of the CA whose client certificates name users. */
   readonly clientCa?: string;
@@ -120,6 +123,7 @@ export interface ServerConfig {
   readonly storage: StorageConfig;
   /** Ends with a slash. */
   readonly storageRoot: string;
+  readonly access: AccessConfig;
   readonly users: ReadonlyMap<string, User>;
   readonly clientCa: string | undefined;
   readonly requestHeader: RequestHeaderOptions | undefined;
@@ -172,6 +176,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     featureGates: gates,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
+    access: resolveAccess(options.access ?? {}),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     ...callers(options),
     peers,

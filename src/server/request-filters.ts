@@ -70,7 +70,7 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
       open: parts.openRequests,
     }),
     deadline: deadline({ clock, requestTimeoutMs }),
-    authenticate: authenticate(authenticators(parts)),
+    authenticate: authenticate(authenticators(parts), { refusesStrangers: !config.access.anonymousAuth }),
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
     impersonate: impersonate(),
     inFlight: inFlight({ metrics, readsMax, writesMax }),

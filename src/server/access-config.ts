@@ -1,0 +1,51 @@
+/** Who may ask, what for, and who is asked before something is written. */
+import { enabledPlugins, pluginChoiceErrors } from "../admission/plugin-order.ts";
+import { OptionError } from "./option-error.ts";
+
+export const AUTHORIZATION_MODES = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
+
+export interface AccessOptions {
+  /** As --authorization-mode: the first that has an opinion decides. Default RBAC. */
+  readonly authorizationModes?: readonly string[] | undefined;
+  /** Whether strangers are let in, as system:anonymous, to be authorized as everybody is. Default true, but for AlwaysAllow. */
+  readonly anonymousAuth?: boolean | undefined;
+  /** Beside those that are on by default. */
+  readonly enableAdmissionPlugins?: readonly string[] | undefined;
+  readonly disableAdmissionPlugins?: readonly string[] | undefined;
+}
+
+export interface AccessConfig {
+  readonly authorizationModes: readonly AuthorizationMode[];
+  readonly anonymousAuth: boolean;
+  /** In order. */
+  readonly admissionPlugins: readonly string[];
+}
+
+export function resolveAccess(options: AccessOptions): AccessConfig {
+  const choice = { enable: options.enableAdmissionPlugins ?? [], disable: options.disableAdmissionPlugins ?? [] };
+  const errors = pluginChoiceErrors(choice);
+  if (errors.length > 0) throw new OptionError(errors.join("; "));
+  const modes = authorizationModes(options.authorizationModes ?? ["RBAC"]);
+  return {
+    authorizationModes: modes,
+    // As kubernetes: where everybody may do everything, strangers are only let in if somebody says so.
+    anonymousAuth: options.anonymousAuth ?? !modes.includes("AlwaysAllow"),
+    admissionPlugins: enabledPlugins(choice),
+  };
+}
+
+function authorizationModes(names: readonly string[]): AuthorizationMode[] {
+  if (names.length === 0) throw new OptionError("at least one --authorization-mode must be given");
+  const modes: AuthorizationMode[] = [];
+  for (const name of names) {
+    const mode = AUTHORIZATION_MODES.find((known) => known === name);
+    if (mode === undefined)
+      throw new OptionError(
+        `authorization-mode ${JSON.stringify(name)} is not one of those known here: ${AUTHORIZATION_MODES.join(", ")}`,
+      );
+    if (modes.includes(mode)) throw new OptionError(`authorization-mode ${JSON.stringify(name)} is given twice`);
+    modes.push(mode);
+  }
+  return modes;
+}
