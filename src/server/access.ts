@@ -1,0 +1,107 @@
+/** Who may do what: the modes in their order, and what they follow in the store. */
+import type { Authorization, RulesOf } from "../auth/authorization.ts";
+import type { Decision } from "../auth/authorize.ts";
+import { withPrivilegedGroups } from "../auth/rbac/privileged-groups.ts";
+import { createRbac, type RuleResolver } from "../auth/rbac/rbac.ts";
+import type { ObjectTable } from "../meta/object-table.ts";
+import type { AuthorizationMode } from "./access-config.ts";
+import type { BackgroundTask } from "./background.ts";
+import { followObjects, type StoredObjectParts } from "./stored-objects.ts";
+
+export interface Access {
+  readonly authorization: Authorization;
+  /** What roles say, whether or not they decide. */
+  readonly resolver: RuleResolver;
+  readonly tasks: readonly BackgroundTask[];
+  /** Every role and binding of the store has been seen. */
+  isLoaded(): boolean;
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+export function createAccess(parts: StoredObjectParts, modes: readonly AuthorizationMode[]): Access {
+  const rbac = createRbac();
+  const due = new Set(["roles", "clusterroles", "rolebindings", "clusterrolebindings"]);
+  const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
+    const task = followObjects(
+      parts,
+      { group: RBAC_GROUP, resource },
+      whenReset(table, () => due.delete(resource)),
+    );
+    // What is not served cannot be waited for.
+    if (task === undefined) due.delete(resource);
+    return task === undefined ? [] : [task];
+  };
+  return {
+    authorization: withPrivilegedGroups(inOrder(modes.map((mode) => authorizationOf(mode, rbac.authorization)))),
+    resolver: rbac.resolver,
+    tasks: [
+      ...follow("roles", rbac.roles),
+      ...follow("clusterroles", rbac.clusterRoles),
+      ...follow("rolebindings", rbac.roleBindings),
+      ...follow("clusterrolebindings", rbac.clusterRoleBindings),
+    ],
+    isLoaded: () => due.size === 0,
+  };
+}
+
+function whenReset(table: ObjectTable, then: () => void): ObjectTable {
+  return {
+    put: (object) => table.put(object),
+    remove: (namespace, name) => table.remove(namespace, name),
+    reset(objects) {
+      table.reset(objects);
+      then();
+    },
+  };
+}
+
+const ALLOWED: Decision = { allowed: true, reason: "" };
+const DENIED: Decision = { allowed: false, reason: "Everything is forbidden." };
+const EVERYTHING: RulesOf = {
+  resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+  incomplete: false,
+  evaluationError: "",
+};
+const NOTHING: RulesOf = { resourceRules: [], nonResourceRules: [], incomplete: false, evaluationError: "" };
+
+function authorizationOf(mode: AuthorizationMode, rbac: Authorization): Authorization {
+  switch (mode) {
+    case "AlwaysAllow":
+      return { authorize: () => ALLOWED, rulesFor: () => EVERYTHING };
+    case "AlwaysDeny":
+      return { authorize: () => DENIED, rulesFor: () => NOTHING };
+    case "RBAC":
+      return rbac;
+  }
+}
+
+/** The first that allows; what the others said against it is told together. */
+function inOrder(all: readonly Authorization[]): Authorization {
+  const [only] = all;
+  if (all.length === 1 && only !== undefined) return only;
+  return {
+    authorize(user, asked) {
+      const reasons: string[] = [];
+      for (const { authorize } of all) {
+        const decision = authorize(user, asked);
+        if (decision.allowed) return decision;
+        if (decision.reason !== "") reasons.push(decision.reason);
+      }
+      return { allowed: false, reason: reasons.join("\n") };
+    },
+    rulesFor(user, namespace) {
+      const rules = all.map((one) => one.rulesFor(user, namespace));
+      return {
+        resourceRules: rules.flatMap(({ resourceRules }) => resourceRules),
+        nonResourceRules: rules.flatMap(({ nonResourceRules }) => nonResourceRules),
+        incomplete: rules.some(({ incomplete }) => incomplete),
+        evaluationError: rules
+          .map(({ evaluationError }) => evaluationError)
+          .filter((text) => text !== "")
+          .join(", "),
+      };
+    },
+  };
+}
