@@ -9,6 +9,8 @@ export interface User {
 
 export interface WithUser extends WithInfo {
   readonly user: User;
+  /** Who asked to be somebody else, and is `user` now. */
+  readonly impersonatedBy?: User | undefined;
   /** Another server speaks for the user: request-header authentication succeeded. */
   readonly isVerifiedPeer: boolean;
   /** A verified peer has handed the request on, so it is answered here and goes no further. */

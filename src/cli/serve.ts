@@ -16,6 +16,14 @@ import {
   writeKubeconfig,
   type Credentials,
 } from "./data-directory.ts";
+import { openCredentialFiles, type CredentialFileNames } from "../server/credential-files.ts";
+import {
+  keptServiceAccountKey,
+  serviceAccountsOf,
+  usesKeptKey,
+  withCredentialFlags,
+  type CredentialFlags,
+} from "./credential-flags.ts";
 import { CommandFailure } from "./failure.ts";
 import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
 import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
@@ -67,13 +75,12 @@ interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
-type AllFlags = ServeFlags & AccessFlags & PeerFlags & VersionFlags;
+type AllFlags = ServeFlags & AccessFlags & CredentialFlags & PeerFlags & VersionFlags;
 
 export function serveCommand(): Command {
-  const command = withVersionFlags(serveFlags());
-  return withPeerFlags(withAccessFlags(withCallerFlags(withLifeFlags(command)))).action((flags: AllFlags) =>
-    serve(flags),
-  );
+  const command = withLifeFlags(withVersionFlags(serveFlags()));
+  const known = withAccessFlags(withCredentialFlags(withCallerFlags(command)));
+  return withPeerFlags(known).action((flags: AllFlags) => serve(flags));
 }
 
 function serveFlags(): Command {
@@ -206,11 +213,13 @@ async function serve(flags: AllFlags): Promise<void> {
     flags.tokenAuthFile === undefined
       ? ensureTokenFile(directory)
       : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
-  const made = { directory, tokenFile: tokens.text };
+  const serviceAccountKey = usesKeptKey(flags) ? keptServiceAccountKey(directory) : undefined;
+  const made = { directory, tokenFile: tokens.text, serviceAccountKey };
   const credentials = credentialsOf(flags, configOf(flags, made), directory);
   const rootCa = flags.rootCaFile === undefined ? credentials.ca : readFile(flags.rootCaFile, "root CA");
-  const config = configOf(flags, { ...made, rootCa });
   const env = createNodeEnv({ logLevel: flags.logLevel });
+  const files = asUsable(() => openCredentialFiles(fileNamesOf(flags), env.log), "certificates cannot be used");
+  const config = configOf(flags, { ...made, rootCa, authorities: files.authorities });
   const running = await startOrExplain(
     () =>
       startListening(env, config, {
@@ -218,9 +227,16 @@ async function serve(flags: AllFlags): Promise<void> {
         port: flags.securePort,
         cert: credentials.cert,
         key: credentials.key,
+        certificate: files.certificate,
       }),
     flags,
   );
+  void files.follow(env.clock, new AbortController().signal);
+  if (config.storage.kind === "etcd" && serviceAccountKey !== undefined)
+    env.log.warn(
+      "tokens of service accounts are signed with a key of this server's own: other servers on this etcd need it, see --service-account-signing-key-file",
+      { file: serviceAccountKey.file },
+    );
   stopOnSignals(running);
   const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
   const token = tokens.token ?? firstToken(tokens.text);
@@ -237,10 +253,10 @@ function hostInUrl(bindAddress: string): string {
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-interface Made {
+interface Made extends Pick<ServerOptions, "rootCa" | "authorities"> {
   readonly directory: string;
   readonly tokenFile: string;
-  readonly rootCa?: string;
+  readonly serviceAccountKey?: ReturnType<typeof keptServiceAccountKey> | undefined;
 }
 
 function configOf(flags: AllFlags, made: Made): ServerConfig {
@@ -259,6 +275,8 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       etcdPrefix: flags.etcdPrefix,
       tokenFile: made.tokenFile,
       ...(made.rootCa === undefined ? {} : { rootCa: made.rootCa }),
+      ...(made.authorities === undefined ? {} : { authorities: made.authorities }),
+      serviceAccounts: serviceAccountsOf(flags, made.serviceAccountKey),
       eventTtlSeconds: flags.eventTtl / 1000,
       requestTimeoutMs: flags.requestTimeout,
       maxRequestsInflight: flags.maxRequestsInflight,
@@ -275,7 +293,7 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       serviceNodePortRange: flags.serviceNodePortRange,
       advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
       ...callersOf(flags),
-      access: accessOptionsOf(flags),
+      access: { ...accessOptionsOf(flags), anonymousAuth: flags.anonymousAuth },
       peers: { ...peerOptionsOf(flags), ...peerAddressOf(flags) },
     });
   } catch (thrown) {
@@ -305,6 +323,16 @@ function callersOf(flags: ServeFlags): Pick<ServerOptions, "clientCa" | "request
       groupHeaders: flags.requestheaderGroupHeaders,
       extraHeadersPrefix: flags.requestheaderExtraHeadersPrefix,
     },
+  };
+}
+
+function fileNamesOf(flags: ServeFlags): CredentialFileNames {
+  return {
+    clientCaFile: flags.clientCaFile,
+    requestHeaderClientCaFile: flags.requestheaderClientCaFile,
+    hasAllowedNames: (flags.requestheaderAllowedNames ?? []).length > 0,
+    tlsCertFile: flags.tlsCertFile,
+    tlsKeyFile: flags.tlsPrivateKeyFile,
   };
 }
 

@@ -22,6 +22,7 @@ import { rendererFor, representationFor } from "./render/respond.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
 import { isConnection } from "./subresources/connections.ts";
 import { subresourceEndpoint } from "./subresources/subresources.ts";
+import type { TokenRequests } from "./subresources/token-request/token-request.ts";
 import { updateEndpoint } from "./update.ts";
 import { watchEndpoint, type WatchDependencies } from "./watch.ts";
 
@@ -35,6 +36,10 @@ export interface ResourceDependencies<Req> extends WatchDependencies {
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
   /** Throws when who may update may not create. Absent: whoever may update may. */
   readonly refuseCreation?: ((request: Req) => Promise<void>) | undefined;
+  /** How tokens of service accounts are made. Absent: they are not. */
+  readonly tokens?: TokenRequests | undefined;
+  /** The audit event of a request is told. */
+  readonly annotate?: ((request: Req, key: string, value: string) => void) | undefined;
   /** Answers for what is answered, not stored; undefined for what it does not know. */
   readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
   /** Undefined where no other server could know more than this one. */
@@ -111,11 +116,13 @@ async function answer<Req extends WithRequester>(
       admit: admit && ((about) => admit(request, { ...about, served, warn: (text) => told.add(text) })),
       refuseCreation: refuseCreation && (() => refuseCreation(request)),
     };
+    const annotate = dependencies.annotate?.bind(undefined, request);
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
     const response = await translated(async () => {
       if (isLegacyBinding) return bindingEndpoint(call);
       if (isStoredDoor(request.info.subresource)) return serve(dependencies, call);
-      return subresourceEndpoint(call, { representation, budgets }) ?? notStored(endpoint, request);
+      const { tokens } = dependencies;
+      return subresourceEndpoint(call, { representation, budgets, tokens, annotate }) ?? notStored(endpoint, request);
     });
     return withWarnings(response, told);
   } catch (thrown) {

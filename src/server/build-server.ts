@@ -6,13 +6,18 @@ import { releaseInfo } from "../catalogue/release.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
+import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "../auth/authorize.ts";
+import { openIdDocuments, type OpenIdDocuments } from "../auth/service-accounts/openid.ts";
+import { openIdHandler } from "../auth/service-accounts/openid-handler.ts";
 import type { WithUser } from "../auth/user.ts";
+import { messageOf } from "../base/within.ts";
 import { createCustomOpenApi } from "../crd/openapi/custom-open-api.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
 import { healthHandler, type HealthCheck } from "../endpoints/health.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
-import { resourceHandler } from "../endpoints/resources.ts";
+import { resourceHandler, type ResourceDependencies } from "../endpoints/resources.ts";
+import { reviewEndpoint } from "../endpoints/reviews/reviews.ts";
 import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
@@ -32,6 +37,9 @@ import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
+import { createAccess, type Access } from "./access.ts";
+import { createTokens, type Tokens } from "./authentication.ts";
+import { createObjectReader } from "./stored-objects.ts";
 import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
@@ -43,7 +51,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { freshBeforeNotFound } from "./fresh-not-found.ts";
 import { createFilters } from "./filters.ts";
-import { buildHandler } from "./handler-chain.ts";
+import { buildHandler, type Filters } from "./handler-chain.ts";
 import { storageChecks } from "./health-checks.ts";
 import { createFieldLoss } from "./field-loss.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
@@ -119,6 +127,8 @@ interface Parts extends LocalDocuments {
   readonly storageVersions: StorageVersions | undefined;
   readonly controllers: readonly ControllerManager[];
   readonly shared: Shared;
+  readonly access: Access;
+  readonly tokens: Tokens;
   readonly address: () => string;
 }
 
@@ -144,17 +154,21 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     cluster: () => cluster,
   });
   const table = withCustom(builtIn, shared.custom);
+  const followed = { clock: env.clock, cache, catalogue, resolve: builtIn.resolve };
+  const access = createAccess(followed, config.access.authorizationModes);
   const documents = localDocuments(catalogue, shared);
   const joined = join({ ...own, ...documents, kv, shared, upstream, metadata }, agreed);
   const { cluster, storageVersions, controllers } = joined;
   if (storageVersions !== undefined) publishCustom(shared.custom.table, storageVersions);
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
+  const objects = createObjectReader(followed, context.store);
+  const tokens = createTokens(env, config, objects);
   const repair = repairOf(env, config, context);
   const announced = Promise.withResolvers<string>();
   const call = asServer(loopback.call);
   const hooks = startupHooks({
-    ...{ env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared },
+    ...{ env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, access },
     announced: announced.promise,
   });
   const lifecycle = new Lifecycle(hooks, env.log);
@@ -166,11 +180,23 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   let address = "localhost";
   const parts: Parts = {
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
-    ...{ checks, ...joined, ...documents, shared, client, written, openRequests, leadership, address: () => address },
+    ...{
+      checks,
+      ...joined,
+      ...documents,
+      shared,
+      access,
+      tokens,
+      client,
+      written,
+      openRequests,
+      leadership,
+      address: () => address,
+    },
   };
   endOutdatedWatches(shared.custom.table, openWatches);
   registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
-  const handle = buildHandler(createFilters({ ...parts, loopback: loopback.connection }), createRoutes(parts));
+  const handle = buildHandler(filtersOf(parts, loopback), createRoutes(parts));
   const background = startBackground(backgroundTasks(parts, hooks), env.log);
   return {
     catalogue,
@@ -220,6 +246,11 @@ function join(
   return { cluster, storageVersions, controllers };
 }
 
+function filtersOf(parts: Parts, { connection }: Loopback): Filters {
+  const { authorize: authorizer } = parts.access.authorization;
+  return createFilters({ ...parts, loopback: connection, authorizer, catchUp: catchUpOf(parts) });
+}
+
 /** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */
 function openPeers({ openUpstream }: Env, { peers }: ServerConfig): Upstream | undefined {
   const { credentials, egress } = peers;
@@ -246,7 +277,7 @@ function createCache({ clock, log }: Env, { storageRoot }: ServerConfig, kv: Kv)
 
 interface HookParts extends Pick<
   Parts,
-  "env" | "config" | "cache" | "catalogue" | "table" | "repair" | "cluster" | "storageVersions" | "shared"
+  "env" | "config" | "cache" | "catalogue" | "table" | "repair" | "cluster" | "storageVersions" | "shared" | "access"
 > {
   readonly call: Server["call"];
   /** Where the server listens, once it does. */
@@ -254,7 +285,9 @@ interface HookParts extends Pick<
 }
 
 function startupHooks(parts: HookParts): StartupHook[] {
-  const { env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, announced } = parts;
+  const { env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, access } = parts;
+  const { announced } = parts;
+  const usesRoles = config.access.authorizationModes.includes("RBAC");
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
@@ -268,7 +301,8 @@ function startupHooks(parts: HookParts): StartupHook[] {
     ...afterwards(ensureIdentityNamespace({ ...making, catalogue }), cluster.identity.hooks),
     ...(storageVersions === undefined ? [] : [storageVersions.hook]),
     serviceRepairHook(repair),
-    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published }),
+    { name: "rbac/roles-synced", run: (signal) => waitUntil(clock, () => access.isLoaded(), signal) },
+    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published, usesRoles }),
     ...cluster.hooks,
     ...shared.hooks,
   ];
@@ -315,6 +349,8 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     {
       ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
       fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
+      tokens: parts.tokens.requests,
+      ...accessPorts(parts),
     },
     table.resolve,
   );
@@ -345,10 +381,47 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       }),
     }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
+    openId: openIdHandler(openIdOf(parts)),
     version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
     metrics,
     healthMetrics,
   });
+}
+
+function catchUpOf({ cache }: Parts): CatchUp {
+  return async () => void (await cache.catchUp());
+}
+
+/** What endpoints ask about access. */
+function accessPorts(parts: Parts): Pick<ResourceDependencies<WithUser>, "virtual" | "refuseCreation"> {
+  const { env, config, catalogue, tokens } = parts;
+  const { authorize, rulesFor } = parts.access.authorization;
+  const catchUp = catchUpOf(parts);
+  return {
+    virtual: reviewEndpoint<WithUser>({
+      ...{ clock: env.clock, minor: Number(releaseInfo(config.release).minor), protobuf: protobufTables },
+      schemaOf: ({ group, version }, kind) => catalogue.schemas.kind(group, version, kind),
+      authorize: freshAuthorizer(authorize, catchUp),
+      rulesFor,
+      authenticateToken: tokens.authenticate,
+      apiAudiences: config.serviceAccounts.apiAudiences,
+    }),
+    refuseCreation: authorizeCreateOnUpdate(authorize, catchUp),
+  };
+}
+
+/** What others verify tokens by: undefined where the issuer is nobody that could be asked. */
+function openIdOf({ env, config, address }: Parts): () => OpenIdDocuments | undefined {
+  let known: { readonly documents: OpenIdDocuments | undefined } | undefined;
+  const read = (): OpenIdDocuments | undefined => {
+    try {
+      return openIdDocuments({ ...config.serviceAccounts, externalAddress: address() });
+    } catch (thrown) {
+      env.log.warn("service account tokens cannot be verified by others", { error: messageOf(thrown) });
+      return undefined;
+    }
+  };
+  return () => (known ??= { documents: read() }).documents;
 }
 
 /** Before it is said that there is no such thing, the newest definitions are asked for. */
@@ -384,6 +457,7 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
   return [
     ...coreTasks(parts, hooks),
     ...parts.shared.tasks,
+    ...parts.access.tasks,
     definitionController(parts),
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),

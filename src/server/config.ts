@@ -19,6 +19,13 @@ import {
   type RequestHeaderOptions,
 } from "../auth/request-header-options.ts";
 import { parseCertificates } from "../auth/client-certificates.ts";
+import { certificateAuthorities, type CertificateAuthorities } from "../auth/reloading/authorities.ts";
+import { fixedValue, type Reloading } from "../auth/reloading/reloading.ts";
+import {
+  serviceAccountOptions,
+  type ServiceAccountFlags,
+  type ServiceAccountOptions,
+} from "../auth/service-accounts/options.ts";
 import { resolveAccess, type AccessConfig, type AccessOptions } from "./access-config.ts";
 import { enabledControllers } from "../controllers/runtime/enabled-controllers.ts";
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../storageversion/objects.ts";
@@ -70,6 +77,10 @@ export interface ServerOptions extends EmulationOptions {
   readonly etcdPrefix?: string;
   /** Who may ask, what for, and who is asked before something is written. */
   readonly access?: AccessOptions;
+  /** As they may be replaced while the server runs. Default: those of `clientCa` and `requestHeader`, for ever. */
+  readonly authorities?: Reloading<CertificateAuthorities>;
+  /** Who issues tokens of service accounts, and whose are accepted. */
+  readonly serviceAccounts?: ServiceAccountFlags;
   /** The text of a token file. */
   readonly tokenFile?: string;
   /** PEM of the CA whose client certificates name users. */
@@ -124,6 +135,8 @@ export interface ServerConfig {
   /** Ends with a slash. */
   readonly storageRoot: string;
   readonly access: AccessConfig;
+  readonly authorities: Reloading<CertificateAuthorities>;
+  readonly serviceAccounts: ServiceAccountOptions;
   readonly users: ReadonlyMap<string, User>;
   readonly clientCa: string | undefined;
   readonly requestHeader: RequestHeaderOptions | undefined;
@@ -177,6 +190,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     access: resolveAccess(options.access ?? {}),
+    serviceAccounts: asOption(() => serviceAccountOptions(options.serviceAccounts ?? {})),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     ...callers(options),
     peers,
@@ -221,13 +235,21 @@ function binaryRelease(release: string): ReleaseName {
   return release;
 }
 
-function callers({ clientCa, requestHeader }: ServerOptions): Pick<ServerConfig, "clientCa" | "requestHeader"> {
+function callers({
+  clientCa,
+  requestHeader,
+  authorities,
+}: ServerOptions): Pick<ServerConfig, "clientCa" | "requestHeader" | "authorities"> {
   return asOption(() => {
     if (clientCa !== undefined) parseCertificates(clientCa);
     if (requestHeader?.clientCa !== undefined) parseCertificates(requestHeader.clientCa);
+    const headers = requestHeaderOptions({ clientCa: undefined, ...requestHeader, userCa: clientCa });
+    const hasAllowedNames = (headers?.allowedNames.length ?? 0) > 0;
+    const named = { users: clientCa, frontProxies: headers?.clientCa, hasAllowedNames };
     return {
       clientCa,
-      requestHeader: requestHeaderOptions({ clientCa: undefined, ...requestHeader, userCa: clientCa }),
+      requestHeader: headers,
+      authorities: authorities ?? fixedValue(certificateAuthorities(named)),
     };
   });
 }

@@ -4,6 +4,7 @@ export const CONTROLLERS = [
   "namespace-controller",
   "serviceaccount-controller",
   "root-ca-certificate-publisher-controller",
+  "clusterrole-aggregation-controller",
   "persistentvolumeclaim-protection-controller",
   "persistentvolume-protection-controller",
   "volumeattributesclass-protection-controller",

@@ -5,6 +5,7 @@ import type { Client } from "../client/client.ts";
 import { createControllerManager, type ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllerMetrics, type ControllerMetrics } from "../controllers/runtime/controller-metrics.ts";
 import type { ControllerSpec } from "../controllers/runtime/controller.ts";
+import { createClusterRoleAggregationController } from "../controllers/cluster-role-aggregation.ts";
 import { createGarbageCollector } from "../controllers/garbage-collector/garbage-collector.ts";
 import { createNamespaceController } from "../controllers/namespace/namespace-controller.ts";
 import { createRootCaPublisher } from "../controllers/root-ca-publisher.ts";
@@ -85,6 +86,7 @@ function everywhere(parts: ControllerParts, tools: MigrationOptions): NamedSpec[
     createNamespaceController(common),
     createServiceAccountController({ client, log }),
     createRootCaPublisher({ client, log, rootCa: config.rootCa }),
+    createClusterRoleAggregationController({ client, log }),
     ...createVolumeProtection({ client, metadata, log, hasAttributesClasses: protectsAttributesClasses(parts) }),
     members && createCollector({ client, members, clock, log, metrics }),
     members && createMigrator(tools),

@@ -1,4 +1,6 @@
 /** A server behind a port, and its end in order (see shutdown.ts). */
+import { fixedValue, type Reloading } from "../auth/reloading/reloading.ts";
+import { followTls, listenTls, type ServingCertificate } from "../auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
@@ -13,6 +15,8 @@ export interface ListenConfig {
   readonly port: number;
   readonly cert: string;
   readonly key: string;
+  /** As it may be replaced while the server runs. Default: `cert` and `key`, for ever. */
+  readonly certificate?: Reloading<ServingCertificate> | undefined;
   /** Requests still open when the server must go have this long. Default: as long as any request may take. */
   readonly drainMs?: number;
   /** Stands before the whole chain. */
@@ -38,12 +42,6 @@ export interface Listening<Served extends Listenable> {
 
 export type ListeningServer = Listening<Server>;
 
-/** Whoever presents a certificate is looked at; which authority it leads to is for authentication to find out. */
-function clientAuthorities({ clientCa, requestHeader }: ServerConfig): { clientCa?: string } {
-  const authorities = [clientCa, requestHeader?.clientCa].filter((pem) => pem !== undefined);
-  return authorities.length === 0 ? {} : { clientCa: authorities.join("\n") };
-}
-
 export async function startListening(env: Env, config: ServerConfig, at: ListenConfig): Promise<ListeningServer> {
   return listenFor(await buildServer(env, config), { env, config, at });
 }
@@ -54,12 +52,13 @@ export async function listenFor<Served extends Listenable>(
   { env, config, at }: { readonly env: Env; readonly config: ServerConfig; readonly at: ListenConfig },
 ): Promise<Listening<Served>> {
   const { wrap = (handle) => handle, drainMs = config.requestTimeoutMs } = at;
+  const tls = { certificate: at.certificate ?? fixedValue(at), authorities: config.authorities };
   let listener: Listener;
   try {
     listener = await listen({
       host: at.host,
       port: at.port,
-      tls: { cert: at.cert, key: at.key, ...clientAuthorities(config) },
+      tls: listenTls(tls),
       handle: wrap(server.handle),
       log: (message, detail) => env.log.debug(message, { ...detail }),
     });
@@ -67,6 +66,7 @@ export async function listenFor<Served extends Listenable>(
     await server.close();
     throw thrown;
   }
+  followTls(tls, (next) => listener.setTls(next), env.log);
   server.announce(`${listener.host}:${listener.port}`);
   let stopped: Promise<void> | undefined;
   return {

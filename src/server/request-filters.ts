@@ -1,11 +1,6 @@
 /** The filters that every server of this project has, each with what it needs. Their order is handler-chain.ts. */
-import { authenticate, type Authenticator } from "../auth/authenticate.ts";
-import { loopbackAuthenticator } from "../auth/authenticators/loopback.ts";
-import { requestHeaderAuthenticator } from "../auth/authenticators/request-header.ts";
-import { tokenFileAuthenticator } from "../auth/authenticators/token-file.ts";
-import { x509Authenticator } from "../auth/authenticators/x509.ts";
-import { allowAuthenticated, authorize, type Authorizer } from "../auth/authorize.ts";
-import { createCertificateVerifier } from "../auth/client-certificates.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import { authorize, type Authorizer, type CatchUp } from "../auth/authorize.ts";
 import { impersonate } from "../auth/impersonate.ts";
 import { spoofableHeaders } from "../auth/request-header-options.ts";
 import type { Clock } from "../base/clock.ts";
@@ -23,6 +18,8 @@ import { stripIdentity } from "../http/filters/strip-identity.ts";
 import type { ApiRequest, ApiResponse, ConnectionInfo } from "../http/message.ts";
 import type { OpenRequests } from "../http/open-requests.ts";
 import type { RequestInfo } from "../http/request-info.ts";
+import { releaseInfo, type ReleaseName } from "../catalogue/release.ts";
+import { createAuthenticators, type Tokens } from "./authentication.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import type { Filters } from "./handler-chain.ts";
@@ -40,15 +37,17 @@ export interface RequestFilterParts {
   readonly isKnown: (info: RequestInfo) => boolean;
   /** An answer that is not to be told from what this server knows: it came from elsewhere. */
   readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
-  /** Default: whoever is known may do everything. */
-  readonly authorizer?: Authorizer | undefined;
+  readonly tokens: Tokens;
+  readonly authorizer: Authorizer;
+  /** Before somebody known is refused. Absent: what this server knows is all there is. */
+  readonly catchUp?: CatchUp | undefined;
 }
 
 /** Without those that lead to other servers, and those that wait for what servers agree on. */
 export type RequestFilters = Omit<Filters, "writeGate" | "aggregation" | "peerProxy" | "fence">;
 
 export function requestFilters(parts: RequestFilterParts): RequestFilters {
-  const { env, config, metrics, lifecycle, loopback, isKnown, isNotOurs, authorizer = allowAuthenticated } = parts;
+  const { env, config, metrics, lifecycle, loopback, isKnown, isNotOurs, authorizer, catchUp } = parts;
   const { clock, log } = env;
   const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax } = config;
   const starting: Starting = {
@@ -70,11 +69,11 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
       open: parts.openRequests,
     }),
     deadline: deadline({ clock, requestTimeoutMs }),
-    authenticate: authenticate(authenticators(parts), { refusesStrangers: !config.access.anonymousAuth }),
+    authenticate: authenticate(createAuthenticators(parts), { refusesStrangers: !config.access.anonymousAuth }),
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
-    impersonate: impersonate(),
+    impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release) }),
     inFlight: inFlight({ metrics, readsMax, writesMax }),
-    authorize: authorize(authorizer),
+    authorize: authorize(authorizer, { catchUp }),
   };
 }
 
@@ -87,14 +86,9 @@ function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
   return () => retryAfterStep(clock.monotonic() - stepSinceMs);
 }
 
-/** The order is kube-apiserver's: the first that knows the caller decides who it is. */
-function authenticators({ env, config, loopback }: RequestFilterParts): Authenticator[] {
-  const { clock } = env;
-  const { clientCa, requestHeader, users } = config;
-  return [
-    loopbackAuthenticator(loopback),
-    ...(requestHeader === undefined ? [] : [requestHeaderAuthenticator(requestHeader, clock)]),
-    ...(clientCa === undefined ? [] : [x509Authenticator({ verify: createCertificateVerifier(clientCa), clock })]),
-    tokenFileAuthenticator(users),
-  ];
+/** From this release on impersonation can be allowed for some users and some requests only. */
+const CONSTRAINED_SINCE_MINOR = 36;
+
+function isConstrainedIn(release: ReleaseName): boolean {
+  return Number(releaseInfo(release).minor) >= CONSTRAINED_SINCE_MINOR;
 }

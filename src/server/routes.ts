@@ -1,4 +1,5 @@
 /** One table of everything there is to ask for. */
+import { JWKS_PATH, OPENID_CONFIGURATION_PATH } from "../auth/service-accounts/openid.ts";
 import type { WithUser } from "../auth/user.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Handler } from "../http/chain.ts";
@@ -22,6 +23,8 @@ export interface Routes {
   readonly inspect: (request: WithInfo) => ApiResponse | undefined;
   /** Undefined for paths that are not its own. */
   readonly purge: (request: WithUser) => Promise<ApiResponse> | undefined;
+  /** Undefined for paths that are not its own. */
+  readonly openId: (request: WithInfo) => ApiResponse | undefined;
   readonly version: object;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
@@ -29,6 +32,7 @@ export interface Routes {
 
 const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" } as const;
 const PATHS: readonly string[] = [
+  OPENID_CONFIGURATION_PATH,
   "/api",
   "/api/v1",
   "/apis",
@@ -39,6 +43,7 @@ const PATHS: readonly string[] = [
   "/metrics/slis",
   "/openapi/v2",
   "/openapi/v3",
+  JWKS_PATH,
   "/readyz",
   "/version",
 ];
@@ -52,6 +57,7 @@ export function createRouter(routes: Routes): Handler<WithUser> {
     const [first, second] = info.segments;
     if (isHealthPath(first)) return routes.health(request);
     if (isClusterPath(first)) return routes.purge(request) ?? routes.inspect(request) ?? routes.cluster(request);
+    if (first === "openid" || first === ".well-known") return routes.openId(request) ?? pageNotFound();
     if (first === "openapi") return routes.openApi(request);
     if (first === undefined) return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {

@@ -28,9 +28,11 @@ describe("the status of a cluster", () => {
     expect((await off.get(STATUS)).body.proxy.isEnabled).toBe(false);
   });
 
-  test("is for users who have said who they are, and can only be read", async () => {
-    await using api = await startServer({ tokenFile: "secret,jane,jane" });
+  test("is for users who were given the right to it, and can only be read", async () => {
+    await using api = await startServer({ access: {}, tokenFile: "secret,ann,ann,system:masters\nother,jane,jane" });
     expect((await api.call("GET", STATUS, undefined, { asClient: true })).status).toBe(403);
+    const asJane = { asClient: true, headers: { authorization: "Bearer other" } };
+    expect((await api.call("GET", STATUS, undefined, asJane)).status).toBe(403);
     const headers = { authorization: "Bearer secret" };
     expect((await api.call("GET", STATUS, undefined, { asClient: true, headers })).status).toBe(200);
     expect((await api.call("POST", STATUS, {}, { asClient: true, headers })).status).toBe(405);

@@ -64,11 +64,13 @@ describe("a rollback check", () => {
   });
 });
 
-test("the reports are for users who have said who they are, and can only be read", async () => {
-  await using api = await startServer({ tokenFile: "secret,jane,jane" });
+test("the reports are for users who were given the right to them, and can only be read", async () => {
+  await using api = await startServer({ access: {}, tokenFile: "secret,ann,ann,system:masters\nother,jane,jane" });
+  const asJane = { asClient: true, headers: { authorization: "Bearer other" } };
   const headers = { authorization: "Bearer secret" };
   for (const path of [VERSIONS, `${ROLLBACK}?to=1.33`]) {
     expect((await api.call("GET", path, undefined, { asClient: true })).status).toBe(403);
+    expect((await api.call("GET", path, undefined, asJane)).status).toBe(403);
     expect((await api.call("GET", path, undefined, { asClient: true, headers })).status).toBe(200);
     expect((await api.call("POST", path, {}, { asClient: true, headers })).status).toBe(405);
   }

@@ -2,6 +2,7 @@
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/http/message.ts";
+import type { AccessOptions } from "../../src/server/access-config.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { World } from "../../src/simulator/world.ts";
@@ -181,11 +182,18 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const env = { ...world.env, random, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
   const server = await buildServer(
     env,
-    resolveOptions({ storage: { kind: "memory" }, strictRelease: true, peers, ...serverOptions }),
+    resolveOptions({ storage: { kind: "memory" }, strictRelease: true, peers, access: OPEN, ...serverOptions }),
   );
   if (!skipReady) await world.run(server.ready);
   return new TestServer(world, server);
 }
+
+/** Tests of something else than access: no roles have to be made, and no accounts for pods. */
+export const OPEN: AccessOptions = {
+  authorizationModes: ["AlwaysAllow"],
+  anonymousAuth: true,
+  disableAdmissionPlugins: ["ServiceAccount"],
+};
 
 export const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 export const PODS = "/api/v1/namespaces/default/pods";

@@ -6,12 +6,16 @@ import type { Clock } from "../../base/clock.ts";
 import type { IdentityClaims } from "../../http/filters/strip-identity.ts";
 import type { Authenticator } from "../authenticate.ts";
 import { readSubject } from "../certificate-reader.ts";
-import { createCertificateVerifier, rememberByChain } from "../client-certificates.ts";
+import { createCertificateVerifier, rememberByChain, type CertificateVerifier } from "../client-certificates.ts";
 import type { RequestHeaderOptions } from "../request-header-options.ts";
 import type { User } from "../user.ts";
 
-export function requestHeaderAuthenticator(options: RequestHeaderOptions, clock: Pick<Clock, "now">): Authenticator {
-  const verify = createCertificateVerifier(options.clientCa);
+/** `verify` asks whom `--requestheader-client-ca-file` trusts, where that may change. */
+export function requestHeaderAuthenticator(
+  options: RequestHeaderOptions,
+  clock: Pick<Clock, "now">,
+  verify: CertificateVerifier = createCertificateVerifier(options.clientCa),
+): Authenticator {
   const allowedNames = new Set(options.allowedNames);
   const isAllowed = rememberByChain(([leaf]) => {
     const name = leaf === undefined ? undefined : readSubject(leaf.raw)?.commonName;

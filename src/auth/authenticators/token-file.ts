@@ -1,8 +1,9 @@
 /** Static bearer tokens from a CSV file as kube-apiserver reads it: token,user,uid[,"group1,group2"]. */
 import { hash } from "node:crypto";
-import { headerValue, type ConnectionInfo } from "../../http/message.ts";
+import { bearerAuthenticator } from "../bearer.ts";
 import { AUTHENTICATED, type User } from "../user.ts";
-import type { Authenticated, Authenticator } from "../authenticate.ts";
+import type { Authenticator } from "../authenticate.ts";
+import type { TokenAuthenticator } from "../tokens.ts";
 
 /** Throws an Error with one clear sentence for a file that cannot be used. */
 export function parseTokenFile(text: string): ReadonlyMap<string, User> {
@@ -24,24 +25,22 @@ export function parseTokenFile(text: string): ReadonlyMap<string, User> {
 }
 
 /**
- * Tokens are looked up by digest, so that comparing takes the same time however much of a guess is right. A connection
- * mostly says the same in every request: what was right on it once is compared as it stands, which tells nobody anything
- * that has not said it before.
+ * Tokens are looked up by digest, so that comparing takes the same time however much of a guess is right. They are meant
+ * for this API and nobody else.
  */
-export function tokenFileAuthenticator(users: ReadonlyMap<string, User>): Authenticator {
-  const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
-  return ({ headers, connection }) => {
-    const header = headerValue(headers, "authorization");
-    const before = accepted.get(connection);
-    if (header !== undefined && before?.header === header) return before.answer;
-    const match = header === undefined ? null : /^bearer +(\S+)\s*$/i.exec(header);
-    if (match === null) return "none";
-    const user = users.get(digest(match[1]!));
-    if (user === undefined) return "rejected";
-    const answer: Authenticated = { user, isVerifiedPeer: false };
-    accepted.set(connection, { header: match.input, answer });
-    return answer;
+export function staticTokens(users: ReadonlyMap<string, User>, apiAudiences: readonly string[]): TokenAuthenticator {
+  const own = new Set(apiAudiences);
+  return (token, audiences) => {
+    const meant = audiences.filter((audience) => own.has(audience));
+    if (audiences.length > 0 && meant.length === 0) return "unknown";
+    const user = users.get(digest(token));
+    return user === undefined ? "unknown" : { user, audiences: meant };
   };
+}
+
+/** Where there are no other tokens. */
+export function tokenFileAuthenticator(users: ReadonlyMap<string, User>): Authenticator {
+  return bearerAuthenticator({ lasting: [staticTokens(users, [])], passing: [], apiAudiences: [] });
 }
 
 function digest(token: string): string {

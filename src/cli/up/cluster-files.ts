@@ -4,6 +4,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createAuthority, issue, type KeyedCertificate } from "../../http/node/certificate-authority.ts";
+import { keptServiceAccountKey } from "../credential-flags.ts";
 import { CLUSTER_NAMES, ensureTokenFile } from "../data-directory.ts";
 
 export interface ClusterCredentials {
@@ -17,6 +18,8 @@ export interface ClusterCredentials {
   readonly admin: KeyedCertificate;
   readonly tokenFile: string;
   readonly token: string;
+  /** With which all servers sign tokens of service accounts. */
+  readonly serviceAccountKey: ReturnType<typeof keptServiceAccountKey>;
 }
 
 export const FRONT_PROXY_NAME = "front-proxy-client";
@@ -55,6 +58,7 @@ export function clusterCredentials(directory: string): ClusterCredentials {
     admin,
     tokenFile: text,
     token,
+    serviceAccountKey: keptServiceAccountKey(directory),
   };
 }
 

@@ -241,6 +241,7 @@ export class Cluster {
       ...common,
       storage,
       tokenFile: credentials.tokenFile,
+      serviceAccounts: { signingKey: credentials.serviceAccountKey },
       ifReadyMode: "retry",
       clientCa: credentials.ca.certPem,
       rootCa: credentials.ca.certPem,

@@ -12,11 +12,16 @@ import { connectionEndpoint, isConnection } from "./connections.ts";
 import { doorEndpoint } from "./door.ts";
 import { evictionEndpoint } from "./eviction.ts";
 import { scaleEndpoint } from "./scale.ts";
+import { tokenRequestEndpoint, type TokenRequests } from "./token-request/token-request.ts";
 
 export interface SubresourceContext {
   readonly representation: Representation;
   /** PodDisruptionBudgets, where they are served. */
   readonly budgets: () => ServedResource | undefined;
+  /** Undefined where no tokens are made. */
+  readonly tokens: TokenRequests | undefined;
+  /** The audit event is told. */
+  readonly annotate: ((key: string, value: string) => void) | undefined;
 }
 
 const DOORS: ReadonlyMap<string, SubresourceDoor> = new Map(
@@ -26,7 +31,7 @@ const DOORS: ReadonlyMap<string, SubresourceDoor> = new Map(
 /** Undefined for a subresource that nothing answers yet. The verb has been checked against what discovery shows. */
 export function subresourceEndpoint(
   call: EndpointCall,
-  { representation, budgets }: SubresourceContext,
+  { representation, budgets, tokens, annotate }: SubresourceContext,
 ): Promise<ApiResponse> | undefined {
   const { subresource } = call.request.info;
   const door = DOORS.get(subresource);
@@ -39,6 +44,8 @@ export function subresourceEndpoint(
       return bindingEndpoint(call);
     case "eviction":
       return evictionEndpoint(call, budgets());
+    case "token":
+      return tokens && tokenRequestEndpoint(call, { representation, tokens, annotate });
     default:
       return undefined;
   }

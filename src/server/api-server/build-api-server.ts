@@ -1,5 +1,5 @@
 /** The second composition root: an API server of its user's own resources, made of the same parts as the main one. */
-import type { Authorizer } from "../../auth/authorize.ts";
+import { allowAuthenticated, type Authorizer } from "../../auth/authorize.ts";
 import type { WithUser } from "../../auth/user.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../../catalogue/catalogue.ts";
@@ -26,6 +26,7 @@ import { createLeasePool } from "../../storage/lease-pool.ts";
 import { createObjectStore } from "../../storage/object-store.ts";
 import { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { writeGate } from "../../storageversion/write-gate.ts";
+import { createTokens } from "../authentication.ts";
 import { startBackground, waitUntil } from "../background.ts";
 import type { ServerConfig } from "../config.ts";
 import { coreTasks } from "../core-tasks.ts";
@@ -182,14 +183,15 @@ function createContext(
 
 function createFilters(
   { config, table, metrics, agreement }: Parts,
-  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs">,
+  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs" | "tokens" | "authorizer">,
 ): Filters {
   const isLoopback = ({ connection }: ApiRequest): boolean => connection === using.loopback;
   const { serverId } = config.server.peers;
   return {
     ...requestFilters({
       ...using,
-      authorizer: config.authorizer,
+      authorizer: config.authorizer ?? allowAuthenticated,
+      tokens: createTokens(using.env, config.server, undefined),
       isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined,
       isNotOurs: () => false,
     }),
@@ -227,6 +229,7 @@ function createRoutes(parts: Parts): Handler<WithUser> {
     inspect: () => undefined,
     purge: () => undefined,
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
+    openId: () => undefined,
     version: versionDocument({ gitVersion, ...version }),
     metrics,
     healthMetrics,

@@ -11,6 +11,7 @@ import { systemNamespaces } from "./namespaces.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "../../peers/identity-lease.ts";
 import { ensureAll, nameOf, type Making, type OwnedObject } from "./owned-object.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";
+import { bootstrapRoles } from "./rbac/bootstrap-roles.ts";
 import { seed, type Seeding } from "./seed.ts";
 import { servedVersions, type Serves } from "./served-version.ts";
 import { defaultServiceCidr } from "./service-cidr.ts";
@@ -18,6 +19,8 @@ import { defaultServiceCidr } from "./service-cidr.ts";
 export interface BootstrapOptions extends Making, Seeding {
   readonly catalogue: Catalogue;
   readonly serviceCidr: string;
+  /** Nobody may do anything without roles. */
+  readonly usesRoles: boolean;
   /** The Service `kubernetes`; undefined when nobody can reach this server from outside its process. */
   readonly published: Published | undefined;
 }
@@ -31,7 +34,7 @@ export interface Published {
 
 /** Which objects each hook answers for. */
 function ownedBy(
-  { serviceCidr, published }: BootstrapOptions,
+  { serviceCidr, published, usesRoles }: BootstrapOptions,
   serves: Serves,
   listening: string,
 ): readonly (readonly OwnedObject[])[] {
@@ -42,6 +45,7 @@ function ownedBy(
     systemPriorityClasses(serves),
     flowControl(serves),
     defaultServiceCidr(serves, serviceCidr),
+    usesRoles ? bootstrapRoles(serves) : [],
   ];
 }
 
@@ -51,6 +55,7 @@ const HOOKS: readonly string[] = [
   "scheduling/bootstrap-system-priority-classes",
   "priority-and-fairness-config-producer",
   "start-kubernetes-service-cidr-controller",
+  "rbac/bootstrap-roles",
 ];
 
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {

@@ -15,6 +15,8 @@ export interface OwnedObject {
   readonly condition?: Condition;
   /** A merge patch for an existing object that is out of date; undefined for one that is not. */
   readonly correct?: (existing: JsonObject) => JsonObject | undefined;
+  /** An existing object that no patch can make what it should be: it is deleted, and this one created. */
+  readonly isToBeReplaced?: (existing: JsonObject) => boolean;
 }
 
 export interface Condition {
@@ -54,13 +56,24 @@ async function ensure(making: Making, owned: OwnedObject): Promise<boolean> {
     found.status === 404 ? await answer(making, { method: "POST", target: collection, body: owned.object }) : found;
   if (present.status === 409) return true;
   if (present.object === undefined) return isHopeless(making, present, target);
+  if (owned.isToBeReplaced?.(present.object) === true) {
+    const deleted = await answer(making, { method: "DELETE", target, body: deleteOptions(present.object) });
+    // Created at the next attempt.
+    return deleted.object === undefined && deleted.status !== 409 && isHopeless(making, deleted, target);
+  }
   const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
   for (const change of changes) {
     if (change === undefined) continue;
     const changed = await answer(making, change);
+    if (changed.status === 409) return false;
     if (changed.object === undefined && !isHopeless(making, changed, target)) return false;
   }
   return true;
+}
+
+function deleteOptions(existing: JsonObject): JsonObject {
+  const { uid } = objectAt(existing, "metadata");
+  return { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid } };
 }
 
 interface Response {

@@ -19,8 +19,10 @@ const ADDRESS = "192.0.2.10";
 const SERVICE_KEY = "/registry/services/specs/default/kubernetes";
 const CLAIM_KEY = "/registry/ranges/evenkeel/clusterips/10.0.0.1";
 const IP_ADDRESS_KEY = "/registry/ipaddresses/10.0.0.1";
+/** Cluster roles, their bindings, roles, their bindings. */
+const ROLES_COUNT = 70 + 50 + 7 + 7;
 /** Namespaces, priority classes, levels, schemas, the range, the Service, what stands behind it, its address and claim. */
-const OBJECTS_COUNT = 4 + 2 + 8 + 11 + 1 + 1 + 2 + 2;
+const OBJECTS_COUNT = 4 + 2 + 8 + 11 + 1 + 1 + 2 + 2 + ROLES_COUNT;
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -1,0 +1,93 @@
+/** `Authorization: Bearer …`: the token, and whoever can tell whose it is. */
+import { headerValue, type ConnectionInfo } from "../http/message.ts";
+import type { Authenticated, Authenticator, AuthenticatorAnswer } from "./authenticate.ts";
+import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "./tokens.ts";
+import { AUTHENTICATED, UNAUTHENTICATED, type User } from "./user.ts";
+
+export interface BearerOptions {
+  /** Whose answer to a token stays the same as long as the server runs; asked first. */
+  readonly lasting: readonly TokenAuthenticator[];
+  /** Whose tokens expire or are withdrawn: asked each time. */
+  readonly passing: readonly TokenAuthenticator[];
+  /** A token must be meant for one of these. */
+  readonly apiAudiences: readonly string[];
+}
+
+/**
+ * A connection mostly says the same in every request: a lasting token that was right on it once is compared as it stands,
+ * which tells nobody anything that has not said it before.
+ */
+export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOptions): Authenticator {
+  const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
+  const askLasting = tokenUnion(lasting);
+  const askPassing = tokenUnion(passing);
+  const askedBoth = async (token: string, first: Promise<TokenAnswer>): Promise<AuthenticatorAnswer> => {
+    const answer = await first;
+    return authenticated(isOwner(answer) ? answer : await askPassing(token, apiAudiences));
+  };
+  return ({ headers, connection }) => {
+    const header = headerValue(headers, "authorization");
+    const before = accepted.get(connection);
+    if (header !== undefined && before?.header === header) return before.answer;
+    const token = bearerToken(header);
+    if (token === undefined || header === undefined) return "none";
+    const known = askLasting(token, apiAudiences);
+    if (known instanceof Promise) return askedBoth(token, known);
+    if (isOwner(known)) {
+      const answer: Authenticated = { user: known.user, isVerifiedPeer: false };
+      accepted.set(connection, { header, answer });
+      return answer;
+    }
+    const answer = askPassing(token, apiAudiences);
+    return answer instanceof Promise ? answer.then(authenticated) : authenticated(answer);
+  };
+}
+
+/** DIFFERS: what follows the token behind a blank is not passed over; such a header carries no token. */
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^bearer +(\S+)\s*$/i.exec(header)?.[1];
+}
+
+function authenticated(answer: TokenAnswer): AuthenticatorAnswer {
+  return isOwner(answer) ? { user: answer.user, isVerifiedPeer: false } : "rejected";
+}
+
+function isOwner(answer: TokenAnswer): answer is TokenOwner {
+  return typeof answer === "object" && "user" in answer;
+}
+
+/** The first that knows the token decides whose it is; where none does, whatever each has against it. */
+export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
+  return (token, audiences) => askFrom({ authenticators, token, audiences, errors: [] }, 0);
+}
+
+interface UnionQuestion {
+  readonly authenticators: readonly TokenAuthenticator[];
+  readonly token: string;
+  readonly audiences: readonly string[];
+  readonly errors: string[];
+}
+
+function askFrom(question: UnionQuestion, start: number): TokenAnswer | Promise<TokenAnswer> {
+  const { authenticators, token, audiences } = question;
+  for (let index = start; index < authenticators.length; index++) {
+    const given = authenticators[index]!(token, audiences);
+    if (given instanceof Promise)
+      return given.then((answer) => decided(question, answer) ?? askFrom(question, index + 1));
+    const answer = decided(question, given);
+    if (answer !== undefined) return answer;
+  }
+  const { errors } = question;
+  return errors.length === 0 ? "unknown" : { error: [...new Set(errors)].join(", ") };
+}
+
+function decided({ errors }: UnionQuestion, answer: TokenAnswer): TokenOwner | undefined {
+  if (isOwner(answer)) return { ...answer, user: withAuthenticatedGroup(answer.user) };
+  if (answer !== "unknown") errors.push(answer.error);
+  return undefined;
+}
+
+function withAuthenticatedGroup(user: User): User {
+  if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED)) return user;
+  return { ...user, groups: [...user.groups, AUTHENTICATED] };
+}

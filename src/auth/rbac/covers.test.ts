@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { compacted, uncovered } from "./covers.ts";
+import { compactText, policyRules, type PolicyRule } from "./policy-rule.ts";
+import { clusterRole, paths, rule } from "./testing/objects.ts";
+
+/** As `rule` reads them, or "paths verbs path...". */
+const rules = (...texts: string[]): readonly PolicyRule[] =>
+  policyRules(clusterRole("r", ...texts.map((text) => (text.startsWith("paths ") ? pathsOf(text) : rule(text)))));
+
+function pathsOf(text: string) {
+  const [, verbs = "", ...urls] = text.split(" ");
+  return paths(verbs, ...urls);
+}
+
+describe("what is missing", () => {
+  test.each<[owned: string[], wanted: string[], missing: string[]]>([
+    [["get core pods"], ["get core pods"], []],
+    [["get core pods"], ["get,list core pods"], ["list core pods"]],
+    [["get core pods", "list core pods"], ["get,list core pods"], []],
+    [["* core pods"], ["get,* core pods"], []],
+    [["get core pods"], ["* core pods"], ["* core pods"]],
+    [["get * pods"], ["get core,apps pods"], []],
+    [["get core *"], ["get core pods,pods/log"], []],
+    [["get core pods"], ["get core pods,pods/log"], ["get core pods/log"]],
+    [["get core */log"], ["get core pods/log,pods"], ["get core pods"]],
+    [["get core */a/b"], ["get core pods/a/b"], []],
+    [["get core */b"], ["get core pods/a/b"], ["get core pods/a/b"]],
+    [["get core pods x"], ["get core pods"], ["get core pods"]],
+    [["get core pods"], ["get core pods x"], []],
+    [["get core pods x"], ["get core pods x,y"], ["get core pods y"]],
+    [["get core pods", "* apps *"], ["get core,apps pods"], []],
+    [["paths get /a/*"], ["paths get /a/b /a/* /a"], ["paths get /a"]],
+    [["paths get /a*"], ["paths get /a/* /ab"], []],
+    [["paths * *"], ["paths get /a", "get core pods"], ["get core pods"]],
+    [["* * *"], ["get core pods", "paths get /a"], ["paths get /a"]],
+    [[], [], []],
+    [[], ["get core pods"], ["get core pods"]],
+  ])("of those who have %j for %j", (owned, wanted, missing) => {
+    expect(uncovered(rules(...owned), rules(...wanted))).toEqual({ missing: rules(...missing), isComplete: true });
+  });
+
+  test("a rule without verbs, groups or resources stands for nothing", () => {
+    const empty = policyRules({ rules: [{ verbs: ["get"] }, { verbs: [], apiGroups: [""], resources: ["pods"] }] });
+    expect(uncovered([], empty).missing).toEqual([]);
+  });
+});
+
+describe("rules that stand for more than can be compared", () => {
+  const many = (prefix: string, count: number): string =>
+    Array.from({ length: count }, (_, index) => `${prefix}${index}`).join(",");
+
+  test("end the comparison, whether something is missing or not", () => {
+    const vast = rules(`${many("v", 2000)} ${many("g", 2000)} ${many("r", 2000)}`);
+    expect(uncovered(rules("* * r"), vast)).toMatchObject({ isComplete: false });
+    const narrower = vast.map((one) => ({ ...one, verbs: ["*"] }));
+    expect(uncovered(narrower, vast)).toEqual({ missing: [], isComplete: false });
+  });
+
+  test("are no trouble for whoever may do everything", () => {
+    const vast = rules(`${many("v", 2000)} ${many("g", 2000)} ${many("r", 2000)}`);
+    expect(uncovered(rules("* * *"), vast)).toEqual({ missing: [], isComplete: true });
+  });
+
+  test("are bounded by the length of what would be shown", () => {
+    const long = rules(`${many("v", 100)} core ${"r".repeat(500_000)}`);
+    expect(uncovered([], long).missing.length).toBeLessThan(5);
+  });
+});
+
+test("missing verbs of one resource and name are put together", () => {
+  const missing = rules("get core pods", "list core pods", "get core pods x", "list core pods x", "paths get /a");
+  expect(compacted(missing).map(compactText)).toEqual([
+    '{NonResourceURLs:["/a"], Verbs:["get"]}',
+    '{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}',
+    '{APIGroups:[""], Resources:["pods"], ResourceNames:["x"], Verbs:["get" "list"]}',
+  ]);
+});

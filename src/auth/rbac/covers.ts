@@ -1,0 +1,132 @@
+/** Which permissions of some rules are not among those of others. */
+import { ALL, type PolicyRule } from "./policy-rule.ts";
+import { compileRules, hasTerm, type RuleMatcher, type RuleTerms } from "./rule-matcher.ts";
+
+export interface Coverage {
+  /** What is missing, each with one verb and one resource or path. */
+  readonly missing: readonly PolicyRule[];
+  /** DIFFERS: kubernetes compares on, however long it takes. Whatever was not compared is neither held nor missing. */
+  readonly isComplete: boolean;
+}
+
+/** A rule of some kilobytes can stand for billions of permissions; so much work takes about a tenth of a second. */
+const WORK_MAX = 500_000;
+
+/** Long names are more work. */
+const CHARACTERS_PER_WORK = 64;
+
+/** A refusal shows what is missing. */
+const MISSING_MAX = 10_000;
+const MISSING_CHARACTERS_MAX = 1_000_000;
+
+export function uncovered(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): Coverage {
+  const matcher = compileRules(owned);
+  const ownsAll = { resources: ownsEveryResource(owned), paths: ownsEveryPath(owned) };
+  const missing: PolicyRule[] = [];
+  let work = 0;
+  let characters = 0;
+  const counting: Counting = (isMet) => (rule) => ++work <= WORK_MAX && isMet(rule);
+  for (const rule of wanted) {
+    for (const atom of atoms(rule, ownsAll)) {
+      work += workFor(atom, matcher);
+      const isHeld = work <= WORK_MAX && holds(matcher, atom, counting);
+      if (work > WORK_MAX || missing.length === MISSING_MAX || characters > MISSING_CHARACTERS_MAX)
+        return { missing, isComplete: false };
+      if (isHeld) continue;
+      missing.push(atom);
+      characters += charactersOf(atom);
+    }
+  }
+  return { missing, isComplete: true };
+}
+
+function workFor({ resources, nonResourceURLs }: PolicyRule, { pathPrefixCount }: RuleMatcher): number {
+  const [path] = nonResourceURLs;
+  if (path !== undefined) return (1 + pathPrefixCount) * (1 + path.length / CHARACTERS_PER_WORK);
+  return 1 + (resources[0]?.length ?? 0) / CHARACTERS_PER_WORK;
+}
+
+function charactersOf({ apiGroups, resources, verbs, resourceNames, nonResourceURLs }: PolicyRule): number {
+  let characters = 0;
+  for (const values of [apiGroups, resources, verbs, resourceNames, nonResourceURLs])
+    for (const value of values) characters += value.length;
+  return characters;
+}
+
+/** The permissions a rule stands for, but for kinds of which everything is owned. */
+function* atoms(rule: PolicyRule, owned: { resources: boolean; paths: boolean }): Generator<PolicyRule> {
+  const names = rule.resourceNames.length === 0 ? [[]] : rule.resourceNames.map((name) => [name]);
+  if (!owned.resources) {
+    for (const group of rule.apiGroups)
+      for (const resource of rule.resources)
+        for (const verb of rule.verbs)
+          for (const resourceNames of names)
+            yield { apiGroups: [group], resources: [resource], verbs: [verb], resourceNames, nonResourceURLs: [] };
+  }
+  if (!owned.paths) {
+    for (const path of rule.nonResourceURLs)
+      for (const verb of rule.verbs)
+        yield { apiGroups: [], resources: [], verbs: [verb], resourceNames: [], nonResourceURLs: [path] };
+  }
+}
+
+function ownsEveryResource(rules: readonly PolicyRule[]): boolean {
+  return rules.some(
+    ({ verbs, apiGroups, resources, resourceNames }) =>
+      resourceNames.length === 0 && verbs.includes(ALL) && apiGroups.includes(ALL) && resources.includes(ALL),
+  );
+}
+
+function ownsEveryPath(rules: readonly PolicyRule[]): boolean {
+  return rules.some(
+    ({ verbs, nonResourceURLs, resourceNames }) =>
+      resourceNames.length === 0 && verbs.includes(ALL) && nonResourceURLs.includes(ALL),
+  );
+}
+
+type Counting = (isMet: (rule: RuleTerms) => boolean) => (rule: RuleTerms) => boolean;
+
+function holds(matcher: RuleMatcher, atom: PolicyRule, counting: Counting): boolean {
+  const { apiGroups, resources, verbs, resourceNames, nonResourceURLs } = atom;
+  const [verb = ""] = verbs;
+  const [path] = nonResourceURLs;
+  if (path !== undefined)
+    return matcher.someForPath(
+      path,
+      counting((rule) => rule.resourceNames === undefined && hasTerm(rule.verbs, verb)),
+    );
+  const [group = ""] = apiGroups;
+  const [resource = ""] = resources;
+  const [name] = resourceNames;
+  const slash = resource.indexOf("/");
+  return matcher.someForResource(
+    resource,
+    slash < 0 ? undefined : resource.slice(slash + 1),
+    counting(
+      (rule) =>
+        hasTerm(rule.verbs, verb) &&
+        hasTerm(rule.apiGroups, group) &&
+        (rule.resourceNames === undefined || (name !== undefined && rule.resourceNames.has(name))),
+    ),
+  );
+}
+
+/** Rules for the same resource and name that differ in their verbs alone become one. */
+export function compacted(rules: readonly PolicyRule[]): PolicyRule[] {
+  const others: PolicyRule[] = [];
+  const byResource = new Map<string, { readonly rule: PolicyRule; readonly verbs: string[] }>();
+  for (const rule of rules) {
+    const { apiGroups, resources, resourceNames, nonResourceURLs, verbs } = rule;
+    const isSimple =
+      nonResourceURLs.length === 0 && apiGroups.length === 1 && resources.length === 1 && resourceNames.length <= 1;
+    if (!isSimple) {
+      others.push(rule);
+      continue;
+    }
+    const key = JSON.stringify([apiGroups, resources, resourceNames]);
+    const same = byResource.get(key);
+    if (same === undefined) byResource.set(key, { rule, verbs: [...verbs] });
+    else for (const verb of verbs) same.verbs.push(verb);
+  }
+  return [...others, ...[...byResource.values()].map(({ rule, verbs }) => ({ ...rule, verbs }))];
+}

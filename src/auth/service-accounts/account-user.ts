@@ -1,0 +1,39 @@
+/** Whom a service account is to authorizers and to whoever reads an audit log. */
+import { AUTHENTICATED, type User } from "../user.ts";
+import type { ObjectClaim } from "./claims.ts";
+
+const PREFIX = "system:serviceaccount:";
+const KEY_PREFIX = "authentication.kubernetes.io/";
+
+export interface AccountUse {
+  readonly namespace: string;
+  readonly serviceAccount: ObjectClaim;
+  readonly pod?: ObjectClaim | undefined;
+  readonly node?: ObjectClaim | undefined;
+  /** Empty where the token has no id. */
+  readonly tokenId?: string;
+}
+
+export function accountUsername(namespace: string, name: string): string {
+  return `${PREFIX}${namespace}:${name}`;
+}
+
+export function credentialId(tokenId: string): string {
+  return `JTI=${tokenId}`;
+}
+
+export function accountUser({ namespace, serviceAccount, pod, node, tokenId = "" }: AccountUse): User {
+  return {
+    name: accountUsername(namespace, serviceAccount.name),
+    uid: serviceAccount.uid,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, AUTHENTICATED],
+    extra: {
+      ...(tokenId === "" ? {} : { [`${KEY_PREFIX}credential-id`]: [credentialId(tokenId)] }),
+      ...(node === undefined || node.name === "" ? {} : { [`${KEY_PREFIX}node-name`]: [node.name] }),
+      ...(node === undefined || node.name === "" || node.uid === "" ? {} : { [`${KEY_PREFIX}node-uid`]: [node.uid] }),
+      ...(pod === undefined || pod.name === "" || pod.uid === ""
+        ? {}
+        : { [`${KEY_PREFIX}pod-name`]: [pod.name], [`${KEY_PREFIX}pod-uid`]: [pod.uid] }),
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** The keys of service account tokens: PEM in, and what each may sign and verify. */
+import { createPrivateKey, createPublicKey, hash, type KeyObject } from "node:crypto";
+
+export type SignatureAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
+
+export interface VerifyingKey {
+  /** As kubernetes derives it: from the public key, irreversibly. */
+  readonly keyId: string;
+  readonly publicKey: KeyObject;
+  /** What tokens are signed with by the private half. */
+  readonly algorithm: SignatureAlgorithm;
+}
+
+export interface SigningKey extends VerifyingKey {
+  readonly privateKey: KeyObject;
+}
+
+/** By the name that Node has for the curve. */
+const CURVE_ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map([
+  ["prime256v1", "ES256"],
+  ["secp384r1", "ES384"],
+  ["secp521r1", "ES512"],
+]);
+
+/** As Go: what is shorter proves nothing. */
+const RSA_BITS_MIN = 1024;
+
+/** All keys of a file, public ones and the public halves of private ones. Throws an Error when there is none. */
+export function parsePublicKeys(pem: string): VerifyingKey[] {
+  const keys = pemBlocks(pem).flatMap((block) => verifyingKey(() => createPublicKey(block)) ?? []);
+  if (keys.length === 0) throw new Error("data does not contain any valid RSA or ECDSA public keys");
+  return keys;
+}
+
+/** The first private key of a file. Throws an Error when there is none. */
+export function parseSigningKey(pem: string): SigningKey {
+  for (const block of pemBlocks(pem)) {
+    const privateKey = attempt(() => createPrivateKey(block));
+    const verifying = privateKey && verifyingKey(() => createPublicKey(privateKey));
+    if (privateKey !== undefined && verifying !== undefined) return { ...verifying, privateKey };
+  }
+  throw new Error("data does not contain a valid RSA or ECDSA private key");
+}
+
+function verifyingKey(make: () => KeyObject): VerifyingKey | undefined {
+  const publicKey = attempt(make);
+  const algorithm = publicKey && algorithmOf(publicKey);
+  return publicKey && algorithm && { keyId: keyIdOf(publicKey), publicKey, algorithm };
+}
+
+function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): SignatureAlgorithm | undefined {
+  if (asymmetricKeyType === "rsa")
+    return (asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS_MIN ? "RS256" : undefined;
+  return asymmetricKeyType === "ec" ? CURVE_ALGORITHMS.get(asymmetricKeyDetails?.namedCurve ?? "") : undefined;
+}
+
+function keyIdOf(publicKey: KeyObject): string {
+  return hash("sha256", publicKey.export({ type: "spki", format: "der" }), "base64url");
+}
+
+/** As kubernetes: blocks that are no keys, such as EC PARAMETERS, stand there for other readers. */
+function pemBlocks(pem: string): string[] {
+  return [...pem.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g)].map(([block]) => block);
+}
+
+function attempt(make: () => KeyObject): KeyObject | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}

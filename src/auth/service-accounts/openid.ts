@@ -1,0 +1,62 @@
+/** What others need to verify tokens of service accounts by themselves: OpenID's discovery document and the keys. */
+import type { ServiceAccountOptions } from "./options.ts";
+import type { VerifyingKey } from "./keys.ts";
+
+export const OPENID_CONFIGURATION_PATH = "/.well-known/openid-configuration";
+export const JWKS_PATH = "/openid/v1/jwks";
+
+export interface OpenIdDocuments {
+  readonly configuration: Buffer;
+  readonly keySet: Buffer;
+}
+
+export interface OpenIdOptions extends Pick<ServiceAccountOptions, "issuers" | "keys" | "jwksUri"> {
+  /** Where this server is reached, as host:port: there the keys are unless it is said where else. */
+  readonly externalAddress: string;
+}
+
+/** Throws an Error that says why the issuer cannot have them: as kubernetes, the server then goes without. */
+export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
+  const [issuer] = options.issuers;
+  refuseUnfit(issuer);
+  if (options.keys.length === 0) throw new Error("no keys provided for validating keyset");
+  const configuration = {
+    issuer,
+    jwks_uri: options.jwksUri ?? `https://${options.externalAddress}${JWKS_PATH}`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: [...new Set(options.keys.map(({ algorithm }) => algorithm))].toSorted(),
+  };
+  return { configuration: goJson(configuration), keySet: goJson({ keys: options.keys.map(toJwk) }) };
+}
+
+function refuseUnfit(issuer: string): void {
+  if (!URL.canParse(issuer) || new URL(issuer).protocol !== "https:")
+    throw new Error(`issuer URL must use https scheme, got: ${issuer}`);
+  const { search, hash } = new URL(issuer);
+  if (search !== "") throw new Error(`issuer URL may not include a query, got: ${issuer}`);
+  if (hash !== "") throw new Error(`issuer URL may not include a fragment, got: ${issuer}`);
+}
+
+/** Members in the order of kubernetes. */
+function toJwk({ keyId, publicKey, algorithm }: VerifyingKey): object {
+  const { kty, crv, x, y, n, e } = publicKey.export({ format: "jwk" });
+  const isCurve = kty === "EC";
+  return {
+    use: "sig",
+    kty,
+    kid: keyId,
+    ...(isCurve ? { crv } : {}),
+    alg: algorithm,
+    ...(isCurve ? { x, y } : { n, e }),
+  };
+}
+
+/** As Go writes it: safe to stand in HTML. */
+function goJson(value: object): Buffer {
+  const text = JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return Buffer.from(text);
+}

@@ -1,0 +1,27 @@
+/** So many values at most; the one that was not asked for for the longest time goes first. */
+export class LruMap<Value> {
+  readonly #max: number;
+  readonly #values = new Map<string, Value>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(key: string): Value | undefined {
+    const value = this.#values.get(key);
+    if (value === undefined) return undefined;
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    return value;
+  }
+
+  set(key: string, value: Value): void {
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    if (this.#values.size > this.#max) this.#values.delete(this.#values.keys().next().value!);
+  }
+}

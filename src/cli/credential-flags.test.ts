@@ -1,0 +1,83 @@
+import { createPrivateKey } from "node:crypto";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  keptServiceAccountKey,
+  serviceAccountsOf,
+  usesKeptKey,
+  withCredentialFlags,
+  type CredentialFlags,
+} from "./credential-flags.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "credentials-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function parsed(...args: readonly string[]): CredentialFlags {
+  const command = withCredentialFlags(new Command().exitOverride().configureOutput({ writeErr: () => undefined }));
+  return command.parse(args, { from: "user" }).opts<CredentialFlags>();
+}
+
+describe("credential flags", () => {
+  test("without any the kept key signs", () => {
+    const kept = { file: "sa.key", pem: "" };
+    const flags = parsed();
+    expect(usesKeptKey(flags)).toBe(true);
+    expect(flags.anonymousAuth).toBeUndefined();
+    expect(serviceAccountsOf(flags, kept)).toEqual({
+      keyFiles: [],
+      signingKey: kept,
+      issuers: undefined,
+      jwksUri: undefined,
+      maxTokenExpirationMs: 0,
+      extendTokenExpiration: true,
+      lookup: true,
+      apiAudiences: undefined,
+    });
+  });
+
+  test("keys and issuers may be named several times, and are not split", () => {
+    const [one, other] = ["a,b.key", "c.key"].map((name) => join(directory, name));
+    for (const file of [one!, other!]) writeFileSync(file, "pem");
+    const flags = parsed(
+      ...["--service-account-key-file", one!, "--service-account-key-file", other!],
+      ...["--service-account-issuer", "https://a,b", "--service-account-issuer", "c"],
+      ...["--api-audiences", "x,y", "--service-account-max-token-expiration", "48h"],
+    );
+    expect(usesKeptKey(flags)).toBe(false);
+    expect(serviceAccountsOf(flags, { file: "sa.key", pem: "" })).toMatchObject({
+      keyFiles: [
+        { file: one, pem: "pem" },
+        { file: other, pem: "pem" },
+      ],
+      signingKey: undefined,
+      issuers: ["https://a,b", "c"],
+      apiAudiences: ["x", "y"],
+      maxTokenExpirationMs: 172_800_000,
+    });
+  });
+
+  test("what is on by default can be switched off", () => {
+    const flags = parsed(
+      "--service-account-lookup=false",
+      "--anonymous-auth=false",
+      "--service-account-extend-token-expiration",
+    );
+    expect(flags).toMatchObject({
+      serviceAccountLookup: false,
+      anonymousAuth: false,
+      serviceAccountExtendTokenExpiration: true,
+    });
+    expect(() => parsed("--anonymous-auth=maybe")).toThrow("not true or false");
+  });
+
+  test("the kept key is made once, for its owner's eyes only", () => {
+    const made = keptServiceAccountKey(directory);
+    expect(createPrivateKey(made.pem).asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
+    expect(statSync(made.file).mode & 0o777).toBe(0o600);
+    expect(keptServiceAccountKey(directory)).toEqual(made);
+    expect(readdirSync(directory).filter((name) => name.startsWith("sa.key"))).toEqual(["sa.key"]);
+  });
+});

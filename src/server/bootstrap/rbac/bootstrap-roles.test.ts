@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { Serves } from "../served-version.ts";
+import { bootstrapRoles } from "./bootstrap-roles.ts";
+
+const serves: Serves = (group, resource, namespace = "") => ({
+  ...{ group, resource, namespace, version: "v1", apiVersion: `${group}/v1`, collection: `/${namespace}/${resource}` },
+});
+
+function placeOf(object: JsonObject): string {
+  const metadata = objectAt(object, "metadata");
+  return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}`;
+}
+
+function made(resource: string): JsonObject[] {
+  return bootstrapRoles(serves)
+    .filter(({ at }) => at.resource === resource)
+    .map(({ object }) => object);
+}
+
+test("there are as many as in kubernetes, and one for this server's own reports", () => {
+  const counts = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"].map((name) => made(name).length);
+  expect(counts).toEqual([69 + 1, 50, 7, 7]);
+});
+
+test("every binding is of a role that is made too", () => {
+  const roles = new Set([...made("clusterroles"), ...made("roles")].map(placeOf));
+  for (const binding of [...made("clusterrolebindings"), ...made("rolebindings")]) {
+    const [namespace] = placeOf(binding).split("/");
+    expect(roles).toContain(`${namespace}/${stringAt(objectAt(binding, "roleRef"), "name")}`);
+  }
+});
+
+test("each is of the kind and in the namespace where it is created", () => {
+  const kinds = new Set(bootstrapRoles(serves).map(({ at, object }) => `${at.resource} ${String(object["kind"])}`));
+  expect([...kinds].sort()).toEqual([
+    "clusterrolebindings ClusterRoleBinding",
+    "clusterroles ClusterRole",
+    "rolebindings RoleBinding",
+    "roles Role",
+  ]);
+  for (const { at, object } of bootstrapRoles(serves))
+    expect(stringAt(objectAt(object, "metadata"), "namespace")).toBe(at.namespace);
+});
+
+test("one that is as it was made needs no correction", () => {
+  for (const { object, correct, isToBeReplaced } of bootstrapRoles(serves)) {
+    expect(correct?.(object)).toBeUndefined();
+    expect(isToBeReplaced?.(object) ?? false).toBe(false);
+  }
+});

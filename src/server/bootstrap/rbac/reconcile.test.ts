@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { AUTO_UPDATE, bindingCorrection, mustBeReplaced, roleCorrection } from "./reconcile.ts";
+import { may } from "./notation.ts";
+
+const LABELS = { "kubernetes.io/bootstrapping": "rbac-defaults" };
+
+function object(members: JsonObject, metadata: JsonObject = {}): JsonObject {
+  return { metadata: { name: "x", annotations: { [AUTO_UPDATE]: "true" }, labels: LABELS, ...metadata }, ...members };
+}
+
+const stored = (members: JsonObject, metadata: JsonObject = {}): JsonObject =>
+  object(members, { resourceVersion: "7", ...metadata });
+
+const LEFT_ALONE = { annotations: { [AUTO_UPDATE]: "false" } };
+
+describe("a role", () => {
+  const expected = object({ rules: [may("get list", "core", "pods")] });
+
+  test.each<[string, JsonObject, JsonObject | undefined]>([
+    [
+      "that covers what it should, otherwise and more",
+      stored({ rules: [may("*", "core apps", "pods nodes")] }),
+      undefined,
+    ],
+    [
+      "gets the permissions it lacks",
+      stored({ rules: [may("get watch", "core", "pods")] }),
+      { metadata: { resourceVersion: "7" }, rules: [may("get watch", "core", "pods"), may("list", "core", "pods")] },
+    ],
+    ["that is to be left alone", stored({ rules: [] }, LEFT_ALONE), undefined],
+    [
+      "gets labels and annotations it lacks, and keeps the values it has",
+      stored({ rules: expected["rules"] }, { labels: { own: "x" }, annotations: { [AUTO_UPDATE]: "maybe" } }),
+      { metadata: { resourceVersion: "7", labels: LABELS } },
+    ],
+    [
+      "loses an aggregation rule it should not have",
+      stored({ rules: expected["rules"], aggregationRule: { clusterRoleSelectors: [{}] } }),
+      { metadata: { resourceVersion: "7" }, aggregationRule: null },
+    ],
+  ])("%s", (_, existing, patch) => {
+    expect(roleCorrection(expected, existing)).toEqual(patch);
+  });
+
+  test("that gathers gets the selectors it lacks, and its rules are not looked at", () => {
+    const selector = (to: string) => ({ matchLabels: { to } });
+    const gathering = object({ rules: null, aggregationRule: { clusterRoleSelectors: [selector("a")] } });
+    const existing = stored({
+      rules: [may("*", "*", "*")],
+      aggregationRule: { clusterRoleSelectors: [selector("b")] },
+    });
+    expect(roleCorrection(gathering, existing)).toEqual({
+      metadata: { resourceVersion: "7" },
+      aggregationRule: { clusterRoleSelectors: [selector("b"), selector("a")] },
+    });
+    expect(roleCorrection(gathering, stored({ aggregationRule: gathering["aggregationRule"] }))).toBeUndefined();
+  });
+});
+
+describe("a binding", () => {
+  const subject = (name: string, namespace?: string) => ({ kind: "ServiceAccount", name, namespace });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" };
+  const expected = object({ roleRef, subjects: [subject("a", "kube-system"), subject("b", "kube-system")] });
+
+  test("gets the subjects it lacks and keeps others", () => {
+    const existing = stored({ roleRef, subjects: [subject("b", "kube-system"), subject("a", "team")] });
+    expect(bindingCorrection(expected, existing)).toEqual({
+      metadata: { resourceVersion: "7" },
+      subjects: [subject("b", "kube-system"), subject("a", "team"), subject("a", "kube-system")],
+    });
+    expect(mustBeReplaced(expected, existing)).toBe(false);
+  });
+
+  test("of another role is replaced, unless it is to be left alone", () => {
+    const other = { roleRef: { ...roleRef, name: "other" }, subjects: [] };
+    expect(bindingCorrection(expected, stored(other))).toBeUndefined();
+    expect(mustBeReplaced(expected, stored(other))).toBe(true);
+    expect(bindingCorrection(expected, stored(other, LEFT_ALONE))).toBeUndefined();
+    expect(mustBeReplaced(expected, stored(other, LEFT_ALONE))).toBe(false);
+  });
+
+  test("that the store holds in an odd form is corrected all the same", () => {
+    expect(bindingCorrection(expected, { metadata: null, roleRef, subjects: "x" })).toEqual({
+      metadata: { annotations: { [AUTO_UPDATE]: "true" }, labels: LABELS },
+      subjects: expected["subjects"],
+    });
+  });
+});

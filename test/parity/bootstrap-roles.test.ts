@@ -1,0 +1,36 @@
+/** The roles and bindings of a new cluster are kube-apiserver's; compared when its facts lie beside the repository. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
+import { bootstrapRoles } from "../../src/server/bootstrap/rbac/bootstrap-roles.ts";
+import { EVENKEEL_ROLES } from "../../src/server/bootstrap/rbac/evenkeel-roles.ts";
+import type { Serves } from "../../src/server/bootstrap/served-version.ts";
+
+/** What kube-apiserver 1.36 makes in an empty store. */
+const FACTS = join(import.meta.dirname, "../../../shared/facts/bootstrap-objects.json");
+
+const serves: Serves = (group, resource, namespace = "") => ({
+  ...{ group, resource, namespace, version: "v1", apiVersion: `${group}/v1`, collection: `/${namespace}/${resource}` },
+});
+
+function placeOf(object: JsonObject): string {
+  const metadata = objectAt(object, "metadata");
+  return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}`;
+}
+
+function byPlace(objects: readonly JsonObject[]): JsonObject {
+  return Object.fromEntries(objects.map((object) => [placeOf(object), object]));
+}
+
+test.skipIf(!existsSync(FACTS)).each(["clusterroles", "clusterrolebindings", "roles", "rolebindings"])(
+  "%s are those of kube-apiserver",
+  (resource) => {
+    const facts = JSON.parse(readFileSync(FACTS, "utf8")) as Record<string, JsonObject[]>;
+    const ours = bootstrapRoles(serves)
+      .filter(({ at }) => at.resource === resource)
+      .map(({ object: { apiVersion: _apiVersion, kind: _kind, ...rest } }) => rest)
+      .filter((object) => !Object.hasOwn(EVENKEEL_ROLES, placeOf(object).slice(1)));
+    expect(byPlace(ours)).toEqual(byPlace(facts[resource]!));
+  },
+);
