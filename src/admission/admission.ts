@@ -49,6 +49,8 @@ export interface AdmissionPlugin {
   readonly name: string;
   /** Cheap; false: neither of the others is called for such writes. */
   handles(operation: Operation, about: Pick<AdmissionRequest, "groupVersion" | "resource" | "subresource">): boolean;
+  /** What it handles changes while the server runs: it is asked anew for each request. */
+  readonly handlesChange?: boolean;
   /** The object as it is to be, or undefined when it stays; what was given is not changed. Throws a StatusError. */
   mutate?(
     attributes: Attributes & { readonly object: JsonObject },

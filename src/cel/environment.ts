@@ -1,6 +1,7 @@
 /** What expressions of a release may use. */
 import type { Environment } from "./check/scope.ts";
 import { ADDRESSES } from "./library/addresses.ts";
+import { AUTHORIZATION, AUTHORIZATION_SELECTORS } from "./library/authorization.ts";
 import { CONVERSIONS } from "./library/conversions.ts";
 import type { Overload } from "./library/function.ts";
 import { KUBERNETES_LISTS, LISTS } from "./library/lists.ts";
@@ -75,7 +76,9 @@ export function celEnvironment(minor: number): Environment {
     ...URLS,
     ...QUANTITIES,
     ...ADDRESSES,
+    ...AUTHORIZATION,
     ...since(31, NAMED_FORMATS),
+    ...since(31, AUTHORIZATION_SELECTORS),
     ...since(33, SEMVERS),
     ...since(34, LISTS),
   ];

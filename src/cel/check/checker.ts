@@ -1,6 +1,15 @@
 /** Gives every part of an expression its type and every call its overloads, or says what is wrong. */
 import type { Overload } from "../library/function.ts";
-import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, Select } from "../syntax/expression.ts";
+import type { StructFactory } from "../library/structs.ts";
+import type {
+  Call,
+  Comprehension,
+  Expression,
+  ListLiteral,
+  MapLiteral,
+  Select,
+  StructLiteral,
+} from "../syntax/expression.ts";
 import { qualifiedName } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
 import { mostGeneral, Substitutions } from "../types/assignable.ts";
@@ -29,6 +38,7 @@ import { type Environment, type Scope, variableType } from "./scope.ts";
 export type Reference =
   | { readonly kind: "variable"; readonly name: string }
   | { readonly kind: "type"; readonly type: Type }
+  | { readonly kind: "struct"; readonly factory: StructFactory }
   | {
       readonly kind: "call";
       readonly name: string;
@@ -87,7 +97,7 @@ export class Checker {
       case "map":
         return this.#map(expression);
       case "struct":
-        return this.#undeclared(expression, expression.name);
+        return this.#struct(expression);
       default:
         return this.#comprehension(expression);
     }
@@ -112,7 +122,8 @@ export class Checker {
       this.references.set(at, { kind: "variable", name: name.replace(/^\./, "") });
       return variable;
     }
-    const type = this.#environment.typeNames.get(name.replace(/^\./, ""));
+    const plain = name.replace(/^\./, "");
+    const type = this.#environment.typeNames.get(plain) ?? this.#environment.structs?.(plain)?.type;
     if (type === undefined) return undefined;
     this.references.set(at, { kind: "type", type });
     return typeOf(type);
@@ -248,6 +259,23 @@ export class Checker {
       values = this.#joined(values, isOptional ? this.#content(value, type) : type);
     }
     return mapOf(keys ?? this.#newVariable(), values ?? this.#newVariable());
+  }
+
+  #struct(struct: StructLiteral): Type {
+    const factory = this.#environment.structs?.(struct.name.replace(/^\./, ""));
+    if (factory === undefined) return this.#undeclared(struct, struct.name);
+    for (const { name, value, position, isOptional } of struct.fields) {
+      const found = this.check(value);
+      const type = isOptional ? this.#content(value, found) : found;
+      const expected = factory.fieldType(name);
+      if (expected !== undefined && this.#substitutions.isAssignable(expected, type)) continue;
+      // As kubernetes says it of fields that are not there.
+      const wanted = expected === undefined ? "" : formatType(expected);
+      const message = `expected type of field '${name}' is '${wanted}' but provided type is '${formatType(type)}'`;
+      this.#issues.push({ position, message });
+    }
+    this.references.set(struct, { kind: "struct", factory });
+    return factory.type;
   }
 
   /** Literals of mixed types are told later, where they are not allowed. */

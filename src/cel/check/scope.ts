@@ -1,5 +1,6 @@
 /** The names that are known at a place. */
 import type { Overload } from "../library/function.ts";
+import type { Structs } from "../library/structs.ts";
 import type { Type } from "../types/type.ts";
 
 export interface Scope {
@@ -13,6 +14,8 @@ export interface Environment {
   readonly functions: ReadonlyMap<string, readonly Overload[]>;
   /** Types that are values, such as `string` in `type(x) == string`. */
   readonly typeNames: ReadonlyMap<string, Type>;
+  /** Absent where no values can be written out but those of the language. */
+  readonly structs?: Structs;
   readonly hasTwoVariableMacros: boolean;
   readonly hasSortBy: boolean;
 }

@@ -69,6 +69,8 @@ function childrenOf(expression: Expression): readonly Expression[] {
       return expression.elements;
     case "map":
       return expression.entries.flatMap(({ key, value }) => [key, value]);
+    case "struct":
+      return expression.fields.map(({ value }) => value);
     case "comprehension": {
       const { range, initial, condition, step, result } = expression;
       return [range, initial, condition, step, result];

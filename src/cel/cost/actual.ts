@@ -9,6 +9,7 @@ export const STRING_FACTOR = 0.1;
 /** Of a regular expression, for each of its characters. */
 export const REGEX_FACTOR = 0.25;
 const LIST_BASE = 10;
+const STRUCT_BASE = 40;
 /** What a format's expression counts for, however long it is. */
 const ONE: ActualCost = () => 1;
 
@@ -81,6 +82,15 @@ function validated([format, text]: readonly Value[]): number {
   return traversed(1 + actualSize(text)) * traversed(pattern, REGEX_FACTOR);
 }
 
+/** Two questions fit into what one expression may cost. */
+export const CHECK_COST = 350_000;
+
+/** A selector of so many characters is read into one requirement for every two of them. */
+export function selectorCost(size: number): number {
+  const requirements = Math.ceil(size * 0.5);
+  return LIST_BASE + traversed(size) + requirements * (LIST_BASE + STRUCT_BASE);
+}
+
 const BY_FUNCTION: ReadonlyMap<string, ActualCost> = new Map<string, ActualCost>([
   ...["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"].map((name): [string, ActualCost] => [
     name,
@@ -89,12 +99,18 @@ const BY_FUNCTION: ReadonlyMap<string, ActualCost> = new Map<string, ActualCost>
   ...["url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "ip"].map(
     (name): [string, ActualCost] => [name, firstTraversed],
   ),
-  ...["quantity", "isQuantity", "semver", "isSemver"].map((name): [string, ActualCost] => [name, firstTraversed]),
+  ...["quantity", "isQuantity", "semver", "isSemver", "jsonpatch.escapeKey"].map((name): [string, ActualCost] => [
+    name,
+    firstTraversed,
+  ]),
   ...["replace", "split", "ip.isCanonical"].map((name): [string, ActualCost] => [name, firstTwice]),
   ["join", joined],
   ["find", matched],
   ["findAll", matched],
   ["validate", validated],
+  ["check", () => CHECK_COST],
+  ["fieldSelector", ([, selector]) => selectorCost(actualSize(selector))],
+  ["labelSelector", ([, selector]) => selectorCost(actualSize(selector))],
 ]);
 
 /** Only where it is known before which overload it will be. */

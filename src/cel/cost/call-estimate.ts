@@ -1,5 +1,5 @@
 /** What calls of functions can cost, told from the sizes of what they are called with. */
-import { REGEX_FACTOR, STRING_FACTOR } from "./actual.ts";
+import { CHECK_COST, REGEX_FACTOR, selectorCost, STRING_FACTOR } from "./actual.ts";
 import { type CallNode, type Estimated, type EstimatedCall, nodeSize, type SizeOf } from "./call-node.ts";
 import { listEstimate } from "./list-estimate.ts";
 import { add, COST_MAX, fixed, multiply, ONE, type Range, scale, UNKNOWN } from "./range.ts";
@@ -123,6 +123,11 @@ const kubernetesEquality: Estimate = ({ args }) => {
     case "net.CIDR":
     case "kubernetes.Quantity":
     case "kubernetes.Semver":
+    case "kubernetes.authorization.Authorizer":
+    case "kubernetes.authorization.PathCheck":
+    case "kubernetes.authorization.GroupCheck":
+    case "kubernetes.authorization.ResourceCheck":
+    case "kubernetes.authorization.Decision":
       return costOnly(ONE);
     case "kubernetes.NamedFormat":
       return costOnly(scale({ min: 1, max: FORMAT_NAME_MAX }, STRING_FACTOR));
@@ -141,6 +146,13 @@ const url: Estimate = ({ args }, sizeOf) => {
 };
 
 const address: Estimate = (call, sizeOf) => (call.id === "cidr_ip" ? costOnly(ONE) : argumentRead(call, sizeOf));
+
+const selector: Estimate = ({ args }, sizeOf) => {
+  const [arg] = args;
+  if (arg === undefined) return undefined;
+  const { min, max } = nodeSize(arg, sizeOf);
+  return costOnly({ min: selectorCost(min), max: Math.min(selectorCost(max), COST_MAX) });
+};
 
 const canonical: Estimate = ({ args }, sizeOf) => {
   const [arg] = args;
@@ -168,6 +180,8 @@ const BY_FUNCTION: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ["containsIP", contains(false)],
   ["containsCIDR", contains(true)],
   ["validate", validate],
+  ["check", () => costOnly(fixed(CHECK_COST))],
+  ...each("fieldSelector labelSelector", selector),
   ["_==_", kubernetesEquality],
 ]);
 

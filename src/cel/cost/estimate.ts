@@ -148,7 +148,7 @@ class Estimator {
 
   #select(select: Select): Range {
     const reference = this.#checked.references.get(select);
-    if (reference !== undefined) {
+    if (reference !== undefined && reference.kind !== "struct") {
       this.#paths.set(select, [reference.kind === "type" ? reference.type.name : reference.name]);
       return ONE;
     }

@@ -3,7 +3,7 @@ import type { Checked, Reference } from "../check/checker.ts";
 import { actualCost } from "../cost/actual.ts";
 import type { Overload } from "../library/function.ts";
 import { compilePattern } from "../library/regex.ts";
-import type { Call, Expression, ListLiteral, MapLiteral, Select } from "../syntax/expression.ts";
+import type { Call, Expression, ListLiteral, MapLiteral, Select, StructLiteral } from "../syntax/expression.ts";
 import { LiteralMap } from "../values/literal-map.ts";
 import {
   ArrayList,
@@ -34,6 +34,7 @@ export class PlanError extends Error {
 
 const LIST_COST = 10;
 const MAP_COST = 30;
+const STRUCT_COST = 40;
 
 const CONVERSIONS: ReadonlySet<string> = new Set(
   "bool bytes double duration dyn int string timestamp type uint".split(" "),
@@ -99,7 +100,7 @@ export class Planner {
       case "comprehension":
         return { evaluate: planLoop(this, expression) };
       default:
-        throw new PlanError(`unknown type: ${expression.name}`);
+        return this.#struct(expression);
     }
   }
 
@@ -220,6 +221,26 @@ export class Planner {
       }
       frame.charge(LIST_COST);
       return new ArrayList(values);
+    };
+    return { evaluate };
+  }
+
+  #struct(struct: StructLiteral): Plan {
+    const reference = this.#checked.references.get(struct);
+    if (reference?.kind !== "struct") throw new PlanError(`unknown type: ${struct.name}`);
+    const { make } = reference.factory;
+    const fields = struct.fields.map((field) => ({ ...field, plan: this.plan(field.value) }));
+    const evaluate: Evaluate = (frame) => {
+      const values = new Map<string, Value>();
+      for (const { name, plan, isOptional } of fields) {
+        const value = plan.evaluate(frame);
+        if (value instanceof EvalError) return value;
+        if (!isOptional) values.set(name, value);
+        else if (!(value instanceof OptionalValue)) return NO_SUCH_OVERLOAD;
+        else if (value.value !== undefined) values.set(name, value.value);
+      }
+      frame.charge(STRUCT_COST);
+      return make(values);
     };
     return { evaluate };
   }

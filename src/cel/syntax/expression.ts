@@ -49,10 +49,16 @@ export interface MapLiteral extends Node {
   readonly entries: readonly MapEntry[];
 }
 
+export interface StructField extends Node {
+  readonly name: string;
+  readonly value: Expression;
+  readonly isOptional: boolean;
+}
+
 export interface StructLiteral extends Node {
   readonly kind: "struct";
   readonly name: string;
-  readonly fields: readonly { readonly name: string; readonly value: Expression; readonly position: number }[];
+  readonly fields: readonly StructField[];
 }
 
 /** What every macro over lists and maps comes down to. */

@@ -1,5 +1,5 @@
 /** From text to tree: the grammar of the language, with the depth limits and the sentences of cel-go's parser. */
-import type { Call, Expression, MapEntry } from "./expression.ts";
+import type { Call, Expression, MapEntry, StructField } from "./expression.ts";
 import { qualifiedName } from "./expression.ts";
 import {
   badSelection,
@@ -324,17 +324,19 @@ class Parser {
 
   #struct(name: string): Expression {
     const open = this.#take();
-    const fields: { name: string; value: Expression; position: number }[] = [];
+    const fields: StructField[] = [];
     while (!this.#is("}")) {
-      this.#takeIf("?");
+      const isOptional = this.#takeIf("?") !== undefined;
       const field = this.#take();
       if (field.kind !== "identifier") this.#fail(field, `mismatched input '${field.text}' expecting IDENTIFIER`);
       const colon = this.#expect(":");
-      fields.push({ name: field.text, position: colon.position, value: this.#expression(EXPECTING_EXPRESSION) });
+      const value = this.#expression(EXPECTING_EXPRESSION);
+      fields.push({ name: field.text, position: colon.position, value, isOptional });
       if (this.#takeIf(",") === undefined) break;
     }
     this.#close("}");
-    return { kind: "struct", position: open.position, name, fields };
+    const parts = fields.map(({ value }) => value);
+    return this.#measured({ kind: "struct", position: open.position, name, fields }, parts);
   }
 
   #literal(): Expression {

@@ -39,6 +39,10 @@ const NAMED: ReadonlyMap<string, Type> = new Map<string, Type>([
   ["CIDR", opaque("net.CIDR")],
   ["Format", struct("kubernetes.NamedFormat")],
   ["Semver", struct("kubernetes.Semver")],
+  ...["Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision"].map((name): [string, Type] => [
+    name,
+    struct(`kubernetes.authorization.${name}`),
+  ]),
 ]);
 
 const PARAMETERIZED = /^(list|map|type|optional)<(.*)>$/;

@@ -187,6 +187,14 @@ describe("inFlight", () => {
     expect(metrics.render()).toContain('{request_kind="mutating"} 0');
   });
 
+  test("the exempt are served above the limit, and not counted there", async () => {
+    const isExempt = ({ headers }: ApiRequest): boolean => headers["x"] === "root";
+    const handler = inFlight({ readsMax: 1, writesMax: 1, metrics: new MetricsRegistry(), isExempt })(never);
+    void handler(infoRequest());
+    void handler(infoRequest({ headers: { x: "root" } }));
+    await expect(handler(infoRequest())).rejects.toMatchObject({ code: 429 });
+  });
+
   test("watches are not counted", async () => {
     const handler = inFlight({ readsMax: 0, writesMax: 0, metrics: new MetricsRegistry() })(answer);
     expect(await handler(infoRequest({ url: "/api/v1/pods?watch=1" }))).toBe(OK);

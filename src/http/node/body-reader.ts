@@ -24,6 +24,7 @@ export class BodyReader implements RequestBody {
   readonly #source: BodySource;
   #isTaken = false;
   #untouched = true;
+  #isTooLarge = false;
   #pieces: BodyPieces | undefined;
 
   constructor(source: BodySource) {
@@ -34,9 +35,14 @@ export class BodyReader implements RequestBody {
     return this.#untouched;
   }
 
+  /** Nobody wants the rest, however long that is. */
+  get isTooLarge(): boolean {
+    return this.#isTooLarge;
+  }
+
   read(limitBytes: number): Promise<Buffer> {
     if (this.#isTaken) return Promise.reject(taken());
-    if (Number(this.#source.announced ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes));
+    if (Number(this.#source.announced ?? 0) > limitBytes) return Promise.reject(this.#tooLarge(limitBytes));
     this.#isTaken = true;
     this.#begin();
     return this.#collect(limitBytes);
@@ -52,6 +58,11 @@ export class BodyReader implements RequestBody {
   /** The request has been answered: who streams the body and has stopped half-way must not keep the client waiting. */
   abandon(): void {
     this.#pieces?.abandon();
+  }
+
+  #tooLarge(limitBytes: number): BodyTooLargeError {
+    this.#isTooLarge = true;
+    return tooLarge(limitBytes);
   }
 
   #begin(): void {
@@ -79,7 +90,7 @@ export class BodyReader implements RequestBody {
       };
       const onData = (chunk: Buffer): void => {
         bytes += chunk.length;
-        if (bytes > limitBytes) giveUp(tooLarge(limitBytes));
+        if (bytes > limitBytes) giveUp(this.#tooLarge(limitBytes));
         else chunks.push(chunk);
       };
       const onEnd = (): void => {

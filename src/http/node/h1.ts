@@ -118,6 +118,8 @@ function createNodeServer(limits: HttpLimits, shouldUpgradeCallback: (request: I
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
     keepAliveTimeout: limits.idleConnectionMs,
     optimizeEmptyRequests: true,
+    // Node would refuse the request, and go on with the next one of the connection it has closed.
+    requireHostHeader: false,
     shouldUpgradeCallback,
   });
   // One more than allowed, so that a request with too many is seen and refused rather than cut short.
@@ -169,9 +171,14 @@ class Http1Exchange {
   }
 
   #refusal(): ApiResponse | undefined {
-    const { rawHeaders, url } = this.#request;
+    const { rawHeaders, url, headers, httpVersion } = this.#request;
     if (rawHeaders.length > 2 * this.#edge.limits.headerCountMax)
       return plainText(431, "Request Header Fields Too Large");
+    const hosts = hostCount(rawHeaders);
+    if (hosts > 1 || (hosts === 0 && httpVersion === "1.1"))
+      return plainText(400, "Bad Request: there must be one Host header");
+    if (httpVersion !== "1.1" && headers["transfer-encoding"] !== undefined)
+      return plainText(400, "Bad Request: chunks need HTTP/1.1");
     return isOriginForm(url) ? undefined : plainText(400, "Bad Request: the request target must be a path");
   }
 
@@ -223,6 +230,7 @@ class Http1Exchange {
     const isHead = this.#request.method === "HEAD";
     // A client that waited for `100 Continue` in vain may or may not send the body: nobody can tell the next request.
     if (this.#body?.untouched && this.#request.headers.expect !== undefined) this.#response.shouldKeepAlive = false;
+    if (this.#body?.isTooLarge) this.#response.shouldKeepAlive = false;
     if (this.#exchange.over) {
       discardAnswer(answer);
     } else if (body.kind === "stream") {
@@ -316,6 +324,15 @@ class Http1Exchange {
     this.#response.flushHeaders();
     open(new Http1Sink(this.#exchange, this.#request, this.#response));
   }
+}
+
+function hostCount(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts;
 }
 
 type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];

@@ -8,7 +8,6 @@ import {
   type Http2Server,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
-  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 
@@ -19,24 +18,22 @@ import { isLastAnswer } from "../last-answer.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
 import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import {
+  boundControlFrames,
+  breakOff,
+  createConnection,
+  leave,
+  refuse,
+  streamClosed,
+  sweep,
+  sweepEvery,
+  type Http2Connection,
+} from "./h2-connection.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** Larger writes hold more memory per slow reader without being cheaper. */
 const WRITE_BYTES = 256 * 1024;
-
-/** How often idle sessions are looked for, within the time they may idle. */
-const IDLE_SWEEPS = 4;
-
-interface Http2Connection {
-  readonly session: ServerHttp2Session;
-  readonly info: ConnectionInfo;
-  openStreams: number;
-  /** GOAWAY has been said: no other stream is looked at. */
-  isLeaving: boolean;
-  /** Sweeps in a row that found no open stream. */
-  idleSweeps: number;
-}
 
 export function createHttp2(edge: Edge): Protocol {
   const server = createNodeServer(edge.limits);
@@ -45,9 +42,10 @@ export function createHttp2(edge: Edge): Protocol {
   let draining = false;
 
   server.on("session", (session) => {
-    const connection: Http2Connection = { session, info: accepting!, openStreams: 0, isLeaving: false, idleSweeps: 0 };
+    const connection = createConnection(session, accepting!);
     connections.add(connection);
     session.setLocalWindowSize(edge.limits.connectionWindowBytes);
+    boundControlFrames(session, edge.limits);
     session.on("stream", (stream, headers, flags, rawHeaders) => {
       if (connection.isLeaving) return refuse(stream);
       const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
@@ -56,7 +54,7 @@ export function createHttp2(edge: Edge): Protocol {
     session.on("close", () => connections.delete(connection));
     if (draining) leave(connection);
   });
-  const sweeper = setInterval(() => sweepIdle(connections), edge.limits.idleConnectionMs / IDLE_SWEEPS).unref();
+  const sweeper = setInterval(() => sweep(connections, edge.limits), sweepEvery(edge.limits)).unref();
 
   return {
     accept(socket, info) {
@@ -79,32 +77,6 @@ export function createHttp2(edge: Edge): Protocol {
   };
 }
 
-/**
- * Says GOAWAY, and lets the client close the connection when it has read what was open: those by Node lose answers that
- * nobody has read when it is closed before. GOAWAY names the last stream that has been looked at: a client that has opened
- * another one meanwhile knows by that that nothing was done.
- */
-function leave(connection: Http2Connection): void {
-  if (connection.isLeaving || connection.session.destroyed) return;
-  connection.isLeaving = true;
-  connection.session.goaway(constants.NGHTTP2_NO_ERROR);
-  if (connection.openStreams === 0) closeSoon(connection);
-}
-
-function refuse(stream: ServerHttp2Stream): void {
-  // Without a listener Node would end the process.
-  stream.on("error", () => undefined);
-  stream.close(constants.NGHTTP2_REFUSED_STREAM);
-}
-
-/** As long as Go's server waits. */
-const LINGER_MS = 1_000;
-
-function closeSoon({ session }: Http2Connection): void {
-  const timer = setTimeout(() => session.close(), LINGER_MS).unref();
-  session.once("close", () => clearTimeout(timer));
-}
-
 function createNodeServer(limits: HttpLimits): Http2Server {
   return createServer({
     maxSessionMemory: limits.sessionMemoryMib,
@@ -115,6 +87,8 @@ function createNodeServer(limits: HttpLimits): Http2Server {
     maxSettings: limits.settingsMax,
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetsPerSecond,
+    // nghttp2 would drop a header with a space at either end and serve the rest: without an impersonation, for one.
+    strictFieldWhitespaceValidation: false,
     settings: {
       maxConcurrentStreams: limits.streamsMax,
       initialWindowSize: limits.streamWindowBytes,
@@ -122,17 +96,6 @@ function createNodeServer(limits: HttpLimits): Http2Server {
       enablePush: false,
     },
   });
-}
-
-/** Also ends connections that never sent a complete request: they have no open stream either. */
-function sweepIdle(connections: Iterable<Http2Connection>): void {
-  for (const connection of connections) {
-    if (connection.openStreams > 0) continue;
-    connection.idleSweeps++;
-    if (connection.idleSweeps > IDLE_SWEEPS) connection.session.close();
-    // A peer that does not take the GOAWAY would keep the session for ever.
-    if (connection.idleSweeps > IDLE_SWEEPS + 1) connection.session.destroy();
-  }
 }
 
 interface Http2ExchangeParts {
@@ -185,7 +148,12 @@ class Http2Exchange {
       if (this.#stream.headersSent) this.#cut();
       else await this.#send(plainText(500, "Internal Server Error"));
     }
+    if (answer.body.kind !== "stream") this.#handedOver();
   }
+
+  readonly #handedOver = (): void => {
+    if (!this.#exchange.over) this.#connection.answered.set(this.#stream, 0);
+  };
 
   #apiRequest(target: string): ApiRequest {
     const { path, rawQuery } = splitTarget(target);
@@ -213,8 +181,7 @@ class Http2Exchange {
   }
 
   #onClose(): void {
-    this.#connection.openStreams--;
-    if (this.#connection.isLeaving && this.#connection.openStreams === 0) closeSoon(this.#connection);
+    streamClosed(this.#connection, this.#stream);
     if (
       this.#stream.writableFinished &&
       this.#stream.headersSent &&
@@ -295,17 +262,19 @@ class Http2Exchange {
   #sendStream(answer: ApiResponse, open: (sink: StreamSink) => void): void {
     const isEmpty = this.#method === "HEAD" || isBodiless(answer.status);
     this.#stream.respond(responseHeaders(answer, undefined), { endStream: isEmpty });
-    open(isEmpty ? closedSink() : new Http2Sink(this.#exchange, this.#stream));
+    open(isEmpty ? closedSink() : new Http2Sink(this.#exchange, this.#stream, this.#handedOver));
   }
 }
 
 class Http2Sink implements StreamSink {
   readonly #exchange: Exchange;
   readonly #stream: ServerHttp2Stream;
+  readonly #onEnd: () => void;
 
-  constructor(exchange: Exchange, stream: ServerHttp2Stream) {
+  constructor(exchange: Exchange, stream: ServerHttp2Stream, onEnd: () => void) {
     this.#exchange = exchange;
     this.#stream = stream;
+    this.#onEnd = onEnd;
   }
 
   write(frame: Frame): boolean {
@@ -326,7 +295,9 @@ class Http2Sink implements StreamSink {
   }
 
   end(): void {
-    if (!this.#isClosed()) this.#stream.end();
+    if (this.#isClosed()) return;
+    this.#stream.end();
+    this.#onEnd();
   }
 
   abort(): void {
@@ -337,14 +308,6 @@ class Http2Sink implements StreamSink {
   #isClosed(): boolean {
     return this.#exchange.over || this.#stream.writableEnded || this.#stream.destroyed;
   }
-}
-
-/**
- * Resets the stream with INTERNAL_ERROR. Node's `close(code)` will not do: it ends the stream first, and what
- * the client then sees is a complete answer.
- */
-function breakOff(stream: ServerHttp2Stream): void {
-  stream.destroy(new Error("the answer was broken off"));
 }
 
 /** HTTP/2 has no place for these; they come from answers that were made for, or by, HTTP/1.1. */

@@ -46,7 +46,11 @@ export interface HttpLimits {
   readonly streamResetBurst: number;
   /** Resets a second that are added to the allowance again. */
   readonly streamResetsPerSecond: number;
-  /** Pings and settings changes of a client that wait for our acknowledgement. */
+  /** Pings and changes of settings a client may send at once; beyond, and beyond the rate, the connection is closed. */
+  readonly controlFramesBurst: number;
+  /** Of them, how many a second are added to the allowance again. */
+  readonly controlFramesPerSecond: number;
+  /** Pings of ours that the client has not acknowledged. */
   readonly outstandingPingsMax: number;
   /** Entries in one SETTINGS frame. */
   readonly settingsMax: number;
@@ -72,6 +76,8 @@ export const HTTP_LIMITS: HttpLimits = {
   rejectedStreamsMax: 100,
   streamResetBurst: 1_000,
   streamResetsPerSecond: 100,
+  controlFramesBurst: 1_000,
+  controlFramesPerSecond: 100,
   outstandingPingsMax: 10,
   settingsMax: 32,
 };

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import { containers, pod } from "../testing/attributes.ts";
+import { createQuotaCalculator } from "./recalculate.ts";
+
+const calculator = createQuotaCalculator({ minor: 36, now: () => 0 });
+const POD = pod({ containers: containers({ requests: { cpu: "500m" } }) });
+
+describe("the status of a quota", () => {
+  test("is what all objects of the namespace use", () => {
+    const hard = {
+      cpu: "4",
+      pods: "9",
+      "count/deployments.apps": "5",
+      services: "1",
+      "count/unknown.example.com": "1",
+    };
+    const objects = new Map([
+      ["pods", [POD, POD, POD]],
+      ["deployments.apps", [{}]],
+      ["services", []],
+    ]);
+    const status = calculator.statusOf({ spec: { hard } }, objects);
+    expect(status).toEqual({ hard, used: { cpu: "1500m", pods: "3", "count/deployments.apps": "1", services: "0" } });
+  });
+
+  test("counts what is in its scopes", () => {
+    const brief = pod({ activeDeadlineSeconds: 5, containers: [] });
+    const quota = { spec: { hard: { pods: "9" }, scopes: ["Terminating"] } };
+    expect(calculator.statusOf(quota, new Map([["pods", [POD, brief]]]))["used"]).toEqual({ pods: "1" });
+  });
+
+  test("keeps what was known of objects that could not be listed, and forgets what is no longer limited", () => {
+    const quota = { spec: { hard: { pods: "9" } }, status: { used: { pods: "4", cpu: "1" } } };
+    expect(calculator.statusOf(quota, new Map())["used"]).toEqual({ pods: "4" });
+  });
+
+  test("is outdated when it says something else", () => {
+    const status = { hard: { cpu: "1" }, used: { cpu: "1" } };
+    expect(calculator.isOutdated({}, status)).toBe(true);
+    expect(calculator.isOutdated({ status: { hard: { cpu: "1" }, used: { cpu: "1000m" } } }, status)).toBe(false);
+    expect(calculator.isOutdated({ status: { hard: { cpu: "2" }, used: { cpu: "1" } } }, status)).toBe(true);
+    expect(calculator.isOutdated({ status: { hard: { cpu: "1" }, used: { cpu: "2" } } }, status)).toBe(true);
+  });
+});
+
+test("it is told which objects count", () => {
+  const hard = { cpu: "1", "requests.storage": "1", "count/things.example.com": "1", "count/events": "1" };
+  expect(calculator.countedResources({ spec: { hard } })).toEqual([
+    { group: "", resource: "pods" },
+    { group: "", resource: "persistentvolumeclaims" },
+    { group: "example.com", resource: "things" },
+  ]);
+});

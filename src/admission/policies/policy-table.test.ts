@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { celEnvironment } from "../../cel/environment.ts";
+import { createPolicyTables, type PolicyTables } from "./policy-table.ts";
+import { ask, binding, policy, policyServer } from "./testing/policies.ts";
+
+function names(tables: PolicyTables, resource = "pods"): string[] {
+  return tables
+    .candidates("CREATE", resource)
+    .map((bound) => `${bound.policy.name}: ${bound.bindings.map(({ name }) => name).join(" ")}`);
+}
+
+test("policies are candidates where they are bound and name the resource, by name", () => {
+  const { tables } = policyServer(
+    [policy("b", {}), policy("a", {}), policy("unbound", {})],
+    [binding("2", "a"), binding("1", "a"), binding("3", "b"), binding("4", "nobody")],
+  );
+  expect(names(tables)).toEqual(["a: 1 2", "b: 3"]);
+  expect(names(tables, "secrets")).toEqual([]);
+});
+
+test("every change is seen", () => {
+  const { tables } = policyServer([policy("a", {})], [binding("1", "a")]);
+  expect(names(tables)).toEqual(["a: 1"]);
+  tables.policies.put(policy("b", {}));
+  tables.bindings.put(binding("2", "b"));
+  expect(names(tables)).toEqual(["a: 1", "b: 2"]);
+  tables.bindings.remove("", "1");
+  expect(names(tables)).toEqual(["b: 2"]);
+  tables.policies.reset([]);
+  expect(names(tables)).toEqual([]);
+});
+
+test("a policy is compiled once for each of its revisions, and not before it is asked", async () => {
+  let compiled = 0;
+  const tables = createPolicyTables(() => {
+    compiled++;
+    return celEnvironment(36);
+  });
+  const first = policy("a", { validations: [{ expression: "true" }] });
+  tables.policies.reset([first]);
+  tables.bindings.reset([binding("1", "a")]);
+  const once = tables.candidates("CREATE", "pods")[0]?.policy;
+  expect(compiled).toBe(0);
+  once?.compiled();
+  tables.policies.put(first);
+  tables.policies.reset([first]);
+  tables.candidates("CREATE", "pods")[0]?.policy.compiled();
+  expect(compiled).toBe(1);
+  tables.policies.put(policy("a", {}));
+  tables.candidates("CREATE", "pods")[0]?.policy.compiled();
+  expect(compiled).toBe(2);
+});
+
+test("a policy that does not say what it applies to denies everything", async () => {
+  const server = policyServer([policy("x", { matchConstraints: null })], [binding("y", "x")]);
+  expect((await ask(server)).error?.message).toBe(
+    `pods "p" is forbidden: ValidatingAdmissionPolicy 'x' denied request: failed to configure policy: policy contained no match constraints, a required field`,
+  );
+});

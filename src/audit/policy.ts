@@ -1,0 +1,102 @@
+/** Which requests are audited, and how much of them: the first rule that fits decides. Pure. */
+import type { AccessAttributes } from "../auth/authorize.ts";
+import type { User } from "../auth/user.ts";
+
+/** From the least to the most. */
+export const LEVELS = ["None", "Metadata", "Request", "RequestResponse"] as const;
+export type Level = (typeof LEVELS)[number];
+
+export const STAGES = ["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"] as const;
+export type Stage = (typeof STAGES)[number];
+
+export interface GroupResources {
+  /** Empty: the core group. "*": all. */
+  readonly group: string;
+  readonly resources: readonly string[];
+  readonly resourceNames: readonly string[];
+}
+
+export interface PolicyRule {
+  readonly level: Level;
+  readonly users: readonly string[];
+  readonly userGroups: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resources: readonly GroupResources[];
+  readonly namespaces: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+  readonly omitStages: readonly Stage[];
+  /** Undefined: as the policy says. */
+  readonly omitManagedFields: boolean | undefined;
+}
+
+export interface Policy {
+  readonly rules: readonly PolicyRule[];
+  readonly omitStages: readonly Stage[];
+  readonly omitManagedFields: boolean;
+}
+
+export interface AuditDecision {
+  readonly level: Level;
+  readonly omitStages: ReadonlySet<Stage>;
+  readonly omitManagedFields: boolean;
+}
+
+export function isAtLeast(level: Level, wanted: Level): boolean {
+  return LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
+}
+
+export type EvaluatePolicy = (user: User | undefined, asked: AccessAttributes) => AuditDecision;
+
+/** Without a user only rules fit that name no users and no groups. */
+export function policyEvaluator(policy: Policy): EvaluatePolicy {
+  const { omitStages, omitManagedFields } = policy;
+  const unmatched: AuditDecision = { level: "None", omitStages: new Set(omitStages), omitManagedFields };
+  const rules = policy.rules.map((rule) => ({
+    rule,
+    decision: {
+      level: rule.level,
+      omitStages: new Set([...omitStages, ...rule.omitStages]),
+      omitManagedFields: rule.omitManagedFields ?? omitManagedFields,
+    },
+  }));
+  return (user, asked) => rules.find(({ rule }) => isMatch(rule, user, asked))?.decision ?? unmatched;
+}
+
+function isMatch(rule: PolicyRule, user: User | undefined, asked: AccessAttributes): boolean {
+  const { users, userGroups, verbs, namespaces, resources, nonResourceURLs } = rule;
+  if (users.length > 0 && (user === undefined || !users.includes(user.name))) return false;
+  if (userGroups.length > 0 && !(user?.groups.some((group) => userGroups.includes(group)) ?? false)) return false;
+  if (verbs.length > 0 && !verbs.includes(asked.verb)) return false;
+  if (namespaces.length > 0 || resources.length > 0) return isResourceMatch(rule, asked);
+  if (nonResourceURLs.length === 0) return true;
+  return !asked.isResourceRequest && nonResourceURLs.some((url) => isPathMatch(url, asked.path));
+}
+
+function isResourceMatch({ namespaces, resources }: PolicyRule, asked: AccessAttributes): boolean {
+  if (!asked.isResourceRequest) return false;
+  if (namespaces.length > 0 && !namespaces.includes(namespaceOf(asked))) return false;
+  return resources.length === 0 || resources.some((one) => isGroupMatch(one, asked));
+}
+
+/** As kubernetes: a namespace is said to lie in itself. */
+export function namespaceOf({ resource, namespace, name }: AccessAttributes): string {
+  return resource === "namespaces" && namespace === "" ? name : namespace;
+}
+
+function isGroupMatch({ group, resources, resourceNames }: GroupResources, asked: AccessAttributes): boolean {
+  if (group !== "*" && group !== asked.group) return false;
+  if (resources.length === 0) return true;
+  if (resourceNames.length > 0 && !resourceNames.includes(asked.name)) return false;
+  return resources.some((resource) => isNamed(resource, asked));
+}
+
+function isNamed(wanted: string, { resource, subresource }: AccessAttributes): boolean {
+  if (wanted === "*" || wanted === (subresource === "" ? resource : `${resource}/${subresource}`)) return true;
+  if (subresource !== "" && wanted.startsWith("*/") && wanted.slice(2) === subresource) return true;
+  return wanted.endsWith("/*") && wanted.slice(0, -2) === resource;
+}
+
+function isPathMatch(wanted: string, path: string): boolean {
+  if (wanted === "*" || wanted === path) return true;
+  return wanted.endsWith("*") && path.startsWith(wanted.slice(0, -1));
+}

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { celEnvironment } from "../environment.ts";
+import { compile } from "../program.ts";
+import { typeFromText } from "../types/type-text.ts";
+import { EvalError, type Value } from "../values/value.ts";
+import { type Ask, AuthorizerValue, requestResourceCheck } from "./authorization.ts";
+
+const TYPES = new Map([
+  ["authorizer", typeFromText("Authorizer")],
+  ["authorizer.requestResource", typeFromText("ResourceCheck")],
+]);
+
+function run(expression: string, minor = 36): { asked: unknown[]; value: Value; cost: number } {
+  const asked: unknown[] = [];
+  const ask: Ask = (question, as) => {
+    asked.push(as === undefined ? question : { ...question, as });
+    return { isAllowed: question.verb === "get", reason: "because", error: question.verb === "fail" ? "broken" : "" };
+  };
+  const authorizer = new AuthorizerValue(ask);
+  const own = { group: "apps", resource: "deployments", subresource: "scale", namespace: "ns", name: "web" };
+  const compiled = compile(expression, celEnvironment(minor), TYPES);
+  if ("issues" in compiled) throw new Error(compiled.issues);
+  if ("planError" in compiled) throw new Error(compiled.planError);
+  return { asked, ...compiled.evaluate([authorizer, requestResourceCheck(authorizer, own)], 1_000_000) };
+}
+
+const WHOLE = { kind: "resource", subresource: "", namespace: "", name: "", fieldSelector: "", labelSelector: "" };
+
+test.each<[string, unknown]>([
+  ["authorizer.path('/healthz').check('get')", { kind: "path", path: "/healthz", verb: "get" }],
+  [
+    "authorizer.group('apps').resource('deployments').check('get')",
+    { ...WHOLE, group: "apps", resource: "deployments", verb: "get" },
+  ],
+  [
+    "authorizer.group('').resource('pods').subresource('log').namespace('ns').name('p').check('get')",
+    { ...WHOLE, group: "", resource: "pods", subresource: "log", namespace: "ns", name: "p", verb: "get" },
+  ],
+  [
+    "authorizer.group('').resource('pods').fieldSelector('a=b').labelSelector('c=d').check('list')",
+    { ...WHOLE, group: "", resource: "pods", fieldSelector: "a=b", labelSelector: "c=d", verb: "list" },
+  ],
+  [
+    "authorizer.serviceAccount('ns', 'robot').path('/x').check('get')",
+    { kind: "path", path: "/x", verb: "get", as: { namespace: "ns", name: "robot" } },
+  ],
+  [
+    "authorizer.requestResource.check('update')",
+    {
+      ...WHOLE,
+      group: "apps",
+      resource: "deployments",
+      subresource: "scale",
+      namespace: "ns",
+      name: "web",
+      verb: "update",
+    },
+  ],
+])("%s asks", (expression, question) => {
+  expect(run(`${expression}.allowed()`).asked).toEqual([question]);
+});
+
+test.each<[string, Value]>([
+  ["authorizer.path('/x').check('get').allowed()", true],
+  ["authorizer.path('/x').check('put').allowed()", false],
+  ["authorizer.path('/x').check('get').reason()", "because"],
+  ["authorizer.path('/x').check('get').errored()", false],
+  ["authorizer.path('/x').check('fail').errored()", true],
+  ["authorizer.path('/x').check('fail').error()", "broken"],
+])("%s is %s", (expression, value) => {
+  expect(run(expression).value).toBe(value);
+});
+
+test.each([
+  ["authorizer.path(' ').check('get').allowed()", "path must not be empty"],
+  ["authorizer.group('').resource('').check('get').allowed()", "resource must not be empty"],
+  ["authorizer.serviceAccount('Ns', 'robot').path('/x').check('get').allowed()", "Invalid service account namespace"],
+  ["authorizer.serviceAccount('ns', 'Robot_').path('/x').check('get').allowed()", "Invalid service account name"],
+  ["authorizer == authorizer", "no such overload"],
+])("%s is an error", (expression, message) => {
+  expect(run(expression).value).toEqual(new EvalError(message));
+});
+
+test("an expression can afford two questions", () => {
+  const ask = "authorizer.path('/x').check('get').allowed()";
+  expect(run(`${ask} && ${ask}`)).toMatchObject({ value: true, cost: 700_006 });
+  const three = run(`${ask} && ${ask} && ${ask}`);
+  expect(three.value).toEqual(new EvalError("operation cancelled: actual cost limit exceeded"));
+  expect(three.asked).toHaveLength(2);
+});
+
+test("a selector costs by its length", () => {
+  const cost = (selector: string): number =>
+    run(`authorizer.group('').resource('pods').labelSelector('${selector}').check('list').allowed()`).cost;
+  expect(cost("app=example") - cost("")).toBe(2 + 6 * 50);
+});
+
+test("selectors are unknown before 1.31", () => {
+  expect(() => run("authorizer.requestResource.labelSelector('a').check('get').allowed()", 30)).toThrow(
+    "undeclared reference to 'labelSelector'",
+  );
+});

@@ -1,0 +1,31 @@
+/** Remembers what was asked for lately, in two generations: what was not asked for during one of them is forgotten. */
+export class BoundedMemo<Value> {
+  readonly #max: number;
+  #young = new Map<string, Value>();
+  #old = new Map<string, Value>();
+
+  /** At most twice as many are kept. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(key: string): Value | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.set(key, old);
+    return old;
+  }
+
+  set(key: string, value: Value): void {
+    if (this.#young.size >= this.#max) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(key, value);
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+}

@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+
+import { QueueSet, type FlowCounts, type Place } from "./queue-set.ts";
+
+const counts = (): FlowCounts => ({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0 });
+
+/** A level with one queue a flow, and what was served of it in order. */
+class Level {
+  nowMs = 0;
+  readonly served: string[] = [];
+  readonly counts = counts();
+  readonly queues = new QueueSet(0);
+  readonly places = new Map<string, Place>();
+
+  constructor(limit: number, queueLengthLimit = 100) {
+    this.queues.configure({ isExempt: false, queuing: { queues: 8, handSize: 1, queueLengthLimit } });
+    this.queues.setLimit(limit, 0);
+  }
+
+  ask(name: string, queue: number, seats = 1): string {
+    const entrant = { seats, hand: [queue], counts: this.counts, isUrgent: false };
+    const place = this.queues.start(entrant, this.nowMs);
+    if (typeof place === "string") return place;
+    this.places.set(name, place);
+    if (place.state === "executing") this.served.push(name);
+    else place.onTurn = () => this.served.push(name);
+    return place.state;
+  }
+
+  end(name: string, afterMs: number): void {
+    this.nowMs += afterMs;
+    this.queues.finish(this.places.get(name)!, this.nowMs);
+  }
+
+  /** Ends what runs, one after the other, until nobody waits. */
+  drain(eachMs: number): void {
+    for (let index = 0; index < this.served.length; index++) {
+      const place = this.places.get(this.served[index]!)!;
+      if (place.state === "executing") this.end(this.served[index]!, eachMs);
+    }
+  }
+}
+
+describe("fair queuing", () => {
+  test("a flow with many requests waits for one with few, not the other way round", () => {
+    const level = new Level(1);
+    level.ask("running", 0);
+    for (let index = 0; index < 20; index++) level.ask(`elephant-${index}`, 1);
+    for (let index = 0; index < 3; index++) level.ask(`mouse-${index}`, 2);
+    level.drain(10);
+    const mice = level.served.flatMap((name, index) => (name.startsWith("mouse") ? [index] : []));
+    expect(level.served).toHaveLength(24);
+    expect(mice.at(-1)).toBeLessThanOrEqual(7);
+  });
+
+  test("a flow of long requests does not get more time than one of short ones", () => {
+    const level = new Level(1);
+    level.ask("long-start", 1);
+    for (let index = 0; index < 40; index++) {
+      level.ask(`long-${index}`, 1);
+      level.ask(`short-${index}`, 2);
+    }
+    let [longMs, shortMs] = [0, 0];
+    for (let index = 0; index < 44; index++) {
+      const name = level.served[index]!;
+      const isLong = name.startsWith("long");
+      if (isLong) longMs += 100;
+      else shortMs += 10;
+      level.end(name, isLong ? 100 : 10);
+    }
+    expect(Math.abs(longMs - shortMs)).toBeLessThanOrEqual(200);
+  });
+
+  test("wide requests take as many turns as they take seats", () => {
+    const level = new Level(4);
+    level.ask("first", 0, 4);
+    for (let index = 0; index < 8; index++) level.ask(`wide-${index}`, 1, 4);
+    for (let index = 0; index < 8; index++) level.ask(`narrow-${index}`, 2, 1);
+    level.drain(3);
+    const order = level.served.slice(1, 9).filter((name) => name.startsWith("narrow"));
+    expect(order.length).toBeGreaterThanOrEqual(5);
+    expect(level.served).toHaveLength(17);
+  });
+
+  test("who is wider than all there is is served alone", () => {
+    const level = new Level(2);
+    expect(level.ask("one", 0)).toBe("executing");
+    expect(level.ask("wide", 1, 5)).toBe("waiting");
+    level.end("one", 1);
+    expect(level.served).toEqual(["one", "wide"]);
+    expect(level.ask("two", 2)).toBe("waiting");
+  });
+});
+
+describe("bounds", () => {
+  test("a full queue refuses, and other queues do not care", () => {
+    const level = new Level(1, 2);
+    expect([0, 1, 2, 3].map((index) => level.ask(`a${index}`, 1))).toEqual([
+      "executing",
+      "waiting",
+      "waiting",
+      "queue-full",
+    ]);
+    expect(level.ask("b", 2)).toBe("waiting");
+    expect(level.counts).toEqual({ executing: 1, executingSeats: 1, waiting: 3, waitingSeats: 3 });
+  });
+
+  test("no level has more waiting than it can look through, whatever it is configured to", () => {
+    const level = new Level(1, 1_000_000);
+    level.ask("first", 0);
+    let waiting = 0;
+    while (level.ask(`a${waiting}`, waiting % 8) === "waiting") waiting++;
+    expect(waiting).toBe(10_000);
+  });
+
+  test("of a hand the queue is taken that has the least before it", () => {
+    const level = new Level(1, 2);
+    level.ask("first", 0);
+    level.ask("a", 1);
+    level.ask("b", 2);
+    level.ask("c", 2);
+    const entrant = { seats: 1, hand: [2, 1], counts: level.counts, isUrgent: false };
+    expect(level.queues.start(entrant, 0)).toMatchObject({ queue: { index: 1 } });
+  });
+
+  test("who gives up leaves nothing behind, and lets those behind it through", () => {
+    const level = new Level(2);
+    level.ask("one", 0);
+    level.ask("wide", 1, 2);
+    level.nowMs = 100;
+    expect(level.ask("narrow", 2)).toBe("waiting");
+    level.queues.leave(level.places.get("wide")!, 1);
+    expect(level.served).toEqual(["one", "narrow"]);
+    level.end("one", 1);
+    level.end("narrow", 1);
+    expect(level.queues.isIdle).toBe(true);
+    expect(level.counts).toEqual(counts());
+  });
+
+  test("more seats let those in who wait, fewer wait for those who go", () => {
+    const level = new Level(1);
+    for (const name of ["a", "b", "c"]) level.ask(name, 0);
+    level.queues.setLimit(3, 1);
+    expect(level.served).toEqual(["a", "b", "c"]);
+    level.queues.setLimit(1, 2);
+    level.ask("d", 0);
+    level.end("a", 3);
+    level.end("b", 1);
+    expect(level.served).toHaveLength(3);
+    level.end("c", 1);
+    expect(level.served).toHaveLength(4);
+  });
+
+  test("an urgent one has its seat at once, and those seats count", () => {
+    const level = new Level(1);
+    level.ask("a", 0);
+    const urgent = { seats: 1, hand: [0], counts: level.counts, isUrgent: true };
+    const place = level.queues.start(urgent, 0) as Place;
+    expect(place.state).toBe("executing");
+    level.ask("b", 0);
+    level.end("a", 1);
+    expect(level.served).toEqual(["a"]);
+    level.queues.finish(place, 2);
+    expect(level.served).toEqual(["a", "b"]);
+  });
+
+  test("without queues what finds no seat is refused", () => {
+    const level = new Level(2);
+    level.queues.configure({ isExempt: false, queuing: undefined });
+    expect([level.ask("a", 0), level.ask("b", 0), level.ask("c", 0)]).toEqual([
+      "executing",
+      "executing",
+      "concurrency-limit",
+    ]);
+  });
+});

@@ -1,0 +1,301 @@
+/**
+ * The seats of one priority level and the queues before them. Who is next is told by fair queuing: every queue has a
+ * virtual time at which it would be served next if all that wait were served at the same pace; the earliest end is next.
+ */
+import type { Queuing } from "./priority-level.ts";
+import { SeatDemand } from "./seat-demand.ts";
+
+/** Of one FlowSchema: for metrics only. */
+export interface FlowCounts {
+  executing: number;
+  executingSeats: number;
+  waiting: number;
+  waitingSeats: number;
+}
+
+export interface Entrant {
+  readonly seats: number;
+  /** The queues it may wait in; not looked at where there are none. */
+  readonly hand: readonly number[];
+  readonly counts: FlowCounts;
+  /** Takes its seats at once, also those that are not there. */
+  readonly isUrgent: boolean;
+}
+
+export interface Place extends Entrant {
+  readonly queue: Queue | undefined;
+  /** In virtual time. */
+  readonly arrivalR: number;
+  state: "waiting" | "executing" | "over";
+  startedMs: number;
+  /** Called when its turn has come. */
+  onTurn: (() => void) | undefined;
+}
+
+export type Refusal = "concurrency-limit" | "queue-full";
+
+interface Queue {
+  readonly index: number;
+  /** Absent until somebody has waited. */
+  waiting: Set<Place> | undefined;
+  waitingSeats: number;
+  executing: number;
+  executingSeats: number;
+  /** Virtual time at which its next request starts. */
+  nextStartR: number;
+}
+
+/** How long a request is taken to last before anybody knows. */
+const SERVICE_MS = 3;
+// DIFFERS: kube-apiserver has no such bound beside queues × queueLengthLimit, which an administrator may set to billions.
+const WAITING_MAX = 10_000;
+
+/** Making them anew costs more than keeping a few. */
+const IDLE_QUEUES_MAX = 1_000;
+
+export class QueueSet {
+  readonly demand: SeatDemand;
+  #isExempt = false;
+  #queuing: Queuing | undefined;
+  #limit = 0;
+  /** Those in use and some that were; an idle one has nothing that would have to be remembered. */
+  readonly #queues = new Map<number, Queue>();
+  #activeQueues = 0;
+  #entered = 0;
+  #lastIndex = 0;
+  #waiting = 0;
+  #waitingSeats = 0;
+  #executing = 0;
+  #seatsInUse = 0;
+  /** Of them, those of queues. */
+  #queuedSeatsInUse = 0;
+  /** Virtual time: seat-milliseconds given to each queue that had work. */
+  #currentR = 0;
+  #syncedMs: number;
+
+  constructor(nowMs: number) {
+    this.demand = new SeatDemand(nowMs);
+    this.#syncedMs = nowMs;
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting === 0 && this.#executing === 0;
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  configure({ isExempt, queuing }: { readonly isExempt: boolean; readonly queuing: Queuing | undefined }): void {
+    this.#isExempt = isExempt;
+    this.#queuing = queuing;
+  }
+
+  setLimit(limit: number, nowMs: number): void {
+    this.#sync(nowMs);
+    this.#limit = limit;
+    this.#dispatch(nowMs);
+  }
+
+  start(entrant: Entrant, nowMs: number): Place | Refusal {
+    this.#sync(nowMs);
+    const queuing = entrant.isUrgent ? undefined : this.#queuing;
+    if (queuing === undefined) {
+      if (!entrant.isUrgent && !this.#hasRoom(entrant.seats)) return "concurrency-limit";
+      return this.#enter(entrant, undefined, nowMs);
+    }
+    const queue = this.#choose(entrant.hand);
+    if (isIdle(queue)) queue.nextStartR = this.#currentR;
+    if (this.#waiting === 0 && this.#seatsInUse < this.#limit && this.#hasRoom(entrant.seats)) {
+      const place = this.#enter(entrant, queue, nowMs);
+      queue.nextStartR += entrant.seats * SERVICE_MS;
+      return place;
+    }
+    // DIFFERS: kube-apiserver lets a queue grow beyond its limit while seats are free that are too few for who is next.
+    if ((queue.waiting?.size ?? 0) >= queuing.queueLengthLimit || this.#waiting >= WAITING_MAX) {
+      if (isIdle(queue)) this.#queues.delete(queue.index);
+      return "queue-full";
+    }
+    const place = this.#wait(entrant, queue, nowMs);
+    this.#dispatch(nowMs);
+    return place;
+  }
+
+  finish(place: Place, nowMs: number): void {
+    this.#sync(nowMs);
+    const { queue, seats, counts } = place;
+    place.state = "over";
+    this.#executing--;
+    this.#seatsInUse -= seats;
+    counts.executing--;
+    counts.executingSeats -= seats;
+    if (queue !== undefined) {
+      queue.executing--;
+      queue.executingSeats -= seats;
+      this.#queuedSeatsInUse -= seats;
+      queue.nextStartR -= seats * (SERVICE_MS - (nowMs - place.startedMs));
+      boundStart(queue);
+      this.#release(queue);
+    }
+    this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
+    if (this.#waiting > 0) this.#dispatch(nowMs);
+  }
+
+  /** Gives up waiting. */
+  leave(place: Place, nowMs: number): void {
+    this.#sync(nowMs);
+    this.#unqueue(place);
+    place.state = "over";
+    boundStart(place.queue!);
+    this.#release(place.queue!);
+    this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
+    // It may have been a wide one that kept others waiting.
+    this.#dispatch(nowMs);
+  }
+
+  #sync(nowMs: number): void {
+    const elapsedMs = nowMs - this.#syncedMs;
+    this.#syncedMs = nowMs;
+    if (this.#activeQueues === 0 || elapsedMs <= 0) return;
+    const asked = this.#queuedSeatsInUse + this.#waitingSeats;
+    this.#currentR += (elapsedMs * Math.min(asked, this.#limit)) / this.#activeQueues;
+  }
+
+  #hasRoom(seats: number): boolean {
+    if (this.#isExempt) return true;
+    if (seats > this.#limit) return this.#executing === 0;
+    return this.#seatsInUse + seats <= this.#limit;
+  }
+
+  /** Of its hand the queue with the least before it, beginning with another one each time. */
+  #choose(hand: readonly number[]): Queue {
+    const offset = this.#entered++ % hand.length;
+    let best = hand[offset]!;
+    if (this.#waiting > 0) {
+      let least = Infinity;
+      for (let dealt = 0; dealt < hand.length; dealt++) {
+        const index = hand[(offset + dealt) % hand.length]!;
+        const seats = this.#queues.get(index)?.waitingSeats ?? 0;
+        if (seats < least) [least, best] = [seats, index];
+      }
+    }
+    return this.#queues.get(best) ?? this.#addQueue(best);
+  }
+
+  #addQueue(index: number): Queue {
+    const queue: Queue = {
+      index,
+      waiting: undefined,
+      waitingSeats: 0,
+      executing: 0,
+      executingSeats: 0,
+      nextStartR: 0,
+    };
+    this.#queues.set(index, queue);
+    return queue;
+  }
+
+  #enter(entrant: Entrant, queue: Queue | undefined, nowMs: number): Place {
+    const place = this.#place(entrant, queue);
+    if (queue !== undefined && isIdle(queue)) this.#activeQueues++;
+    this.#seat(place, nowMs);
+    return place;
+  }
+
+  #place({ seats, hand, counts, isUrgent }: Entrant, queue: Queue | undefined): Place {
+    const arrivalR = this.#currentR;
+    return { seats, hand, counts, isUrgent, queue, arrivalR, state: "waiting", startedMs: 0, onTurn: undefined };
+  }
+
+  #seat(place: Place, nowMs: number): void {
+    const { queue, seats, counts } = place;
+    place.state = "executing";
+    place.startedMs = nowMs;
+    this.#executing++;
+    this.#seatsInUse += seats;
+    counts.executing++;
+    counts.executingSeats += seats;
+    if (queue !== undefined) {
+      queue.executing++;
+      queue.executingSeats += seats;
+      this.#queuedSeatsInUse += seats;
+    }
+    this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
+  }
+
+  #wait(entrant: Entrant, queue: Queue, nowMs: number): Place {
+    const place = this.#place(entrant, queue);
+    const { seats, counts } = place;
+    if (isIdle(queue)) this.#activeQueues++;
+    queue.waiting ??= new Set();
+    queue.waiting.add(place);
+    queue.waitingSeats += seats;
+    this.#waiting++;
+    this.#waitingSeats += seats;
+    counts.waiting++;
+    counts.waitingSeats += seats;
+    boundStart(queue);
+    this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
+    return place;
+  }
+
+  #unqueue(place: Place): void {
+    const { queue, seats, counts } = place;
+    queue!.waiting!.delete(place);
+    queue!.waitingSeats -= seats;
+    this.#waiting--;
+    this.#waitingSeats -= seats;
+    counts.waiting--;
+    counts.waitingSeats -= seats;
+  }
+
+  #dispatch(nowMs: number): void {
+    while (this.#waiting > 0 && this.#seatsInUse < this.#limit) {
+      const place = this.#next();
+      if (!this.#hasRoom(place.seats)) return;
+      const queue = place.queue!;
+      this.#lastIndex = queue.index;
+      this.#unqueue(place);
+      this.#seat(place, nowMs);
+      queue.nextStartR += place.seats * SERVICE_MS;
+      boundStart(queue);
+      place.onTurn?.();
+    }
+  }
+
+  /** The one that would end first in virtual time; of several the one whose queue follows the last served. */
+  #next(): Place {
+    const queues = this.#queuing?.queues ?? 1;
+    let [best, earliest, distance]: [Place | undefined, number, number] = [undefined, Infinity, Infinity];
+    for (const queue of this.#queues.values()) {
+      const oldest = oldestOf(queue);
+      if (oldest === undefined) continue;
+      const end = queue.nextStartR + oldest.seats * SERVICE_MS;
+      const steps = (((queue.index - this.#lastIndex - 1) % queues) + queues) % queues;
+      if (end < earliest || (end === earliest && steps < distance)) [best, earliest, distance] = [oldest, end, steps];
+    }
+    return best!;
+  }
+
+  #release(queue: Queue): void {
+    if (!isIdle(queue)) return;
+    this.#activeQueues--;
+    if (this.#queues.size > IDLE_QUEUES_MAX) this.#queues.delete(queue.index);
+  }
+}
+
+function isIdle({ executing, waiting }: Queue): boolean {
+  return executing === 0 && (waiting === undefined || waiting.size === 0);
+}
+
+function oldestOf({ waiting }: Queue): Place | undefined {
+  if (waiting === undefined || waiting.size === 0) return undefined;
+  for (const place of waiting) return place;
+  return undefined;
+}
+
+/** Nothing starts before it has come: else a queue that seldom uses its share could save it up. */
+function boundStart(queue: Queue): void {
+  const oldest = oldestOf(queue);
+  if (oldest !== undefined && queue.nextStartR < oldest.arrivalR) queue.nextStartR = oldest.arrivalR;
+}

@@ -1,0 +1,98 @@
+/** How the server's seats are divided among priority levels. Pure. */
+import type { PriorityLevel } from "./priority-level.ts";
+import type { Demand } from "./seat-demand.ts";
+
+export interface SeatLimits {
+  readonly nominal: number;
+  /** What it never lends. */
+  readonly lower: number;
+  /** What it may have with all that it borrows. */
+  readonly upper: number;
+}
+
+/** By their shares; rounded up, so that together they may be a few more than there are. */
+export function seatLimits(levels: readonly PriorityLevel[], serverSeats: number): SeatLimits[] {
+  const sharesOfAll = levels.reduce((sum, { shares }) => sum + shares, 0);
+  return levels.map(({ shares, lendablePercent, borrowingLimitPercent }) => {
+    const nominal = sharesOfAll === 0 ? 0 : Math.ceil((serverSeats * shares) / sharesOfAll);
+    const lendable = Math.round((nominal * lendablePercent) / 100);
+    const borrowing =
+      borrowingLimitPercent === undefined ? serverSeats : Math.round((nominal * borrowingLimitPercent) / 100);
+    return { nominal, lower: nominal - lendable, upper: nominal + borrowing };
+  });
+}
+
+export interface Claim {
+  readonly isExempt: boolean;
+  readonly limits: SeatLimits;
+  readonly demand: Demand;
+}
+
+/** Seats of now: who asks for little lends, who asks for much borrows. */
+export function currentLimits(claims: readonly Claim[]): number[] {
+  const assured = claims.map(assuredSeats);
+  const seats = claims.reduce((sum, { limits }) => sum + limits.nominal, 0);
+  let [left, lowerSum, assuredSum] = [seats, 0, 0];
+  claims.forEach(({ isExempt, limits }, index) => {
+    if (isExempt) {
+      left -= assured[index]!;
+    } else {
+      lowerSum += limits.lower;
+      assuredSum += assured[index]!;
+    }
+  });
+  // As kube-apiserver, which gives away what exempt ones have taken as well.
+  if (left > assuredSum) return fairLimits(claims, assured, seats);
+  const fraction = left <= lowerSum ? 0 : (left - lowerSum) / (assuredSum - lowerSum);
+  return claims.map(({ isExempt, limits: { lower } }, index) =>
+    isExempt ? assured[index]! : lower + Math.round((assured[index]! - lower) * fraction),
+  );
+}
+
+/** What a level needs of its own seats, going by the last period; exempt ones take what they need. */
+function assuredSeats({ isExempt, limits: { nominal, lower }, demand: { highWatermark } }: Claim): number {
+  return Math.max(lower, isExempt ? highWatermark : Math.min(nominal, highWatermark));
+}
+
+const TARGET_MIN = 0.001;
+
+function fairLimits(claims: readonly Claim[], assured: readonly number[], seats: number): number[] {
+  const items = claims.map(({ isExempt, limits, demand }, index) => {
+    const lower = assured[index]!;
+    return isExempt
+      ? { lower: 0, upper: 0, target: TARGET_MIN }
+      : { lower, upper: Math.max(limits.upper, lower), target: Math.max(lower, demand.smoothed, TARGET_MIN) };
+  });
+  const proportion = fairProportion(items, seats);
+  return claims.map(({ isExempt }, index) =>
+    isExempt ? assured[index]! : Math.round(bounded(items[index]!, proportion)),
+  );
+}
+
+export interface AllocationItem {
+  readonly lower: number;
+  readonly upper: number;
+  readonly target: number;
+}
+
+/** The one factor by which all targets are met, as far as bounds allow, that gives away all seats, or the nearest to it. */
+export function fairProportion(items: readonly AllocationItem[], seats: number): number {
+  const sumAt = (proportion: number): number => items.reduce((sum, item) => sum + bounded(item, proportion), 0);
+  const bends = items.flatMap(({ lower, upper, target }) => [lower / target, upper / target]);
+  bends.sort((left, right) => left - right);
+  let [low, high] = [0, bends.length - 1];
+  if (high < 0 || sumAt(bends[high]!) <= seats) return bends[high] ?? 0;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sumAt(bends[middle]!) >= seats) high = middle;
+    else low = middle + 1;
+  }
+  if (low === 0) return bends[0]!;
+  const [before, after] = [bends[low - 1]!, bends[low]!];
+  const [sumBefore, sumAfter] = [sumAt(before), sumAt(after)];
+  return sumAfter === sumBefore ? after : before + ((after - before) * (seats - sumBefore)) / (sumAfter - sumBefore);
+}
+
+function bounded({ lower, upper, target }: AllocationItem, proportion: number): number {
+  return Math.max(lower, Math.min(upper, proportion * target));
+}

@@ -1,0 +1,60 @@
+/** How many seats a priority level could use, over time: what decides how many it is given. */
+
+/** Of that much time one adjustment forgets as much as it keeps of. */
+const ADJUSTMENT_MS = 10_000;
+/** What is left of an old demand after one such time: half of it after five minutes. */
+const SMOOTHING = 0.977;
+
+export interface Demand {
+  /** The most that was asked for at once since the last adjustment. */
+  readonly highWatermark: number;
+  /** Falls slowly, rises at once. */
+  readonly smoothed: number;
+}
+
+export class SeatDemand {
+  #seats = 0;
+  #max = 0;
+  #sinceMs: number;
+  #changedMs: number;
+  #integral = 0;
+  #integralOfSquares = 0;
+  #smoothed = 0;
+
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs;
+    this.#changedMs = nowMs;
+  }
+
+  set(seats: number, nowMs: number): void {
+    this.#advance(nowMs);
+    this.#seats = seats;
+    if (seats > this.#max) this.#max = seats;
+  }
+
+  /** What it was since this was asked last. */
+  take(nowMs: number): Demand {
+    this.#advance(nowMs);
+    const elapsedMs = nowMs - this.#sinceMs;
+    const highWatermark = this.#max;
+    if (elapsedMs > 0) {
+      const average = this.#integral / elapsedMs;
+      const deviation = Math.sqrt(Math.max(this.#integralOfSquares / elapsedMs - average * average, 0));
+      const envelope = average + deviation;
+      const kept = SMOOTHING ** Math.max(elapsedMs / ADJUSTMENT_MS, 1);
+      this.#smoothed = Math.max(envelope, kept * this.#smoothed + (1 - kept) * envelope);
+    }
+    this.#sinceMs = nowMs;
+    this.#integral = 0;
+    this.#integralOfSquares = 0;
+    this.#max = this.#seats;
+    return { highWatermark, smoothed: this.#smoothed };
+  }
+
+  #advance(nowMs: number): void {
+    const elapsedMs = nowMs - this.#changedMs;
+    this.#changedMs = nowMs;
+    this.#integral += elapsedMs * this.#seats;
+    this.#integralOfSquares += elapsedMs * this.#seats * this.#seats;
+  }
+}

@@ -1,0 +1,112 @@
+/** One HTTP/2 connection: when it is closed, whether by the server's wish or for what its client does. */
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+
+import type { ConnectionInfo } from "../message.ts";
+import type { HttpLimits } from "./limits.ts";
+
+export interface Http2Connection {
+  readonly session: ServerHttp2Session;
+  readonly info: ConnectionInfo;
+  openStreams: number;
+  /** GOAWAY has been said: no other stream is looked at. */
+  isLeaving: boolean;
+  /** Sweeps in a row that found no open stream. */
+  idleSweeps: number;
+  /** Streams whose whole answer waits for the client to take it, with the sweeps that found them so. */
+  readonly answered: Map<ServerHttp2Stream, number>;
+}
+
+export function createConnection(session: ServerHttp2Session, info: ConnectionInfo): Http2Connection {
+  return { session, info, openStreams: 0, isLeaving: false, idleSweeps: 0, answered: new Map() };
+}
+
+/**
+ * Says GOAWAY, and lets the client close the connection when it has read what was open: those by Node lose answers that
+ * nobody has read when it is closed before. GOAWAY names the last stream that has been looked at: a client that has opened
+ * another one meanwhile knows by that that nothing was done.
+ */
+export function leave(connection: Http2Connection): void {
+  if (connection.isLeaving || connection.session.destroyed) return;
+  connection.isLeaving = true;
+  connection.session.goaway(constants.NGHTTP2_NO_ERROR);
+  if (connection.openStreams === 0) closeSoon(connection);
+}
+
+export function streamClosed(connection: Http2Connection, stream: ServerHttp2Stream): void {
+  connection.openStreams--;
+  connection.answered.delete(stream);
+  if (connection.isLeaving && connection.openStreams === 0) closeSoon(connection);
+}
+
+export function refuse(stream: ServerHttp2Stream): void {
+  // Without a listener Node would end the process.
+  stream.on("error", () => undefined);
+  stream.close(constants.NGHTTP2_REFUSED_STREAM);
+}
+
+/** As long as Go's server waits. */
+const LINGER_MS = 1_000;
+
+function closeSoon({ session }: Http2Connection): void {
+  const timer = setTimeout(() => session.close(), LINGER_MS).unref();
+  session.once("close", () => clearTimeout(timer));
+}
+
+/**
+ * Every ping and every change of settings has to be answered. Node bounds what waits to be sent, so only a client that
+ * reads the answers could go on for ever.
+ */
+export function boundControlFrames(session: ServerHttp2Session, limits: HttpLimits): void {
+  let left = limits.controlFramesBurst;
+  let sinceMs = performance.now();
+  const onFrame = (): void => {
+    if (--left >= 0) return;
+    const nowMs = performance.now();
+    left = Math.floor(((nowMs - sinceMs) / 1_000) * limits.controlFramesPerSecond);
+    left = Math.min(left, limits.controlFramesBurst) - 1;
+    sinceMs = nowMs;
+    if (left >= 0 || session.destroyed) return;
+    session.destroy(new Error("too many pings or settings"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  };
+  session.on("ping", onFrame);
+  session.on("remoteSettings", onFrame);
+}
+
+/** How often connections are looked at, within the time they may idle. */
+const IDLE_SWEEPS = 4;
+
+export function sweepEvery({ idleConnectionMs }: HttpLimits): number {
+  return idleConnectionMs / IDLE_SWEEPS;
+}
+
+export function sweep(connections: Iterable<Http2Connection>, limits: HttpLimits): void {
+  const answeredSweepsMax = Math.ceil(limits.stalledResponseMs / sweepEvery(limits));
+  for (const connection of connections) {
+    if (connection.openStreams === 0) sweepIdle(connection);
+    else sweepAnswered(connection, answeredSweepsMax);
+  }
+}
+
+/** Also ends connections that never sent a complete request: they have no open stream either. */
+function sweepIdle(connection: Http2Connection): void {
+  connection.idleSweeps++;
+  if (connection.idleSweeps > IDLE_SWEEPS) connection.session.close();
+  // A peer that does not take the GOAWAY would keep the session for ever.
+  if (connection.idleSweeps > IDLE_SWEEPS + 1) connection.session.destroy();
+}
+
+/** A client that opens no window for its answers would keep their streams, and the connection with them. */
+function sweepAnswered({ answered }: Http2Connection, sweepsMax: number): void {
+  for (const [stream, sweeps] of answered) {
+    if (sweeps >= sweepsMax) breakOff(stream);
+    else answered.set(stream, sweeps + 1);
+  }
+}
+
+/**
+ * Resets the stream with INTERNAL_ERROR. Node's `close(code)` will not do: it ends the stream first, and what
+ * the client then sees is a complete answer.
+ */
+export function breakOff(stream: ServerHttp2Stream): void {
+  stream.destroy(new Error("the answer was broken off"));
+}
