@@ -19,7 +19,7 @@ const PLUGINS: readonly PluginEntry[] = [
   off("LimitPodHardAntiAffinityTopology", "plugin"),
   on("LimitRanger", "plugin"),
   on("ServiceAccount", "plugin"),
-  off("NodeRestriction", "no"),
+  off("NodeRestriction", "plugin"),
   on("TaintNodesByCondition", "plugin"),
   off("AlwaysPullImages", "plugin"),
   off("ImagePolicyWebhook", "no"),

@@ -3,6 +3,7 @@
  * endpoints answers. At most one of them does the work: after something was sent, only what changes nothing is tried at
  * another.
  */
+import { SERVED_BY_ANNOTATION } from "../http/audit-trail.ts";
 import type { WithUser } from "../auth/user.ts";
 import type { Clock } from "../base/clock.ts";
 import { eitherSignal } from "../base/either-signal.ts";
@@ -72,7 +73,7 @@ async function forward(
     options.onUnreachable(apiService.name);
     throw serviceUnavailable("service unavailable", RETRY_AFTER_SECONDS);
   }
-  const auditId = headerValue(request.headers, "audit-id") ?? randomUuid(options.random);
+  const auditId = request.audit?.id ?? headerValue(request.headers, "audit-id") ?? randomUuid(options.random);
   const headers = forwardedHeaders(request, auditId);
   const body = new PassingBody(request.body);
   const addresses = resolution.addresses.slice(0, ATTEMPTS_MAX);
@@ -80,6 +81,7 @@ async function forward(
   for (const address of addresses) {
     try {
       const response = await send(options, request, { to: targetOf(apiService, address), headers, body });
+      request.audit?.annotate(SERVED_BY_ANNOTATION, `${apiService.name} at ${address.host}:${address.port}`);
       return judged(response, request);
     } catch (thrown) {
       if (!(thrown instanceof UpstreamError)) throw thrown;

@@ -15,7 +15,7 @@ import { createAudit, recordDecision, type Audit, type Audited } from "./create-
 import { createAuditMetrics } from "./metrics.ts";
 import type { ReadBody } from "./objects.ts";
 import { parsePolicy } from "./parse-policy.ts";
-import type { AuditTrail } from "./trail.ts";
+import type { AuditTrail } from "../http/audit-trail.ts";
 import { collectingBackend, type CollectingBackend, type EventJson } from "./testing/events.ts";
 
 const ALICE = { name: "alice", uid: "7", groups: ["devs"], extra: {} };

@@ -20,10 +20,10 @@ import type { AuditMetrics } from "./metrics.ts";
 import { createMicroClock } from "./micro-clock.ts";
 import type { ReadBody } from "./objects.ts";
 import { policyEvaluator, type EvaluatePolicy, type Policy, type Stage } from "./policy.ts";
-import { proxiedBy, type ProxiedRequest } from "./proxied-by.ts";
+import { proxiedBy } from "./proxied-by.ts";
 import { requestAuditId } from "./audit-id.ts";
 import { RequestTrail } from "./request-trail.ts";
-import type { AuditTrail } from "./trail.ts";
+import type { AuditTrail } from "../http/audit-trail.ts";
 
 export interface AuditOptions {
   /** Without both, requests have an ID, and that is all. */
@@ -44,7 +44,7 @@ export interface Audit {
   /** Every request has an ID from here on, and every answer names it. */
   readonly identify: PassingFilter<ApiRequest>;
   readonly failedAuthentication: PassingFilter<WithInfo>;
-  readonly record: PassingFilter<WithUser & ProxiedRequest>;
+  readonly record: PassingFilter<WithUser>;
   close(): Promise<void>;
 }
 
@@ -128,7 +128,7 @@ class Recorder {
     await this.#emit(trail, "ResponseStarted");
   }
 
-  async record<Req extends WithUser & ProxiedRequest>(next: Handler<Req>, request: Req): Promise<ApiResponse> {
+  async record<Req extends WithUser>(next: Handler<Req>, request: Req): Promise<ApiResponse> {
     const trail = this.#trailOf(request);
     this.#receive(trail, request.user, request);
     if (trail.level === "None") return next(request);

@@ -1,5 +1,5 @@
 /** The trail of a request where nothing is audited. */
-import type { AuditTrail } from "./trail.ts";
+import type { AuditTrail } from "../http/audit-trail.ts";
 
 export class IdOnlyTrail implements AuditTrail {
   readonly id: string;

@@ -1,14 +1,9 @@
 /** What an event says of a request that came by way of another server. */
 import type { WithUser } from "../auth/user.ts";
-import { PROXIED_BY_ANNOTATION, type AuditTrail } from "./trail.ts";
-
-export interface ProxiedRequest {
-  /** The ID of the server that handed the request on, if it says so and is believed. */
-  readonly proxiedBy?: string;
-}
+import { PROXIED_BY_ANNOTATION, type AuditTrail } from "../http/audit-trail.ts";
 
 /** A peer that does not say its ID is known by the name in its certificate. */
-export function proxiedBy(request: WithUser & ProxiedRequest, trail: Pick<AuditTrail, "annotate">): void {
+export function proxiedBy(request: WithUser, trail: Pick<AuditTrail, "annotate">): void {
   if (!request.isProxied) return;
   trail.annotate(PROXIED_BY_ANNOTATION, request.proxiedBy ?? certificateName(request) ?? "an unnamed server");
 }

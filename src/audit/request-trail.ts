@@ -7,7 +7,7 @@ import type { AuditEvent, ObjectReference, ResponseStatus } from "./event.ts";
 import { readObject, textOf, type ReadBody, type ReadObject } from "./objects.ts";
 import { isAtLeast, namespaceOf, type AuditDecision, type Level, type Stage } from "./policy.ts";
 import { sourceIps } from "./source-ips.ts";
-import type { AuditTrail } from "./trail.ts";
+import type { AuditTrail } from "../http/audit-trail.ts";
 
 /** What an annotation may say, and how many there may be: far more than any admission plugin has to say. */
 const ANNOTATIONS_MAX = 500;

@@ -1,6 +1,6 @@
 import type { Filter } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
-import { LOOP_GUARDS, NO_CLAIMS, type IdentityClaims } from "../http/filters/strip-identity.ts";
+import { LOOP_GUARDS, NO_CLAIMS, PROXIED_BY_HEADER, type IdentityClaims } from "../http/filters/strip-identity.ts";
 import { StatusError } from "../meta/status-error.ts";
 import { ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, type User, type WithUser } from "./user.ts";
 
@@ -43,10 +43,12 @@ export function authenticate(
 const STRANGER: Authenticated = { user: ANONYMOUS, isVerifiedPeer: false };
 
 function withCaller(request: WithInfo, { user, isVerifiedPeer }: Authenticated): WithUser {
+  const isProxied = isVerifiedPeer && saysProxied(request.claims);
   return Object.assign(request, {
     user: withAuthenticatedGroup(user),
     isVerifiedPeer,
-    isProxied: isVerifiedPeer && saysProxied(request.claims),
+    isProxied,
+    proxiedBy: isProxied ? request.claims.get(PROXIED_BY_HEADER)?.[0] : undefined,
     claims: NO_CLAIMS,
   });
 }

@@ -13,6 +13,8 @@ export interface WithUser extends WithInfo {
   readonly impersonatedBy?: User | undefined;
   /** Another server speaks for the user: request-header authentication succeeded. */
   readonly isVerifiedPeer: boolean;
+  /** The ID of the server that handed the request on, where it says so and is believed. */
+  readonly proxiedBy?: string | undefined;
   /** A verified peer has handed the request on, so it is answered here and goes no further. */
   readonly isProxied: boolean;
 }

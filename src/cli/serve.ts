@@ -16,6 +16,7 @@ import {
   writeKubeconfig,
   type Credentials,
 } from "./data-directory.ts";
+import { auditOptionsOf, withAuditFlags, type AuditFlags } from "./audit-flags.ts";
 import { openCredentialFiles, type CredentialFileNames } from "../server/credential-files.ts";
 import {
   keptServiceAccountKey,
@@ -75,12 +76,12 @@ interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
-type AllFlags = ServeFlags & AccessFlags & CredentialFlags & PeerFlags & VersionFlags;
+type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFlags & VersionFlags;
 
 export function serveCommand(): Command {
   const command = withLifeFlags(withVersionFlags(serveFlags()));
   const known = withAccessFlags(withCredentialFlags(withCallerFlags(command)));
-  return withPeerFlags(known).action((flags: AllFlags) => serve(flags));
+  return withPeerFlags(withAuditFlags(known)).action((flags: AllFlags) => serve(flags));
 }
 
 function serveFlags(): Command {
@@ -293,6 +294,7 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       serviceNodePortRange: flags.serviceNodePortRange,
       advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
       ...callersOf(flags),
+      audit: auditOptionsOf(flags),
       access: { ...accessOptionsOf(flags), anonymousAuth: flags.anonymousAuth },
       peers: { ...peerOptionsOf(flags), ...peerAddressOf(flags) },
     });

@@ -9,6 +9,7 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
   const { object, warnings } = await decodeObject(call, fieldValidation);
+  request.audit?.requestObject(object);
   try {
     const written = await create(context, served, {
       namespace: request.info.namespace,

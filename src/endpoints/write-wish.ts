@@ -29,6 +29,7 @@ export async function readWish(call: EndpointCall, kind: ServedResource): Promis
 async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
+  call.request.audit?.requestObject(sent.known);
   // A body that contradicts its path is wrong whether or not the object exists.
   refuseMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];

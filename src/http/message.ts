@@ -4,6 +4,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
+import type { AuditTrail } from "./audit-trail.ts";
 
 export interface ApiRequest {
   /** Upper case, as sent. */
@@ -20,6 +21,8 @@ export interface ApiRequest {
   readonly rawHeaders?: readonly string[];
   readonly body: RequestBody;
   readonly connection: ConnectionInfo;
+  /** What is told of the request to whoever keeps a record. Absent where it has no ID yet. */
+  readonly audit?: AuditTrail;
   /** Aborts when the client is gone, or when a deadline filter says so. */
   readonly signal: AbortSignal;
 }

@@ -11,6 +11,7 @@ import { isLongRunning } from "../http/filters/request-info.ts";
 import { headerValue, type ApiResponse, type RequestBody } from "../http/message.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress, type UpstreamResponse } from "../http/upstream.ts";
 import { type StatusError, tooManyRequests } from "../meta/status-error.ts";
+import { SERVED_BY_ANNOTATION } from "../http/audit-trail.ts";
 import { answerHeader, isUpgrade } from "../http/forwarded.ts";
 import { answerHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
 import { openHopBody, type HopBody } from "./hop-body.ts";
@@ -89,10 +90,10 @@ interface Hop {
 
 /** The answer; or the body as it was, when no peer did anything and there is somebody else to give it to. */
 async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse | RequestBody> {
-  const { request, route, hasFallback } = hop;
+  const { request, route, view, hasFallback } = hop;
   const { metrics, random } = options;
-  const auditId = headerValue(request.headers, "audit-id") ?? randomUuid(random);
-  const headers = hopHeaders(request, auditId);
+  const auditId = request.audit?.id ?? headerValue(request.headers, "audit-id") ?? randomUuid(random);
+  const headers = hopHeaders(request, auditId, view.self.id);
   const body = await openHopBody(request.body, headerValue(request.headers, "content-length"));
   const peers = inRandomOrder(route.candidates, random).slice(0, ATTEMPTS_MAX);
   let refusal: Refusal | undefined;
@@ -104,6 +105,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
         continue;
       }
       metrics.rerouted(attempt.response.status, request.info);
+      request.audit?.annotate(SERVED_BY_ANNOTATION, peer.id);
       return toResponse(attempt.response, peer, route);
     }
     metrics.failed(attempt.type, request.info);

@@ -11,6 +11,7 @@ const OURS = [
   "X-Remote-User: jane",
   "X-Remote-Group: people",
   "Audit-ID: audit",
+  "X-Evenkeel-Proxied-By: here",
   "X-Kubernetes-APIServer-Rerouted: true",
   "X-Kubernetes-Peer-Proxied: true",
 ];
@@ -30,7 +31,7 @@ function sent(...rawHeaders: string[]): ReturnType<typeof userRequest> {
 }
 
 function hopped(...rawHeaders: string[]): string[] {
-  return lines(hopHeaders(sent(...rawHeaders), "audit"));
+  return lines(hopHeaders(sent(...rawHeaders), "audit", "here"));
 }
 
 describe("headers of a request on its way to a peer", () => {
@@ -89,7 +90,7 @@ describe("headers of a request on its way to a peer", () => {
     const extra = { "example.com/a%b": ["1", "2"], ä: ["ö"] };
     const user = { name: "jäne", uid: "u-1", groups: ["a", "b,c"], extra };
     const request = userRequest({ headers: { accept: ["x", "y"] } }, { user, connection: H1 });
-    expect(lines(hopHeaders(request, "audit")).slice(0, -3)).toEqual([
+    expect(lines(hopHeaders(request, "audit", "here")).slice(0, -4)).toEqual([
       "accept: x",
       "accept: y",
       "X-Forwarded-For: 192.0.2.7",
@@ -109,7 +110,9 @@ describe("headers of a request on its way to a peer", () => {
     { ...JANE, uid: " 1" },
     { ...JANE, extra: { scope: ["all "] } },
   ])("nobody travels who would arrive as somebody else, such as %j", (user) => {
-    expect(() => hopHeaders(userRequest({ url: "/api/v1/pods" }, { user }), "audit")).toThrow(/no peer can be told/);
+    expect(() => hopHeaders(userRequest({ url: "/api/v1/pods" }, { user }), "audit", "here")).toThrow(
+      /no peer can be told/,
+    );
   });
 
   test("the server's own say who it is, and each guard once", () => {
@@ -127,7 +130,7 @@ describe("an upgrade", () => {
   test("is asked for by both headers, and asked for again", () => {
     const request = sent("Upgrade", "websocket", "Connection", "keep-alive, Upgrade");
     expect(isUpgrade(request)).toBe(true);
-    expect(lines(hopHeaders(request, "audit"))).toEqual([...OURS, "Connection: Upgrade", "Upgrade: websocket"]);
+    expect(lines(hopHeaders(request, "audit", "here"))).toEqual([...OURS, "Connection: Upgrade", "Upgrade: websocket"]);
   });
 
   test.each([
@@ -142,7 +145,7 @@ describe("an upgrade", () => {
     },
   ])("$what is none", ({ request }) => {
     expect(isUpgrade(request)).toBe(false);
-    expect(lines(hopHeaders(request, "audit"))).toEqual(OURS);
+    expect(lines(hopHeaders(request, "audit", "here"))).toEqual(OURS);
   });
 });
 

@@ -24,8 +24,8 @@ const RESERVED_PREFIXES: readonly string[] = [
   "http2-",
 ];
 
-export function hopHeaders(request: WithUser, auditId: string): string[] {
-  const own = ["Audit-ID", auditId, ...GUARDS];
+export function hopHeaders(request: WithUser, auditId: string, selfId: string): string[] {
+  const own = ["Audit-ID", auditId, "X-Evenkeel-Proxied-By", selfId, ...GUARDS];
   return forwardedHeaders(request, { user: request.user, isReserved, own });
 }
 

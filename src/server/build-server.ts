@@ -6,7 +6,9 @@ import { releaseInfo } from "../catalogue/release.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
-import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "../auth/authorize.ts";
+import type { Audit } from "../audit/create-audit.ts";
+import { openAudit } from "../audit/open-audit.ts";
+import { accessOf, authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "../auth/authorize.ts";
 import { openIdDocuments, type OpenIdDocuments } from "../auth/service-accounts/openid.ts";
 import { openIdHandler } from "../auth/service-accounts/openid-handler.ts";
 import type { WithUser } from "../auth/user.ts";
@@ -129,6 +131,7 @@ interface Parts extends LocalDocuments {
   readonly shared: Shared;
   readonly access: Access;
   readonly tokens: Tokens;
+  readonly audit: Audit;
   readonly address: () => string;
 }
 
@@ -139,11 +142,18 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const agreed = config.usesStorageVersions ? agreedEncodings(env, config, catalogue) : undefined;
   const builtIn = createResourceTable({ catalogue, storageRoot, eventTtlSeconds, encodingOf: agreed?.encodingOf });
   const upstream = openPeers(env, config);
+  const metrics = new MetricsRegistry();
+  const audit = await openAudit({
+    ...env,
+    config: config.audit,
+    openOutput: env.openAuditLog,
+    metrics,
+    attributesOf: accessOf,
+  });
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
   const loopback = createLoopback(env, (request) => handle(request));
   const { client, metadata } = loopback;
-  const metrics = new MetricsRegistry();
   const healthMetrics = new MetricsRegistry();
   const ready = Promise.withResolvers<void>();
   const own = { env, config, cache, catalogue, client, metrics, ready: ready.promise };
@@ -186,6 +196,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
       ...documents,
       shared,
       access,
+      audit,
       tokens,
       client,
       written,
@@ -350,6 +361,7 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
       fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
       tokens: parts.tokens.requests,
+      annotate: ({ audit }, key, value) => audit?.annotate(key, value),
       ...accessPorts(parts),
     },
     table.resolve,

@@ -5,6 +5,7 @@ import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../c
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../catalogue/runtime-config.ts";
 import { openCatalogue } from "../catalogue/catalogue.ts";
 import { catalogueGateNames } from "../catalogue/feature-gates.ts";
+import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../audit/options.ts";
 import { parseTokenFile } from "../auth/authenticators/token-file.ts";
 import type { User } from "../auth/user.ts";
 import { parseBoolean } from "../http/boolean.ts";
@@ -81,6 +82,8 @@ export interface ServerOptions extends EmulationOptions {
   readonly authorities?: Reloading<CertificateAuthorities>;
   /** Who issues tokens of service accounts, and whose are accepted. */
   readonly serviceAccounts?: ServiceAccountFlags;
+  /** What is recorded of requests, and where. Default: nothing. */
+  readonly audit?: AuditGiven;
   /** The text of a token file. */
   readonly tokenFile?: string;
   /** PEM of the CA whose client certificates name users. */
@@ -135,6 +138,7 @@ export interface ServerConfig {
   /** Ends with a slash. */
   readonly storageRoot: string;
   readonly access: AccessConfig;
+  readonly audit: AuditConfig;
   readonly authorities: Reloading<CertificateAuthorities>;
   readonly serviceAccounts: ServiceAccountOptions;
   readonly users: ReadonlyMap<string, User>;
@@ -190,6 +194,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     access: resolveAccess(options.access ?? {}),
+    audit: options.audit === undefined ? NO_AUDIT : asOption(() => resolveAudit(options.audit!)),
     serviceAccounts: asOption(() => serviceAccountOptions(options.serviceAccounts ?? {})),
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     ...callers(options),

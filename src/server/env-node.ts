@@ -1,4 +1,5 @@
 /** The real world. Its twin is simulator/world.ts; there is no third. */
+import { openAuditOutput } from "../audit/node/open-output.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
@@ -32,6 +33,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     log,
     openKv: (config) => openKv(config, clock, log),
     openUpstream: (config) => openUpstream(config, clock, log),
+    openAuditLog: (file) => openAuditOutput(file, { clock, log }),
     openOutbound: (config) => openOutbound(config, clock, log),
     processUsage: () => {
       const { user, system } = process.cpuUsage();

@@ -1,4 +1,6 @@
 /** Everything that is not ours and not deterministic. This is the whole list. */
+import type { AuditOutput } from "../audit/backend.ts";
+import type { LogFileOptions } from "../audit/options.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -28,6 +30,8 @@ export interface Env {
   readonly openUpstream: (config: UpstreamConfig) => Upstream;
   /** The way to everybody else: webhooks and aggregated API servers. Absent: there is none. */
   readonly openOutbound?: (config: OutboundConfig) => Outbound;
+  /** Where audit events are written. Absent: nowhere. */
+  readonly openAuditLog?: (file: LogFileOptions) => Promise<AuditOutput>;
   /** Resident memory in bytes, CPU seconds used: for /metrics. */
   readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };
 }

@@ -6,6 +6,7 @@ import type { WithClaims } from "../http/filters/strip-identity.ts";
 import type { ApiRequest } from "../http/message.ts";
 
 export interface Filters {
+  readonly identify: PassingFilter<ApiRequest>;
   readonly goaway: PassingFilter<ApiRequest>;
   readonly ifReady: PassingFilter<ApiRequest>;
   readonly recover: PassingFilter<ApiRequest>;
@@ -14,7 +15,9 @@ export interface Filters {
   readonly measure: PassingFilter<WithInfo>;
   readonly shuttingDown: PassingFilter<WithInfo>;
   readonly deadline: PassingFilter<WithInfo>;
+  readonly failedAuthentication: PassingFilter<WithInfo>;
   readonly authenticate: Filter<WithInfo, WithUser>;
+  readonly record: PassingFilter<WithUser>;
   readonly earlyAnswers: PassingFilter<WithUser>;
   readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithInfo>;
@@ -27,6 +30,7 @@ export interface Filters {
 
 export function buildHandler(filters: Filters, route: Handler<WithUser>): Handler<ApiRequest> {
   return chain<ApiRequest>()
+    .through(filters.identify)
     .through(filters.goaway)
     .through(filters.ifReady)
     .through(filters.recover)
@@ -35,7 +39,9 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.measure)
     .through(filters.shuttingDown)
     .through(filters.deadline)
+    .through(filters.failedAuthentication)
     .through(filters.authenticate)
+    .through(filters.record)
     .through(filters.earlyAnswers)
     .through(filters.impersonate)
     .through(filters.inFlight)

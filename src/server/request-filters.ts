@@ -1,5 +1,8 @@
 /** The filters that every server of this project has, each with what it needs. Their order is handler-chain.ts. */
+import { recordDecision, type Audit } from "../audit/create-audit.ts";
 import { authenticate } from "../auth/authenticate.ts";
+import type { Impersonated } from "../auth/impersonation/modes.ts";
+import type { WithUser } from "../auth/user.ts";
 import { authorize, type Authorizer, type CatchUp } from "../auth/authorize.ts";
 import { impersonate } from "../auth/impersonate.ts";
 import { spoofableHeaders } from "../auth/request-header-options.ts";
@@ -38,6 +41,7 @@ export interface RequestFilterParts {
   /** An answer that is not to be told from what this server knows: it came from elsewhere. */
   readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
   readonly tokens: Tokens;
+  readonly audit: Audit;
   readonly authorizer: Authorizer;
   /** Before somebody known is refused. Absent: what this server knows is all there is. */
   readonly catchUp?: CatchUp | undefined;
@@ -55,7 +59,9 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
     retryAfterSeconds: createRetryAfter(lifecycle, clock),
     isLoopback: (request: ApiRequest) => request.connection === loopback,
   };
+  const { identify, failedAuthentication, record } = parts.audit;
   return {
+    ...{ identify, failedAuthentication, record },
     goaway: goaway({ chance: config.goawayChance, random: env.random }),
     ifReady: ifReady({ ...starting, mode: config.ifReadyMode }),
     recover: recover(log),
@@ -71,9 +77,9 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
     deadline: deadline({ clock, requestTimeoutMs }),
     authenticate: authenticate(createAuthenticators(parts), { refusesStrangers: !config.access.anonymousAuth }),
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
-    impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release) }),
+    impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release), onImpersonated }),
     inFlight: inFlight({ metrics, readsMax, writesMax }),
-    authorize: authorize(authorizer, { catchUp }),
+    authorize: authorize(authorizer, { catchUp, onDecision: recordDecision }),
   };
 }
 
@@ -84,6 +90,10 @@ function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
     stepSinceMs = clock.monotonic();
   });
   return () => retryAfterStep(clock.monotonic() - stepSinceMs);
+}
+
+function onImpersonated({ audit }: WithUser, { user, constraint }: Impersonated): void {
+  audit?.impersonated(user, constraint);
 }
 
 /** From this release on impersonation can be allowed for some users and some requests only. */

@@ -9,6 +9,7 @@
  *   InFlightRequestsDrained      what was open has been answered, watches have ended cleanly
  *   close                        the endpoint record goes, then the identity lease, then the background, then the store
  */
+import type { Audit } from "../audit/create-audit.ts";
 import { sleep } from "../base/clock.ts";
 import { messageOf, within } from "../base/within.ts";
 import type { OpenRequests } from "../http/open-requests.ts";
@@ -29,6 +30,8 @@ export interface ShutdownParts {
   readonly leadership: Pick<Leadership, "giveUp">;
   readonly background: Background;
   readonly kv: Kv;
+  /** What was recorded of requests is written down. */
+  readonly audit: Pick<Audit, "close">;
 }
 
 export interface Shutdown {
@@ -44,6 +47,8 @@ export interface Shutdown {
 
 /** What keeps others from taking over is not worth more: they wait no longer for a leader that is gone. */
 const BEFORE_SHUTDOWN_MS_MAX = 15_000;
+
+const AUDIT_FLUSH_MS_MAX = 5_000;
 
 export function createShutdown(parts: ShutdownParts): Shutdown {
   const { env, config, lifecycle, openRequests, cluster, background, kv } = parts;
@@ -70,9 +75,19 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
     async close() {
       await cluster.leave();
       await background.stop();
+      await flushed(parts);
       await kv.close();
     },
   };
+}
+
+/** A disk that does not answer must not keep the server from ending. */
+async function flushed({ env, audit }: ShutdownParts): Promise<void> {
+  try {
+    await within(env.clock, AUDIT_FLUSH_MS_MAX, () => audit.close());
+  } catch (thrown) {
+    env.log.warn("not all audit events were written", { error: messageOf(thrown) });
+  }
 }
 
 /** DIFFERS: a hook of kube-apiserver that fails ends the shutdown there, and requests under way with it. */

@@ -37,6 +37,7 @@ const REAL_WORLD: readonly RegExp[] = [
   /^src\/simulator\/world\.ts$/,
   /^src\/http\/node\//,
   /^src\/storage\/kv-(sqlite|etcd)\//,
+  /^src\/audit\/node\//,
   /^src\/cli\//,
 ];
 

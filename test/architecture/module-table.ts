@@ -77,6 +77,7 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   // The command names releases, explains what the store refused, and makes the certificate of the first start.
   cli: {
     imports: ["base", "meta", "server", "client", "simulator", "rehearsal", "catalogue", "storage", "http", "peers"],
+    types: ["audit"],
   },
 };
 

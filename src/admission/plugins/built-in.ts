@@ -14,6 +14,7 @@ import {
 import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds, type DefaultTolerationOptions } from "./default-toleration-seconds.ts";
 import { limitRanger } from "./limit-ranger.ts";
+import { nodeRestriction } from "./node-restriction/node-restriction.ts";
 import { podTopologyLabels, taintNodesByCondition } from "./node-plugins.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { priority } from "./priority.ts";
@@ -58,6 +59,7 @@ export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] 
     extendedResourceToleration(),
     limitPodHardAntiAffinityTopology(),
     limitRanger(reader),
+    nodeRestriction({ reader, authorizer }),
     persistentVolumeClaimResize(reader),
     podSecurity({ reader, minor }),
     podTopologyLabels(reader),

@@ -7,7 +7,7 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json
 import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { refused } from "./refuse.ts";
-import { requestedOrganizations } from "./requested-organizations.ts";
+import { requestedSubject } from "./requested-subject.ts";
 
 const GROUP = "certificates.k8s.io";
 const SIGNING_REQUESTS = "certificatesigningrequests";
@@ -84,13 +84,13 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
     validate(attributes) {
       if (signerOf(attributes.object) !== CLIENT_SIGNER) return;
       const request = stringAt(objectAt(attributes.object ?? {}, "spec"), "request");
-      const organizations = requestedOrganizations(request);
-      if (organizations === undefined) {
+      const subject = requestedSubject(request);
+      if (subject === undefined) {
         // DIFFERS: what Go would say of a name it cannot read is not known here.
         const why = requestProblem(request) ?? "x509: invalid subject";
         throw refused(attributes, `failed to parse CSR: ${why}`);
       }
-      if (organizations.includes(MASTERS))
+      if (subject.organizations.includes(MASTERS))
         throw refused(attributes, `use of ${CLIENT_SIGNER} signer with ${MASTERS} group is not allowed`);
     },
   };

@@ -1,10 +1,9 @@
 /** The expressions of a ValidatingAdmissionPolicy, compiled once for each revision of it. */
 import type { Environment } from "../../cel/check/scope.ts";
-import { BOOL, NULL, STRING } from "../../cel/types/type.ts";
+import { BOOL, NULL, STRING, type Type } from "../../cel/types/type.ts";
 import { objectsAt } from "../../kinds/checks.ts";
 import { compileExpression, type CompiledExpression } from "../../kinds/access/expressions/compile-expression.ts";
 import { compileVariables } from "../../kinds/access/expressions/composited-variables.ts";
-import type { Type } from "../../cel/types/type.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { CompiledCondition } from "../expressions/match-conditions.ts";
 
@@ -37,7 +36,8 @@ function reasonOf(validation: JsonObject): DenyReason {
   return REASONS.find((known) => known === reason) ?? "Invalid";
 }
 
-export function compilePolicy(policy: JsonObject, environment: Environment): CompiledPolicy {
+/** `environment`: what expressions may use. */
+export function compileValidatingPolicy(policy: JsonObject, environment: Environment): CompiledPolicy {
   const spec = objectAt(policy, "spec");
   const hasParams = spec["paramKind"] !== undefined && spec["paramKind"] !== null;
   const { compiled: variables, scope } = compileVariables(objectsAt(spec, "variables"), environment, {

@@ -27,7 +27,7 @@ function cut(value: string): string {
   return bytes.length <= ANNOTATION_BYTES_MAX ? value : bytes.subarray(0, ANNOTATION_BYTES_MAX).toString();
 }
 
-function deniedBy(policy: Policy, binding: Binding | undefined, message: string): string {
+function deniedBy(policy: Policy<unknown>, binding: Binding | undefined, message: string): string {
   const by = binding === undefined ? "" : ` with binding '${binding.name}'`;
   return `ValidatingAdmissionPolicy '${policy.name}'${by} denied request: ${message}`;
 }
@@ -47,14 +47,19 @@ export class Findings {
   }
 
   /** The policy, or its binding, cannot be used. */
-  configurationError(policy: Policy, binding: Binding | undefined, why: string): void {
+  configurationError(policy: Policy<unknown>, binding: Binding | undefined, why: string): void {
     if (policy.isIgnoring) return;
     const what = binding === undefined ? "policy" : "binding";
     this.#deny(deniedBy(policy, binding, `failed to configure ${what}: ${why}`));
   }
 
   /** `values`: what annotations of the policy are to say, by key; several bindings can add to one. */
-  outcome(policy: Policy, binding: Binding, { decisions, annotations }: PolicyOutcome, values: AnnotationValues): void {
+  outcome(
+    policy: Policy<unknown>,
+    binding: Binding,
+    { decisions, annotations }: PolicyOutcome,
+    values: AnnotationValues,
+  ): void {
     for (const [index, decision] of decisions.entries())
       if (decision !== undefined) this.#decision(policy, binding, decision, index);
     for (const annotation of annotations) {
@@ -63,7 +68,7 @@ export class Findings {
     }
   }
 
-  #decision(policy: Policy, binding: Binding, decision: NonNullable<PolicyDecision>, index: number): void {
+  #decision(policy: Policy<unknown>, binding: Binding, decision: NonNullable<PolicyDecision>, index: number): void {
     const { message, reason } = decision;
     for (const action of binding.actions) {
       if (action === "Deny") this.#deny(deniedBy(policy, binding, message), reason);
@@ -78,7 +83,7 @@ export class Findings {
     }
   }
 
-  annotate(policy: Policy, values: AnnotationValues): void {
+  annotate(policy: Policy<unknown>, values: AnnotationValues): void {
     for (const [key, value] of values.joined()) this.#annotateOnce(`${policy.name}/${key}`, value);
   }
 

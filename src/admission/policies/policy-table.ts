@@ -1,20 +1,19 @@
 /** The policies that are bound, each with what binds it. */
-import type { Environment } from "../../cel/check/scope.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { ObjectTable } from "../../meta/object-table.ts";
 import type { Operation } from "../../registry/admission.ts";
 import { type Criteria, readMatchResources } from "../matching/criteria.ts";
-import { compilePolicy, type CompiledPolicy } from "./compiled-policy.ts";
 import { type ParamKind, paramKindOf } from "./params.ts";
 
-export interface Policy {
+/** `Compiled`: what its expressions are made into. */
+export interface Policy<Compiled> {
   readonly name: string;
   /** Undefined for what nobody could write today: it says to which writes it applies. */
   readonly criteria: Criteria | undefined;
   readonly paramKind: ParamKind | undefined;
   readonly isIgnoring: boolean;
   /** Compiled when it is first needed. */
-  readonly compiled: () => CompiledPolicy;
+  readonly compiled: () => Compiled;
 }
 
 export interface Binding {
@@ -26,18 +25,18 @@ export interface Binding {
   readonly object: JsonObject;
 }
 
-export interface BoundPolicy {
-  readonly policy: Policy;
+export interface BoundPolicy<Compiled> {
+  readonly policy: Policy<Compiled>;
   readonly bindings: readonly Binding[];
 }
 
-export interface PolicyTables {
-  /** Follows validatingadmissionpolicies.admissionregistration.k8s.io */
+export interface PolicyTables<Compiled> {
+  /** Follows policies of one kind. */
   readonly policies: ObjectTable;
-  /** Follows validatingadmissionpolicybindings.admissionregistration.k8s.io */
+  /** Follows the bindings of these policies. */
   readonly bindings: ObjectTable;
   /** Those that may apply to such a write, by name; whether they do is still to be seen. */
-  candidates(operation: Operation, resource: string): readonly BoundPolicy[];
+  candidates(operation: Operation, resource: string): readonly BoundPolicy<Compiled>[];
 }
 
 /** Read once for each revision of an object. */
@@ -95,15 +94,15 @@ function criteriaAt(spec: JsonObject, key: string): Criteria | undefined {
   return isJsonObject(match) ? readMatchResources(match) : undefined;
 }
 
-function readPolicy(policy: JsonObject, environment: () => Environment): Policy {
+function readPolicy<Compiled>(policy: JsonObject, compile: (policy: JsonObject) => Compiled): Policy<Compiled> {
   const spec = objectAt(policy, "spec");
-  let compiled: CompiledPolicy | undefined;
+  let compiled: { readonly policy: Compiled } | undefined;
   return {
     name: nameOf(policy),
     criteria: criteriaAt(spec, "matchConstraints"),
     paramKind: paramKindOf(policy),
     isIgnoring: stringAt(spec, "failurePolicy") === "Ignore",
-    compiled: () => (compiled ??= compilePolicy(policy, environment())),
+    compiled: () => (compiled ??= { policy: compile(policy) }).policy,
   };
 }
 
@@ -118,7 +117,10 @@ function readBinding(binding: JsonObject): Binding {
   };
 }
 
-function boundPolicies(policies: readonly Policy[], bindings: readonly Binding[]): BoundPolicy[] {
+function boundPolicies<Compiled>(
+  policies: readonly Policy<Compiled>[],
+  bindings: readonly Binding[],
+): BoundPolicy<Compiled>[] {
   const byPolicy = new Map<string, Binding[]>();
   for (const binding of bindings) {
     const known = byPolicy.get(binding.policyName);
@@ -132,7 +134,7 @@ function boundPolicies(policies: readonly Policy[], bindings: readonly Binding[]
 }
 
 /** The same objects can be seen in another group under the same name, so that groups are not looked at. */
-function mayApply({ criteria }: Policy, operation: Operation, resource: string): boolean {
+function mayApply({ criteria }: Policy<unknown>, operation: Operation, resource: string): boolean {
   if (criteria?.rules === undefined) return true;
   return criteria.rules.some(
     ({ operations, resources }) =>
@@ -144,15 +146,14 @@ function mayApply({ criteria }: Policy, operation: Operation, resource: string):
 /** Custom resources come and go. */
 const REMEMBERED_MAX = 4096;
 
-/** `environment`: what expressions may use; asked for when the first policy is compiled. */
-export function createPolicyTables(environment: () => Environment): PolicyTables {
-  let bound: readonly BoundPolicy[] | undefined;
-  const candidates = new Map<string, readonly BoundPolicy[]>();
+export function createPolicyTables<Compiled>(compile: (policy: JsonObject) => Compiled): PolicyTables<Compiled> {
+  let bound: readonly BoundPolicy<Compiled>[] | undefined;
+  const candidates = new Map<string, readonly BoundPolicy<Compiled>[]>();
   const onChange = (): void => {
     bound = undefined;
     candidates.clear();
   };
-  const policies = new Table((object) => readPolicy(object, environment), onChange);
+  const policies = new Table((object) => readPolicy(object, compile), onChange);
   const bindings = new Table(readBinding, onChange);
   return {
     policies,

@@ -292,9 +292,8 @@ test.each<[{ kind: "match" | "mismatch" | "error" }, string, string | undefined,
     (review) => allowed(review),
     () => ({ evaluate: () => outcome }),
   );
-  webhooks.tables.mutating.put(
-    configuration("c", { failurePolicy, matchConditions: [{ name: "c", expression: "e" }] }),
-  );
+  const matchConditions = [{ name: "c", expression: "e" }];
+  webhooks.tables.mutating.reset([configuration("c", { failurePolicy, matchConditions })]);
   const plugin = mutatingAdmissionWebhook(webhooks.parts("mutating"));
   expect(await refusal(() => plugin.mutate?.(attributes({ object: OBJECT })))).toBe(expected);
   expect(webhooks.asked).toHaveLength(calls);

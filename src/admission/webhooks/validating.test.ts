@@ -228,7 +228,7 @@ describe("before all webhooks are known", () => {
 
   test("a write waits for them", async () => {
     const { webhooks, answer } = start();
-    webhooks.tables.validating.reset([configuration("config", { name: "late" })]);
+    webhooks.tables.validating.reset([configuration("another", { name: "late" })]);
     expect(await answer).toBe('400 admission webhook "late" denied the request without explanation');
   });
 

@@ -24,6 +24,9 @@ export const NO_CLAIMS: IdentityClaims = new Map();
 /** The released and the planned name by which a peer says that it has handed the request on. */
 export const LOOP_GUARDS: readonly string[] = ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"];
 
+/** By which a peer says which of the servers it is. */
+export const PROXIED_BY_HEADER = "x-evenkeel-proxied-by";
+
 const CONVENTIONAL_NAMES: readonly string[] = ["x-remote-user", "x-remote-uid", "x-remote-group"];
 const CONVENTIONAL_PREFIXES: readonly string[] = ["x-remote-extra-", "x-evenkeel-"];
 

@@ -1,4 +1,6 @@
 /** The second composition root: an API server of its user's own resources, made of the same parts as the main one. */
+import { createAudit, type Audit } from "../../audit/create-audit.ts";
+import { createAuditMetrics } from "../../audit/metrics.ts";
 import { allowAuthenticated, type Authorizer } from "../../auth/authorize.ts";
 import type { WithUser } from "../../auth/user.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -67,6 +69,7 @@ export interface BuiltApiServer extends Shutdown {
 /** What the request line is made of. */
 interface Parts {
   readonly env: Env;
+  readonly audit: Audit;
   readonly config: ApiServerConfig;
   readonly metrics: MetricsRegistry;
   readonly healthMetrics: MetricsRegistry;
@@ -88,6 +91,7 @@ export async function buildApiServer(env: Env, config: ApiServerConfig): Promise
     onStateChange: (state) => log.info("the storage watch changed state", { state }),
   });
   const metrics = new MetricsRegistry();
+  const audit = createAudit({ ...env, metrics: createAuditMetrics(metrics) });
   const healthMetrics = new MetricsRegistry();
   const agreement = join(env, config, { kv, cache, metrics });
   const hooks: StartupHook[] = [
@@ -100,7 +104,7 @@ export async function buildApiServer(env: Env, config: ApiServerConfig): Promise
   const openRequests = new OpenRequests();
   let address = "localhost";
   const parts: Parts = {
-    ...{ env, config, metrics, healthMetrics, openWatches, checks, agreement, address: () => address },
+    ...{ env, config, audit, metrics, healthMetrics, openWatches, checks, agreement, address: () => address },
     ...createRegistry(env, config, { kv, cache, agreement }),
   };
   registerServerMetrics(metrics, { ...parts, cache, version: server.version });
@@ -117,7 +121,7 @@ export async function buildApiServer(env: Env, config: ApiServerConfig): Promise
     },
     endWatches: () => [...openWatches].forEach((watch) => watch.end()),
     ...createShutdown({
-      ...{ env, config: server, lifecycle, openRequests, background, kv },
+      ...{ env, config: server, lifecycle, openRequests, background, kv, audit },
       cluster: { drain: () => Promise.resolve(), leave: () => agreement?.leave() ?? Promise.resolve() },
       leadership: { giveUp: () => Promise.resolve() },
     }),
@@ -182,14 +186,15 @@ function createContext(
 }
 
 function createFilters(
-  { config, table, metrics, agreement }: Parts,
-  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs" | "tokens" | "authorizer">,
+  { config, table, metrics, agreement, audit }: Parts,
+  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs" | "tokens" | "authorizer" | "audit">,
 ): Filters {
   const isLoopback = ({ connection }: ApiRequest): boolean => connection === using.loopback;
   const { serverId } = config.server.peers;
   return {
     ...requestFilters({
       ...using,
+      audit,
       authorizer: config.authorizer ?? allowAuthenticated,
       tokens: createTokens(using.env, config.server, undefined),
       isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined,

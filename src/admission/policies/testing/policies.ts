@@ -5,6 +5,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
 import { attributes, pod, readerOf } from "../../plugins/testing/attributes.ts";
+import { compileValidatingPolicy, type CompiledPolicy } from "../compiled-policy.ts";
 import type { ParamKinds } from "../params.ts";
 import { createPolicyTables, type PolicyTables } from "../policy-table.ts";
 import { createValidatingAdmissionPolicy } from "../validating-policy.ts";
@@ -60,7 +61,7 @@ export const testParamKinds: ParamKinds = ({ group, kind }) => {
 };
 
 export interface PolicyServer {
-  readonly tables: PolicyTables;
+  readonly tables: PolicyTables<CompiledPolicy>;
   readonly plugin: AdmissionPlugin;
 }
 
@@ -68,7 +69,7 @@ const onlyGet: Authorizer = (_user, { verb }) => ({ allowed: verb === "get", rea
 
 export function policyServer(policies: readonly JsonObject[], bindings: readonly JsonObject[]): PolicyServer {
   const environment = celEnvironment(36);
-  const tables = createPolicyTables(() => environment);
+  const tables = createPolicyTables((object) => compileValidatingPolicy(object, environment));
   tables.policies.reset(policies);
   tables.bindings.reset(bindings);
   const plugin = createValidatingAdmissionPolicy({

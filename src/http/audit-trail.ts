@@ -1,5 +1,5 @@
 /** What an audit event is told by those who handle its request, and by which ID the request is known. */
-import type { Identity } from "../http/forwarded.ts";
+import type { Identity } from "./forwarded.ts";
 import type { JsonObject } from "../meta/json.ts";
 
 export interface AuditTrail {

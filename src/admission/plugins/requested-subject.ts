@@ -1,21 +1,28 @@
-/** The organizations in the name that a PKCS#10 request asks for: the groups of a client certificate. */
+/** The name that a PKCS#10 request asks for: a client certificate's user, and the groups the user is in. */
 import { derElement, derElements, type DerElement } from "../../kinds/access/der.ts";
 import { pemBlocks } from "../../kinds/access/pem.ts";
 
-/** 2.5.4.10, by its hexadecimal content. */
+/** 2.5.4.3 and 2.5.4.10, by their hexadecimal content. */
+const COMMON_NAME = "550403";
 const ORGANIZATION = "55040a";
 const BMP_STRING = 30;
 const PARTS_MAX = 1000;
 const SUBJECT_INDEX = 1;
 
+export interface RequestedSubject {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+}
+
 /** Undefined for what cannot be read. */
-export function requestedOrganizations(base64: string): readonly string[] | undefined {
+export function requestedSubject(base64: string): RequestedSubject | undefined {
   const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
   const outer = block === undefined ? undefined : derElement(block.bytes);
   const info = outer === undefined ? undefined : derElement(outer.content);
   const subject = info === undefined ? undefined : partsOf(info)?.[SUBJECT_INDEX];
   const sets = subject === undefined ? undefined : partsOf(subject);
   if (sets === undefined) return undefined;
+  let commonName = "";
   const organizations: string[] = [];
   for (const set of sets) {
     const attributes = partsOf(set);
@@ -23,10 +30,13 @@ export function requestedOrganizations(base64: string): readonly string[] | unde
     for (const attribute of attributes) {
       const [type, value] = partsOf(attribute) ?? [];
       if (type === undefined || value === undefined) return undefined;
-      if (type.content.toString("hex") === ORGANIZATION) organizations.push(textOf(value));
+      const id = type.content.toString("hex");
+      if (id === ORGANIZATION) organizations.push(textOf(value));
+      // As Go: of several the last counts.
+      if (id === COMMON_NAME) commonName = textOf(value);
     }
   }
-  return organizations;
+  return { commonName, organizations };
 }
 
 /** Undefined also for more parts than anybody needs. */
