@@ -9,7 +9,7 @@ import type { UpstreamAddress } from "../http/upstream.ts";
 import { createServedSet, type ServedSet } from "../peers/served-set.ts";
 import type { PeerTiming } from "../peers/timing.ts";
 import { buildServer, type Server } from "../server/build-server.ts";
-import { resolveOptions } from "../server/config.ts";
+import { resolveOptions, type ServerOptions } from "../server/config.ts";
 import type { PeerOptions } from "../server/peer-config.ts";
 import type { Kv } from "../storage/kv.ts";
 import { STORE_ROOT, type StoreHistory } from "./history.ts";
@@ -84,6 +84,12 @@ const NOTICED_WITHIN_MS = 30_000;
 /** Requests open when a server is asked to stop have this long, in virtual time. */
 const DRAIN_MS = 5_000;
 const PORT = 6443;
+/** What is played is not about access: no roles have to be made for every server, and no accounts for pods. */
+const OPEN: ServerOptions["access"] = {
+  authorizationModes: ["AlwaysAllow"],
+  disableAdmissionPlugins: ["ServiceAccount"],
+};
+
 const TOKEN = "simulated";
 
 export class SimulatedServer {
@@ -258,6 +264,7 @@ export class SimulatedServer {
       featureGates: mixedVersionProxy ? [] : ["UnknownVersionInteroperabilityProxy=false"],
       storage: { kind: "memory" },
       tokenFile: `${TOKEN},simulated-user,1,system:masters`,
+      access: OPEN,
       requestHeader: { clientCa: certificate.authority },
       peers: { hostname: this.id, serverId: this.id, ...files, timing, ...peers },
       ...(controllers && { controllers }),

@@ -64,12 +64,19 @@ function evaluated(evaluator: ReturnType<typeof createEvaluator>, expression: Co
 /** The object itself where a test of the patch fails. */
 function patchedObject(object: JsonObject, operations: readonly JsonObject[]): JsonObject {
   try {
-    return patched(object, operations);
+    return sameKind(patched(object, operations), object);
   } catch (error) {
     if (!(error instanceof PatchProblem)) throw error;
     if (error.message.endsWith("test failed")) return object;
     throw new MutationError(`JSON Patch: ${error.message}`);
   }
+}
+
+function sameKind(after: JsonObject, before: JsonObject): JsonObject {
+  const { apiVersion, kind } = after;
+  if (kind === before["kind"] && apiVersion === before["apiVersion"]) return after;
+  const what = `no kind ${JSON.stringify(kind ?? "")} is registered for version ${JSON.stringify(apiVersion ?? "")}`;
+  throw internalError(`${what} in scheme "pkg/api/legacyscheme/scheme.go:30"`);
 }
 
 async function decoded(object: JsonObject, { decode }: MutatePorts, version: ServedVersion): Promise<JsonObject> {

@@ -2,7 +2,7 @@
 import type { Environment } from "../../../cel/check/scope.ts";
 import { overload } from "../../../cel/library/function.ts";
 import type { StructFactory } from "../../../cel/library/structs.ts";
-import { DYN, listOf, STRING, struct } from "../../../cel/types/type.ts";
+import { DYN, listOf, STRING, struct, type Type } from "../../../cel/types/type.ts";
 import { EvalError, equals, OpaqueValue, type Value } from "../../../cel/values/value.ts";
 
 const OBJECT = "Object";
@@ -84,6 +84,14 @@ function makePatch(fields: ReadonlyMap<string, Value>): Value {
   return new JsonPatchValue(fields);
 }
 
+class AnyFields extends Map<string, Type> {
+  override get(): Type {
+    return DYN;
+  }
+}
+
+const ANY_FIELDS: ReadonlyMap<string, Type> = new AnyFields();
+
 function structOf(name: string): StructFactory | undefined {
   if (name === JSON_PATCH) {
     const types = new Map([
@@ -95,7 +103,7 @@ function structOf(name: string): StructFactory | undefined {
     return { type: struct(JSON_PATCH, types), fieldType: (field) => types.get(field), make: makePatch };
   }
   if (name !== OBJECT && !name.startsWith(`${OBJECT}.`)) return undefined;
-  return { type: struct(name), fieldType: () => DYN, make: (fields) => new ObjectValue(name, fields) };
+  return { type: struct(name, ANY_FIELDS), fieldType: () => DYN, make: (fields) => new ObjectValue(name, fields) };
 }
 
 const ESCAPE_KEY = overload(
