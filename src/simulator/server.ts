@@ -85,10 +85,10 @@ const NOTICED_WITHIN_MS = 30_000;
 const DRAIN_MS = 5_000;
 const PORT = 6443;
 /** What is played is not about access: no roles have to be made for every server, and no accounts for pods. */
-const OPEN: ServerOptions["access"] = {
+const OPEN = {
   authorizationModes: ["AlwaysAllow"],
   disableAdmissionPlugins: ["ServiceAccount"],
-};
+} satisfies ServerOptions["access"];
 
 const TOKEN = "simulated";
 
