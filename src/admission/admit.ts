@@ -3,6 +3,7 @@ import type { JsonObject } from "../meta/json.ts";
 import { StatusError } from "../meta/status-error.ts";
 import type { Admission, AdmittedWrite, Operation } from "../registry/admission.ts";
 import type { AdmissionPlugin, AdmissionRequest, Attributes } from "./admission.ts";
+import { Reinvocation } from "./webhooks/reinvocation.ts";
 
 const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
 
@@ -50,12 +51,20 @@ function isAsked(plugin: AdmissionPlugin, operation: Operation, about: About): b
 function admission(candidates: Candidates, request: AdmissionRequest): Admission {
   return {
     async mutate(write) {
-      let { object } = write;
-      for (const plugin of candidates[write.operation]) {
-        if (plugin.mutate === undefined || !isAsked(plugin, write.operation, request)) continue;
-        object = (await attempt(() => plugin.mutate?.(withObject(request, write, object)))) ?? object;
-      }
-      return object;
+      const reinvocation = new Reinvocation();
+      const round = async (before: JsonObject): Promise<JsonObject> => {
+        let object = before;
+        for (const plugin of candidates[write.operation]) {
+          if (plugin.mutate === undefined || !isAsked(plugin, write.operation, request)) continue;
+          const attributes = { ...attributesOf(request, write), object, reinvocation };
+          object = (await attempt(() => plugin.mutate?.(attributes))) ?? object;
+        }
+        return object;
+      };
+      const first = await round(write.object);
+      if (!reinvocation.isRequested) return first;
+      reinvocation.beginSecond();
+      return round(first);
     },
     async validate(write) {
       let attributes: Attributes | undefined;
@@ -75,14 +84,6 @@ function attributesOf(request: AdmissionRequest, write: AdmittedWrite): Attribut
     warn: (text) => request.warn(text),
     annotate: (key, value) => request.annotate(key, value),
   };
-}
-
-function withObject(
-  request: AdmissionRequest,
-  write: AdmittedWrite,
-  object: JsonObject,
-): Attributes & { readonly object: JsonObject } {
-  return { ...attributesOf(request, write), object };
 }
 
 async function attempt<T>(ask: () => Promise<T> | T): Promise<T> {

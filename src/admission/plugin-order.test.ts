@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  builtInPlugins,
+  fixedPlugins,
   defaultPlugins,
   enabledPlugins,
   inPluginOrder,
@@ -41,7 +41,7 @@ test.each([
 
 test("it can be told which plugins do nothing here, and which cannot be switched off", () => {
   expect(missingPlugins()).toContain("ImagePolicyWebhook");
-  expect(builtInPlugins()).toEqual(["NamespaceLifecycle", "NamespaceExists", "StorageObjectInUseProtection"]);
+  expect(fixedPlugins()).toEqual(["NamespaceLifecycle", "NamespaceExists", "StorageObjectInUseProtection"]);
 });
 
 test("plugins are put into kubernetes' order", () => {

@@ -33,7 +33,7 @@ const PLUGINS: readonly PluginEntry[] = [
   on("DefaultStorageClass", "plugin"),
   on("StorageObjectInUseProtection", "elsewhere"),
   on("PodGroupProtection", "no"),
-  off("OwnerReferencesPermissionEnforcement", "no"),
+  off("OwnerReferencesPermissionEnforcement", "plugin"),
   on("PersistentVolumeClaimResize", "plugin"),
   on("RuntimeClass", "plugin"),
   on("CertificateApproval", "plugin"),
@@ -99,7 +99,7 @@ export function missingPlugins(): readonly string[] {
 }
 
 /** Done whatever the flags say: the registry and the kinds see to it. */
-export function builtInPlugins(): readonly string[] {
+export function fixedPlugins(): readonly string[] {
   return PLUGINS.filter(({ done }) => done === "elsewhere").map(({ name }) => name);
 }
 

@@ -29,12 +29,10 @@ export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObjec
     const value = query.get(name);
     return value === undefined || value === "" ? {} : { [name]: value };
   };
-  const force = kind === "PatchOptions" ? boolean(query.get("force")) : undefined;
   return {
     kind,
     apiVersion: "meta.k8s.io/v1",
     ...(query.has("dryRun") ? { dryRun: query.all("dryRun") } : {}),
-    ...(force === undefined ? {} : { force }),
     ...said("fieldManager"),
     ...said("fieldValidation"),
   };

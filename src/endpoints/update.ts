@@ -41,8 +41,8 @@ export function updateAdmission(
   kind: AdmissionAbout["kind"],
   { dryRun }: Pick<WriteWish, "dryRun">,
 ): Admission | undefined {
-  const optionsKind = request.info.verb === "patch" ? "PatchOptions" : "UpdateOptions";
-  return admit?.({ kind, dryRun, options: optionsObject(request, optionsKind) });
+  // As kubernetes: what a patch says of itself is said as of an update.
+  return admit?.({ kind, dryRun, options: optionsObject(request, "UpdateOptions") });
 }
 
 function doorOf({ info }: WithInfo): Door {

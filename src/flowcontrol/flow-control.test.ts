@@ -283,6 +283,39 @@ describe("requests without an end of their own", () => {
   });
 });
 
+test("a client does not have all of its lists done before the event loop looks at anybody else", async () => {
+  const turns: (() => void)[] = [];
+  const control = createFlowControl({
+    clock: createManualClock(),
+    metrics: new MetricsRegistry(),
+    serverSeats: 100,
+    requestTimeoutMs: 60_000,
+    nextTurn: (callback) => void turns.push(callback),
+    statsOf: () => ({ count: 10_000, averageBytes: 1_000 }),
+  });
+  control.priorityLevels.reset([priorityLevel("all", { nominalConcurrencyShares: 95, ...queued(8, 1, 200) })]);
+  control.flowSchemas.reset([flowSchema("all", "all", { distinguisherMethod: { type: "ByUser" } })]);
+  const served: string[] = [];
+  const handler = control.filter(async ({ user }: ReturnType<typeof userRequest>) => {
+    served.push(user.name);
+    return OK;
+  });
+  const answers: Promise<ApiResponse>[] = [];
+  for (let index = 0; index < 50; index++) {
+    answers.push(handler(userRequest(JANE, { url: "/api/v1/pods" })));
+    // As between two requests of one connection: what waits for nothing is over by then.
+    for (let tick = 0; tick < 5; tick++) await Promise.resolve();
+  }
+  answers.push(handler(userRequest(JOE)));
+  expect(served).toEqual(Array.from({ length: 9 }, () => "jane"));
+  while (turns.length > 0) {
+    turns.shift()!();
+    await new Promise(setImmediate);
+  }
+  expect((await Promise.all(answers)).every(({ status }) => status === 200)).toBe(true);
+  expect(served.indexOf("joe")).toBeLessThanOrEqual(18);
+});
+
 test("what is remembered of users and flows is bounded, and what is asked for is kept", () => {
   const memo = new BoundedMemo<number>(100);
   memo.set("often", 1);

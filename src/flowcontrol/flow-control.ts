@@ -10,7 +10,7 @@ import { textResponse } from "../http/respond.ts";
 import type { ObjectTable } from "../meta/object-table.ts";
 import type { Flow } from "./classifier.ts";
 import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-metrics.ts";
-import { FlowRegister } from "./flow-register.ts";
+import { FlowRegister, type NextTurn } from "./flow-register.ts";
 import type { Place } from "./queue-set.ts";
 import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 
@@ -23,6 +23,8 @@ export interface FlowControlOptions {
   readonly requestTimeoutMs: number;
   /** How long it says that it may take. */
   readonly askedTimeoutMs?: (request: WithUser) => number | undefined;
+  /** Calls back when the event loop has come round, as setImmediate does. Absent where there is no such loop. */
+  readonly nextTurn?: (callback: () => void) => void;
   /** Of what is stored; undefined for what is not stored here. */
   readonly statsOf: (info: RequestInfo) => ObjectStats | undefined;
 }
@@ -39,8 +41,11 @@ const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 export function createFlowControl(options: FlowControlOptions): FlowControl {
   const executing: KindCounts = { readOnly: 0, mutating: 0 };
   const waiting: KindCounts = { readOnly: 0, mutating: 0 };
-  const register = new FlowRegister(options.serverSeats, (readings) =>
-    createFlowMetrics(options.metrics, { ...readings, executing, waiting }),
+  const { clock, metrics, serverSeats, nextTurn } = options;
+  const turn: NextTurn | undefined =
+    nextTurn === undefined ? undefined : (callback) => nextTurn(() => callback(clock.monotonic()));
+  const register = new FlowRegister(serverSeats, turn, (readings) =>
+    createFlowMetrics(metrics, { ...readings, executing, waiting }),
   );
   const control: Control = { ...options, register, executing, waiting };
   return {

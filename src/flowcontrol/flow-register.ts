@@ -20,6 +20,13 @@ import type { FlowCounts, Place } from "./queue-set.ts";
 /** Kept of each FlowSchema, twice at most. */
 const HANDS_MAX = 1_000;
 
+/**
+ * In one event loop a list from memory is over before the next request is looked at, so a client could have any number of
+ * them done in a row and never hold the seats of two. What takes more than one seat therefore keeps them until the loop has
+ * come round: what others have sent meanwhile is then in the queues as well.
+ */
+export type NextTurn = (callback: (nowMs: number) => void) => void;
+
 type SeriesOf = (level: string, flowSchema: string) => FlowSeries;
 
 export class FlowRegister {
@@ -29,12 +36,19 @@ export class FlowRegister {
   readonly #configs = new Map<string, PriorityLevel>();
   readonly #levels: LevelStates;
   readonly #seriesOf: SeriesOf;
+  readonly #nextTurn: NextTurn | undefined;
+  #ended: { readonly level: LevelState; readonly place: Place }[] = [];
   #flows: readonly Flow[] = [];
   #classifier = new Classifier([]);
   /** Since the last request something has changed. */
   #isStale = true;
 
-  constructor(serverSeats: number, measure: (readings: Pick<Readings, "levels" | "flows">) => SeriesOf) {
+  constructor(
+    serverSeats: number,
+    nextTurn: NextTurn | undefined,
+    measure: (readings: Pick<Readings, "levels" | "flows">) => SeriesOf,
+  ) {
+    this.#nextTurn = nextTurn;
     const onChange = (): void => void (this.#isStale = true);
     this.flowSchemas = objectMap(this.#schemas, readFlowSchema, onChange);
     this.priorityLevels = objectMap(this.#configs, readPriorityLevel, onChange);
@@ -56,7 +70,25 @@ export class FlowRegister {
   }
 
   finish(level: LevelState, place: Place, nowMs: number): void {
-    level.queues.finish(place, nowMs);
+    if (this.#nextTurn === undefined || place.seats === 1) {
+      level.queues.finish(place, nowMs);
+      this.#finished(level, nowMs);
+      return;
+    }
+    this.#ended.push({ level, place });
+    if (this.#ended.length === 1) this.#nextTurn((laterMs) => this.#finishEnded(laterMs));
+  }
+
+  #finishEnded(nowMs: number): void {
+    const ended = this.#ended;
+    this.#ended = [];
+    for (const { level, place } of ended) {
+      level.queues.finish(place, nowMs);
+      this.#finished(level, nowMs);
+    }
+  }
+
+  #finished(level: LevelState, nowMs: number): void {
     if (level.isRetiring && level.queues.isIdle) this.#isStale = true;
     this.#refresh(nowMs);
   }

@@ -14,6 +14,7 @@ import {
   refuseCreationOutsideNewestNamespace,
   type CreationPlace,
 } from "./namespace-lifecycle.ts";
+import { refuseForeignNamespace } from "./preconditions.ts";
 import { prepareForCreate } from "./prepare.ts";
 import { conversionOf, encodeForStorage } from "./representation.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
@@ -96,6 +97,7 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const whole = withManagedFields(object, managedFields);
   const mutated = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
   if (mutated === whole) return { object, managedFields, sendsOwners };
+  refuseForeignNamespace(mutated, request.namespace);
   return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
 }
 

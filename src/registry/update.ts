@@ -61,6 +61,7 @@ export async function update(
           request.isApply === true ? next : withManagedFields(context, served, { live: existing, next, manager, door });
         const write = { operation: "UPDATE", name, existing } as const;
         const admitted = admission === undefined ? tracked : await admission.mutate({ ...write, object: tracked });
+        if (admitted !== tracked) refuseMisplaced(admitted, request);
         const change = decideChange(context, served, admitted, { existing, request });
         if (admission !== undefined) await admission.validate({ ...write, object: change.object });
         await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });

@@ -40,6 +40,7 @@ import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
 import { createAccess, type Access } from "./access.ts";
+import { createServerAdmission, type ServerAdmission } from "./admission/create-admission.ts";
 import { createTokens, type Tokens } from "./authentication.ts";
 import { createObjectReader } from "./stored-objects.ts";
 import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
@@ -132,6 +133,7 @@ interface Parts extends LocalDocuments {
   readonly access: Access;
   readonly tokens: Tokens;
   readonly audit: Audit;
+  readonly admission: ServerAdmission;
   readonly address: () => string;
 }
 
@@ -174,6 +176,11 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const objects = createObjectReader(followed, context.store);
   const tokens = createTokens(env, config, objects);
+  const admission = createServerAdmission({
+    ...{ env, config, metrics, context, access, objects, followed, resolve: table.resolve },
+    groups: shared.custom.groups,
+    callWebhook: shared.callWebhook,
+  });
   const repair = repairOf(env, config, context);
   const announced = Promise.withResolvers<string>();
   const call = asServer(loopback.call);
@@ -196,6 +203,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
       ...documents,
       shared,
       access,
+      admission,
       audit,
       tokens,
       client,
@@ -405,8 +413,9 @@ function catchUpOf({ cache }: Parts): CatchUp {
 }
 
 /** What endpoints ask about access. */
-function accessPorts(parts: Parts): Pick<ResourceDependencies<WithUser>, "virtual" | "refuseCreation"> {
+function accessPorts(parts: Parts): Pick<ResourceDependencies<WithUser>, "virtual" | "admit" | "refuseCreation"> {
   const { env, config, catalogue, tokens } = parts;
+  const { admit } = parts.admission;
   const { authorize, rulesFor } = parts.access.authorization;
   const catchUp = catchUpOf(parts);
   return {
@@ -417,7 +426,9 @@ function accessPorts(parts: Parts): Pick<ResourceDependencies<WithUser>, "virtua
       rulesFor,
       authenticateToken: tokens.authenticate,
       apiAudiences: config.serviceAccounts.apiAudiences,
+      admit,
     }),
+    admit,
     refuseCreation: authorizeCreateOnUpdate(authorize, catchUp),
   };
 }
@@ -470,6 +481,7 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
     ...coreTasks(parts, hooks),
     ...parts.shared.tasks,
     ...parts.access.tasks,
+    ...parts.admission.tasks,
     definitionController(parts),
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),

@@ -4,7 +4,7 @@ import type { LocalGroupVersion } from "../aggregation/registration.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Client } from "../client/client.ts";
-import { webhookConversion } from "../crd/conversion/webhook-conversion.ts";
+import { webhookConversion, type CallWebhook } from "../crd/conversion/webhook-conversion.ts";
 import { CUSTOM_PRIORITY } from "../crd/custom-groups.ts";
 import type { PassingFilter } from "../http/chain.ts";
 import type { Outbound } from "../http/outbound.ts";
@@ -45,6 +45,7 @@ export interface SharedParts {
 
 export interface Shared extends SharedResources {
   readonly custom: CustomResources;
+  readonly callWebhook: CallWebhook;
   /** Answers what is an aggregated server's; undefined where none can be reached. */
   readonly filter: PassingFilter<WithUser>;
   readonly tasks: readonly BackgroundTask[];
@@ -62,7 +63,7 @@ export function createShared(parts: SharedParts): Shared {
   const callWebhook = createWebhookClient({ clock, outbound, resolve: (...asked) => aggregation.resolve(...asked) });
   const convert = webhookConversion({ ...env, callWebhook });
   const custom = createCustomResources({ ...parts, clock, convert });
-  if (outbound === undefined) return withoutAggregation(custom, []);
+  if (outbound === undefined) return { ...withoutAggregation(custom, []), callWebhook };
   const aggregation = createAggregation({
     ...{ client, outbound, overrides, clock, random, log, metrics: parts.metrics },
     localGroupVersions: () => localGroupVersions(parts.catalogue, custom),
@@ -80,6 +81,7 @@ export function createShared(parts: SharedParts): Shared {
       ...aggregation.tasks.map((task) => onceLoaded(parts, task)),
       registration(parts, custom, aggregation),
     ]),
+    callWebhook,
     filter: aggregation.filter,
     names: () => [...custom.names(), ...aggregation.remoteGroupVersions().map(nameOf)],
     onChange(listener) {
@@ -93,7 +95,7 @@ export function createShared(parts: SharedParts): Shared {
   };
 }
 
-function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundTask[]): Shared {
+function withoutAggregation(custom: CustomResources, tasks: readonly BackgroundTask[]): Omit<Shared, "callWebhook"> {
   return {
     custom,
     served: custom.served,

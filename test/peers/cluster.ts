@@ -57,6 +57,12 @@ export const SHORT_LIVES: Partial<PeerTiming> = {
   leaseCollectIntervalMs: 100,
 };
 
+/** Tests of something else than access: whoever has proven who they are may ask, and nobody waits for roles. */
+export const OPEN = {
+  authorizationModes: ["AlwaysAllow"],
+  disableAdmissionPlugins: ["ServiceAccount"],
+} satisfies ServerOptions["access"];
+
 const TOKENS = [`${ADMIN_TOKEN},admin,admin-uid,"system:masters"`, `jane-token,Jäne,u-1,"dev,ops team"`].join("\n");
 
 export class Member extends ApiClient {
@@ -201,6 +207,7 @@ export class TestCluster implements AsyncDisposable {
       storage: { kind: "memory" },
       tokenFile: TOKENS,
       requestHeader: { clientCa: this.credentials.proxyCa },
+      access: OPEN,
       peers: {
         serverId: id,
         timing: TEST_TIMING,

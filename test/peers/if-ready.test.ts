@@ -7,7 +7,7 @@ import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening } from "../../src/server/listening-server.ts";
 import { StorageError } from "../../src/storage/kv.ts";
 import { ADMIN_TOKEN, ApiClient, type CallOptions } from "./client.ts";
-import { startCluster, TEST_TIMING, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
+import { OPEN, startCluster, TEST_TIMING, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
 import { sendJson, startStub, WIDGETS, type StubPeer } from "./stub-peer.ts";
 import { eventually } from "./wait.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
@@ -96,6 +96,7 @@ async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promis
     storage: { kind: "memory" },
     tokenFile: `${ADMIN_TOKEN},admin,admin-uid,"system:masters"`,
     requestHeader: { clientCa: credentials.proxyCa },
+    access: OPEN,
     peers: { serverId: "held", timing: TEST_TIMING, caFile, certFile, keyFile },
     ifReadyMode,
   });

@@ -174,9 +174,10 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     });
 
     test("a user who may not ask here is refused here, whatever a peer would say", async () => {
-      await using cluster = await startCluster([{}]);
+      await using cluster = await startCluster([{ options: { access: {} } }]);
       const { member, stub } = await startStub(cluster);
       expect((await member.call(WIDGETS, { token: "" })).status).toBe(403);
+      expect((await member.call(WIDGETS, { token: "jane-token" })).status).toBe(403);
       expect(stub.arrivals).toEqual([]);
     });
   });

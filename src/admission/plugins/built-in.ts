@@ -16,6 +16,7 @@ import { defaultTolerationSeconds, type DefaultTolerationOptions } from "./defau
 import { limitRanger } from "./limit-ranger.ts";
 import { nodeRestriction } from "./node-restriction/node-restriction.ts";
 import { podTopologyLabels, taintNodesByCondition } from "./node-plugins.ts";
+import { ownerReferencesPermissionEnforcement, type ResourcesOfKind } from "./owner-references.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota, type ChargeQuota } from "./quota/resource-quota.ts";
@@ -35,6 +36,7 @@ export interface BuiltInPorts {
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
   readonly chargeQuota: ChargeQuota;
+  readonly resourcesOfKind: ResourcesOfKind;
   readonly clock: Clock;
   readonly random: Random;
   /** Of the release. */
@@ -43,7 +45,7 @@ export interface BuiltInPorts {
 }
 
 export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] {
-  const { reader, authorizer, chargeQuota, clock, random, minor } = ports;
+  const { reader, authorizer, chargeQuota, resourcesOfKind, clock, random, minor } = ports;
   return inPluginOrder([
     alwaysAdmit(),
     alwaysDeny(),
@@ -60,6 +62,7 @@ export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] 
     limitPodHardAntiAffinityTopology(),
     limitRanger(reader),
     nodeRestriction({ reader, authorizer }),
+    ownerReferencesPermissionEnforcement({ authorizer, resourcesOfKind }),
     persistentVolumeClaimResize(reader),
     podSecurity({ reader, minor }),
     podTopologyLabels(reader),

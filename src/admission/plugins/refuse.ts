@@ -25,3 +25,11 @@ export function aggregate(sentences: readonly string[]): string {
   const distinct = [...new Set(sentences)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(", ")}]`;
 }
+
+/** DIFFERS: kubernetes tells all of them, however many there are. */
+const TOLD_MAX = 100;
+
+/** In the order of the alphabet; `shown` is what stands for a name. */
+export function toldNames(names: Iterable<string>, shown: (name: string) => string = String): string {
+  return [...names].sort().slice(0, TOLD_MAX).map(shown).join(",");
+}

@@ -86,7 +86,10 @@ test.each<[string, JsonObject, readonly string[]]>([
 test.each<[string, JsonObject, readonly string[]]>([
   [
     "is fine",
-    { mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[]" } }], reinvocationPolicy: "Never" },
+    {
+      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/data"}]' } }],
+      reinvocationPolicy: "Never",
+    },
     [],
   ],
   [

@@ -4,11 +4,12 @@ import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../.
 import { dnsSubdomainErrors, pathSegmentErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { enumErrors, labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
-import type { Kind } from "../kind.ts";
+import type { Kind, KindContext } from "../kind.ts";
 import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
 import { goValue } from "../storage/go-value.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";
 import { matchConditionErrors, namedRuleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";
+import { ExpressionCheck } from "./expressions/expression-errors.ts";
 import { paramKindErrors } from "./param-kind.ts";
 
 const FAILURE_POLICIES: readonly string[] = ["Fail", "Ignore"];
@@ -28,7 +29,7 @@ export const VALIDATING_ADMISSION_POLICY: Kind = {
   prepareCreate(policy) {
     policy["status"] = {};
   },
-  createErrors: (policy) => validatingPolicyErrors(policy, undefined),
+  createErrors: (policy, context) => validatingPolicyErrors(policy, undefined, context),
   updateErrors: validatingPolicyErrors,
   statusUpdateErrors: policyStatusErrors,
   warnings: staticSuffixWarnings,
@@ -37,7 +38,7 @@ export const VALIDATING_ADMISSION_POLICY: Kind = {
 
 export const MUTATING_ADMISSION_POLICY: Kind = {
   setDefaults: setPolicyDefaults,
-  createErrors: (policy) => mutatingPolicyErrors(policy, undefined),
+  createErrors: (policy, context) => mutatingPolicyErrors(policy, undefined, context),
   updateErrors: mutatingPolicyErrors,
   warnings: staticSuffixWarnings,
 };
@@ -88,11 +89,17 @@ function setMatchDefaults(spec: JsonObject, key: string): void {
     if (match[rules] !== undefined) match[rules] = withScopes(match[rules]);
 }
 
-function* validatingPolicyErrors(policy: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
+function* validatingPolicyErrors(
+  policy: JsonObject,
+  existing: JsonObject | undefined,
+  { minor }: KindContext,
+): Generator<FieldError> {
   const spec = objectAt(policy, "spec");
+  const check = new ExpressionCheck(minor, spec);
+  if (existing !== undefined) check.addStoredPolicy(existing);
   yield* commonErrors(spec);
-  yield* policyConditionErrors(spec, existing);
-  yield* variableErrors(spec);
+  yield* policyConditionErrors(spec, existing, check);
+  yield* variableErrors(spec, check);
   const annotations = objectsAt(spec, "auditAnnotations");
   const validations = objectsAt(spec, "validations");
   const atLeastOne = "validations or auditAnnotations must contain at least one item";
@@ -101,19 +108,26 @@ function* validatingPolicyErrors(policy: JsonObject, existing: JsonObject | unde
     yield required("spec.auditAnnotations", atLeastOne);
   }
   for (const [index, validation] of validations.entries())
-    yield* validationErrors(validation, `spec.validations[${index}]`);
-  yield* auditAnnotationErrors(annotations, stringAt(objectAt(policy, "metadata"), "name"));
+    yield* validationErrors(validation, `spec.validations[${index}]`, check);
+  yield* auditAnnotationErrors(annotations, stringAt(objectAt(policy, "metadata"), "name"), check);
 }
 
-function* mutatingPolicyErrors(policy: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
+function* mutatingPolicyErrors(
+  policy: JsonObject,
+  existing: JsonObject | undefined,
+  { minor }: KindContext,
+): Generator<FieldError> {
   const spec = objectAt(policy, "spec");
+  const check = new ExpressionCheck(minor, spec);
+  if (existing !== undefined) check.addStoredPolicy(existing);
   yield* commonErrors(spec);
   yield* mutatingOperationErrors(objectAt(spec, "matchConstraints"), "spec.matchConstraints");
-  yield* policyConditionErrors(spec, existing);
-  yield* variableErrors(spec);
+  yield* policyConditionErrors(spec, existing, check);
+  yield* variableErrors(spec, check);
   const mutations = objectsAt(spec, "mutations");
   if (mutations.length === 0) yield required("spec.mutations", "mutations must contain at least one item");
-  for (const [index, mutation] of mutations.entries()) yield* mutationErrors(mutation, `spec.mutations[${index}]`);
+  for (const [index, mutation] of mutations.entries())
+    yield* mutationErrors(mutation, `spec.mutations[${index}]`, check);
   yield* enumErrors(stringAt(spec, "reinvocationPolicy"), "spec.reinvocationPolicy", REINVOCATION_POLICIES);
 }
 
@@ -132,14 +146,18 @@ function* commonErrors(spec: JsonObject): Generator<FieldError> {
 }
 
 /** Conditions that stay, over parameters that stay, are not looked at again. */
-function* policyConditionErrors(spec: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
+function* policyConditionErrors(
+  spec: JsonObject,
+  existing: JsonObject | undefined,
+  check: ExpressionCheck,
+): Generator<FieldError> {
   const before = objectAt(existing ?? {}, "spec");
   const conditions = objectsAt(spec, "matchConditions");
   const isSame =
     existing !== undefined &&
     jsonEquals(spec["paramKind"], before["paramKind"]) &&
     jsonEquals(conditions, objectsAt(before, "matchConditions"));
-  if (!isSame) yield* matchConditionErrors(conditions, "spec.matchConditions");
+  if (!isSame) yield* matchConditionErrors(conditions, "spec.matchConditions", check);
 }
 
 function* matchResourceErrors(match: JsonObject, field: string): Generator<FieldError> {
@@ -166,24 +184,27 @@ const CEL_RESERVED: ReadonlySet<string> = new Set(
   ),
 );
 
-function* variableErrors(spec: JsonObject): Generator<FieldError> {
+function* variableErrors(spec: JsonObject, check: ExpressionCheck): Generator<FieldError> {
   for (const [index, variable] of objectsAt(spec, "variables").entries()) {
     const field = `spec.variables[${index}]`;
     const name = stringAt(variable, "name");
     if (name.trim() === "") yield required(`${field}.name`, "name is not specified");
     else if (!CEL_IDENTIFIER.test(name) || CEL_RESERVED.has(name))
       yield invalidValue(`${field}.name`, name, "must be a valid CEL identifier");
-    if (stringAt(variable, "expression").trim() === "")
-      yield required(`${field}.expression`, "expression is not specified");
+    const source = stringAt(variable, "expression");
+    if (source.trim() === "") yield required(`${field}.expression`, "expression is not specified");
+    else yield* check.variableErrors({ name, source }, `${field}.expression`);
   }
 }
 
-function* validationErrors(validation: JsonObject, field: string): Generator<FieldError> {
-  if (stringAt(validation, "expression").trim() === "")
-    yield required(`${field}.expression`, "expression is not specified");
+function* validationErrors(validation: JsonObject, field: string, check: ExpressionCheck): Generator<FieldError> {
+  const source = stringAt(validation, "expression");
+  if (source.trim() === "") yield required(`${field}.expression`, "expression is not specified");
+  else yield* check.validationErrors(source, `${field}.expression`);
   const messageExpression = stringAt(validation, "messageExpression");
   if (messageExpression !== "" && messageExpression.trim() === "")
     yield invalidValue(`${field}.messageExpression`, messageExpression, "must be non-empty if specified");
+  else if (messageExpression !== "") yield* check.messageErrors(messageExpression, `${field}.messageExpression`);
   const message = stringAt(validation, "message");
   if (message !== "" && message.trim() === "")
     yield invalidValue(`${field}.message`, message, "must be non-empty if specified");
@@ -194,7 +215,11 @@ function* validationErrors(validation: JsonObject, field: string): Generator<Fie
     yield unsupportedValue(`${field}.reason`, reason, REASONS);
 }
 
-function* auditAnnotationErrors(annotations: readonly JsonObject[], policyName: string): Generator<FieldError> {
+function* auditAnnotationErrors(
+  annotations: readonly JsonObject[],
+  policyName: string,
+  check: ExpressionCheck,
+): Generator<FieldError> {
   const field = "spec.auditAnnotations";
   if (annotations.length > AUDIT_ANNOTATIONS_MAX)
     yield invalidValue(
@@ -214,22 +239,26 @@ function* auditAnnotationErrors(annotations: readonly JsonObject[], policyName: 
     const key = stringAt(annotation, "key");
     if (policyName === "") yield invalidValue(`${field}[${index}].key`, key, "requires metadata.name be non-empty");
     else yield* nameErrors(`${policyName}/${key}`, `${field}[${index}].key`, qualifiedNameErrors);
-    const expression = stringAt(annotation, "valueExpression").trim();
+    const source = stringAt(annotation, "valueExpression");
+    const expression = source.trim();
     const expressionField = `${field}[${index}].valueExpression`;
     if (expression === "") yield required(expressionField, "valueExpression is not specified");
     else if (Buffer.byteLength(expression) > VALUE_EXPRESSION_BYTES_MAX)
       yield required(expressionField, `must not exceed ${VALUE_EXPRESSION_BYTES_MAX} bytes in length`);
+    else yield* check.annotationErrors(source, expressionField);
     if (keys.has(key)) yield duplicateValue(`${field}[${index}].key`, key);
     keys.add(key);
   }
 }
 
-const PATCHES: ReadonlyMap<string, readonly [own: string, other: string]> = new Map([
+type PatchKey = "applyConfiguration" | "jsonPatch";
+
+const PATCHES: ReadonlyMap<string, readonly [own: PatchKey, other: PatchKey]> = new Map([
   ["JSONPatch", ["jsonPatch", "applyConfiguration"]],
   ["ApplyConfiguration", ["applyConfiguration", "jsonPatch"]],
 ]);
 
-function* mutationErrors(mutation: JsonObject, field: string): Generator<FieldError> {
+function* mutationErrors(mutation: JsonObject, field: string, check: ExpressionCheck): Generator<FieldError> {
   const patchType = stringAt(mutation, "patchType");
   yield* enumErrors(patchType, `${field}.patchType`, ["ApplyConfiguration", "JSONPatch"]);
   const keys = PATCHES.get(patchType);
@@ -237,7 +266,11 @@ function* mutationErrors(mutation: JsonObject, field: string): Generator<FieldEr
   const [own, other] = keys;
   if (mutation[own] === undefined)
     yield required(`${field}.${own}`, `must be specified when patchType is ${patchType}`);
-  else if (stringAt(objectAt(mutation, own), "expression").trim() === "") yield required(`${field}.${own}.expression`);
+  else {
+    const expression = stringAt(objectAt(mutation, own), "expression");
+    if (expression.trim() === "") yield required(`${field}.${own}.expression`);
+    else yield* check.mutationErrors(expression, own, `${field}.${own}.expression`);
+  }
   if (mutation[other] !== undefined)
     yield invalidValue(`${field}.${other}`, `{${other}}`, `must not be specified when patchType is ${patchType}`);
 }

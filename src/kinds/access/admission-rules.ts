@@ -5,6 +5,7 @@ import { pathSegmentErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { nameErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
+import type { ExpressionCheck } from "./expressions/expression-errors.ts";
 
 const OPERATIONS: readonly string[] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const SCOPES: readonly string[] = ["*", "Cluster", "Namespaced"];
@@ -74,13 +75,18 @@ function* resourcesErrors(resources: readonly string[], field: string): Generato
     yield invalidValue(field, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
-/** DIFFERS: expressions are not compiled. */
-export function* matchConditionErrors(conditions: readonly JsonObject[], field: string): Generator<FieldError> {
+export function* matchConditionErrors(
+  conditions: readonly JsonObject[],
+  field: string,
+  check: ExpressionCheck,
+): Generator<FieldError> {
   if (conditions.length > MATCH_CONDITIONS_MAX) yield tooMany(field, conditions.length, MATCH_CONDITIONS_MAX);
   const names = new Set<string>();
   for (const [index, condition] of conditions.entries()) {
     const at = `${field}[${index}]`;
-    if (stringAt(condition, "expression").trim() === "") yield required(`${at}.expression`);
+    const expression = stringAt(condition, "expression");
+    if (expression.trim() === "") yield required(`${at}.expression`);
+    else yield* check.conditionErrors(expression, `${at}.expression`);
     const name = stringAt(condition, "name");
     if (name === "") yield required(`${at}.name`);
     else yield* nameErrors(name, `${at}.name`, qualifiedNameErrors);

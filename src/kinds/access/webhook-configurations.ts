@@ -7,6 +7,7 @@ import { labelSelectorErrors, nameErrors, numberAt, objectsAt } from "../checks.
 import type { Kind } from "../kind.ts";
 import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
 import { matchConditionErrors, ruleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";
+import { ExpressionCheck } from "./expressions/expression-errors.ts";
 import { webhookClientErrors } from "./webhook-client.ts";
 
 const FAILURE_POLICIES: readonly string[] = ["Fail", "Ignore"];
@@ -26,6 +27,7 @@ interface WebhookOptions {
   readonly requiresKnownReview: boolean;
   readonly requiresUniqueNames: boolean;
   readonly allowsInvalidValues: boolean;
+  readonly expressions: ExpressionCheck;
 }
 
 export const MUTATING_WEBHOOK_CONFIGURATION: Kind = configurationOf({ isMutating: true });
@@ -39,7 +41,7 @@ function configurationOf({ isMutating }: Pick<WebhookOptions, "isMutating">): Ki
         withWebhookDefaults(webhook, isMutating),
       );
     },
-    createErrors: (configuration) =>
+    createErrors: (configuration, { minor }) =>
       configurationErrors(objectsAt(configuration, "webhooks"), {
         isMutating,
         ignoresMatchConditions: false,
@@ -47,10 +49,14 @@ function configurationOf({ isMutating }: Pick<WebhookOptions, "isMutating">): Ki
         requiresKnownReview: true,
         requiresUniqueNames: true,
         allowsInvalidValues: false,
+        expressions: new ExpressionCheck(minor),
       }),
-    updateErrors(configuration, existing) {
+    updateErrors(configuration, existing, { minor }) {
       const webhooks = objectsAt(configuration, "webhooks");
-      return configurationErrors(webhooks, updateOptions(webhooks, objectsAt(existing, "webhooks"), isMutating));
+      const before = objectsAt(existing, "webhooks");
+      const expressions = new ExpressionCheck(minor);
+      for (const webhook of before) expressions.addStoredConditions(objectsAt(webhook, "matchConditions"));
+      return configurationErrors(webhooks, { ...updateOptions(webhooks, before, isMutating), expressions });
     },
     warnings: staticSuffixWarnings,
   };
@@ -79,7 +85,7 @@ function updateOptions(
   webhooks: readonly JsonObject[],
   before: readonly JsonObject[],
   isMutating: boolean,
-): WebhookOptions {
+): Omit<WebhookOptions, "expressions"> {
   const isSameConditions = (webhook: JsonObject, index: number): boolean =>
     jsonEquals(webhook["matchConditions"], before[index]?.["matchConditions"]);
   const names = before.map((webhook) => stringAt(webhook, "name"));
@@ -133,7 +139,7 @@ function* webhookErrors(webhook: JsonObject, field: string, options: WebhookOpti
   if (options.isMutating) yield* oneOf(webhook, field, "reinvocationPolicy", REINVOCATION_POLICIES);
   yield* webhookClientErrors(objectAt(webhook, "clientConfig"), `${field}.clientConfig`);
   if (!options.ignoresMatchConditions)
-    yield* matchConditionErrors(objectsAt(webhook, "matchConditions"), `${field}.matchConditions`);
+    yield* matchConditionErrors(objectsAt(webhook, "matchConditions"), `${field}.matchConditions`, options.expressions);
 }
 
 function* oneOf(webhook: JsonObject, field: string, key: string, supported: readonly string[]): Generator<FieldError> {

@@ -166,6 +166,8 @@ test("writes whose answers are lost are found to have happened", async () => {
   const service = await stored(world, SERVICE_KEY);
   expect((await stored(world, CLAIM_KEY)).metadata["uid"]).toBe(service.metadata["uid"]);
   expect(await world.run(storedObjects(world.openKv()))).toHaveLength(OBJECTS_COUNT);
+  const there = new Set((await world.run(storedObjects(world.openKv()))).map((o: any) => o.key ?? o));
+  console.log(JSON.stringify([...there].slice(0,2)), committed.filter((k) => !there.has(k)));
   expect(committed, "each was written once").toHaveLength(OBJECTS_COUNT);
   await world.run(server.close());
 });

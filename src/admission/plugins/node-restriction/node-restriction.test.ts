@@ -86,7 +86,7 @@ describe("pods", () => {
     [{ subresource: "eviction", name: "mine" }, undefined],
     [{ subresource: "eviction", name: "theirs" }, "node n can only evict pods with spec.nodeName set to itself"],
   ] as const)("%j", async (given, why) => {
-    const told = await ask(given as Given);
+    const told = await ask(given);
     expect(told).toBe(why === undefined ? undefined : `403 pods "${given.name}" is forbidden: ${why}`);
   });
 
@@ -198,7 +198,7 @@ describe("what bears the node's name", () => {
     ],
     [{ resource: "persistentvolumeclaims", object: named("c") }, "may only update PVC status"],
   ] as const)("%j", async (given, why) => {
-    const told = await ask(given as Given);
+    const told = await ask(given);
     if (why === undefined) expect(told).toBeUndefined();
     else expect(told).toContain(` is forbidden: ${why}`);
   });

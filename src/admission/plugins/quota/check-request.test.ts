@@ -154,6 +154,15 @@ describe("other objects", () => {
     expect(usedAfter(attributes({ resource: "services", object }), quota(hard, used))).toEqual(expected);
   });
 
+  test("what is exceeded is told in the order of the names", async () => {
+    const hard = { "services.nodeports": "1", services: "1" };
+    const object = { metadata: { name: "s" }, spec: { type: "NodePort", ports } };
+    const given = attributes({ resource: "services", object });
+    expect(await refusal(() => usedAfter(given, quota(hard, { "services.nodeports": "0", services: "1" })))).toBe(
+      '403 services "s" is forbidden: exceeded quota: q, requested: services=1,services.nodeports=2, used: services=1,services.nodeports=0, limited: services=1,services.nodeports=1',
+    );
+  });
+
   test("a claim uses storage of its class, rounded up to bytes, and what was allocated where that is more", () => {
     const hard = { "requests.storage": "9Gi", "fast.storageclass.storage.k8s.io/requests.storage": "9Gi" };
     const used = { "requests.storage": "1", "fast.storageclass.storage.k8s.io/requests.storage": "0" };

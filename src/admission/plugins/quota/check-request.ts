@@ -3,7 +3,7 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../amounts.ts";
-import { refused } from "../refuse.ts";
+import { refused, toldNames } from "../refuse.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { scopesOf } from "./scopes.ts";
 
@@ -38,8 +38,7 @@ export function checkRequest(
   const pertinent = new Set(quotas.filter((quota) => isPertinent(quota, object, attributes, evaluator)));
   const usage = evaluator.usage(object);
   const negative = [...usage].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
-  if (negative.length > 0)
-    throw refused(attributes, `quota usage is negative for resource(s): ${negative.sort().join(",")}`);
+  if (negative.length > 0) throw refused(attributes, `quota usage is negative for resource(s): ${toldNames(negative)}`);
   const change = operation === "UPDATE" ? changeOf(usage, attributes, evaluator) : () => usage;
   return quotas.map((quota) => {
     const delta = pertinent.has(quota) ? withoutZeros(change(quota)) : new Map();
@@ -49,12 +48,12 @@ export function checkRequest(
 }
 
 function isPertinent(quota: RunningQuota, object: JsonObject, attributes: Attributes, evaluator: Evaluator): boolean {
-  const limited = [...quota.hard.keys()].filter((name) => evaluator.isCounted(name)).sort();
+  const limited = [...quota.hard.keys()].filter((name) => evaluator.isCounted(name));
   if (limited.length === 0 || !matchesScopes(quota, object, evaluator)) return false;
   const missing = evaluator.missing(limited, object);
   if (missing !== undefined) throw refused(attributes, `failed quota: ${quota.name}: ${missing}`);
   if (!limited.every((name) => quota.used.has(name)))
-    throw refused(attributes, `status unknown for quota: ${quota.name}, resources: ${limited.join(",")}`);
+    throw refused(attributes, `status unknown for quota: ${quota.name}, resources: ${toldNames(limited)}`);
   return true;
 }
 
@@ -92,8 +91,5 @@ function charged(
 }
 
 function shownAmounts(amounts: Amounts): string {
-  return [...amounts.keys()]
-    .sort()
-    .map((name) => `${name}=${amounts.get(name)?.text}`)
-    .join(",");
+  return toldNames(amounts.keys(), (name) => `${name}=${amounts.get(name)?.text}`);
 }

@@ -5,6 +5,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { amountsAt, ONE, type Amount, type Amounts } from "../amounts.ts";
 import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";
+import { toldNames } from "../refuse.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 
@@ -122,7 +123,7 @@ function missingAmounts(limited: readonly string[], pod: JsonObject): string | u
   if (lacking.size === 0) return undefined;
   const parts = demanded
     .filter((name) => lacking.has(name))
-    .map((name) => `${name} for: ${[...(lacking.get(name) ?? [])].sort().join(",")}`);
+    .map((name) => `${name} for: ${toldNames(lacking.get(name) ?? [])}`);
   return `must specify ${parts.join("; ")}`;
 }
 

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { enabledPlugins, fixedPlugins, missingPlugins, registeredPlugins } from "../plugin-order.ts";
+import { builtInPlugins } from "./built-in.ts";
+import { readerOf } from "./testing/attributes.ts";
+
+/** Made elsewhere, as they follow what the cluster says. */
+const DYNAMIC: readonly string[] = [
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionWebhook",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionWebhook",
+];
+
+test("every plugin that is said to be there is, in kubernetes' order", () => {
+  const plugins = builtInPlugins({
+    reader: readerOf({}),
+    authorizer: () => ({ allowed: false, reason: "" }),
+    chargeQuota: () => Promise.resolve(undefined),
+    resourcesOfKind: () => [],
+    clock: { now: () => 0, monotonic: () => 0, after: () => () => undefined },
+    random: { float: () => 0, bytes: (length) => new Uint8Array(length) },
+    minor: 36,
+    tolerations: { notReadySeconds: 300, unreachableSeconds: 300 },
+  });
+  const absent = new Set([...DYNAMIC, ...missingPlugins(), ...fixedPlugins()]);
+  const all = enabledPlugins({ enable: registeredPlugins(), disable: [] });
+  expect(plugins.map(({ name }) => name)).toEqual(all.filter((name) => !absent.has(name)));
+});

@@ -1,0 +1,34 @@
+/** What is admitted is written into the quota's status before it is stored. */
+import type { ChargeQuota } from "../../admission/plugins/quota/resource-quota.ts";
+import { objectAt, stringAt } from "../../meta/json.ts";
+import { isReason } from "../../meta/status-error.ts";
+import type { RegistryContext } from "../../registry/context.ts";
+import { objectIn } from "../../registry/representation.ts";
+import { update } from "../../registry/update.ts";
+import type { ServedBy } from "../stored-objects.ts";
+
+const MANAGER = "kube-apiserver";
+
+export function createChargeQuota(context: RegistryContext, servedBy: ServedBy): ChargeQuota {
+  return async (quota, status) => {
+    const served = servedBy({ group: "", resource: "resourcequotas" });
+    if (served === undefined) return undefined;
+    const metadata = objectAt(quota, "metadata");
+    const { apiVersion, kind } = served;
+    try {
+      const { written } = await update(context, served, {
+        namespace: stringAt(metadata, "namespace"),
+        name: stringAt(metadata, "name"),
+        door: "status",
+        verb: "update",
+        dryRun: false,
+        manager: MANAGER,
+        next: () => ({ apiVersion, kind, ...quota, status }),
+      });
+      return "entry" in written ? objectIn(written.entry, served) : written.object;
+    } catch (thrown) {
+      if (isReason(thrown, "Conflict") || isReason(thrown, "NotFound")) return undefined;
+      throw thrown;
+    }
+  };
+}

@@ -1,0 +1,226 @@
+/** Admission as a server has it: the plugins that are on, what they follow in the store, and whom they ask. */
+import type { AdmissionPlugin, AdmissionRequest } from "../../admission/admission.ts";
+import { createAdmission, type AdmitRequest } from "../../admission/admit.ts";
+import { compileMatchConditions } from "../../admission/expressions/match-conditions.ts";
+import { inPluginOrder } from "../../admission/plugin-order.ts";
+import { builtInPlugins } from "../../admission/plugins/built-in.ts";
+import { TOLERATION_SECONDS_DEFAULT } from "../../admission/plugins/default-toleration-seconds.ts";
+import { compileMutatingPolicy } from "../../admission/policies/compiled-mutations.ts";
+import { compileValidatingPolicy } from "../../admission/policies/compiled-policy.ts";
+import { createMutatingAdmissionPolicy } from "../../admission/policies/mutating-policy.ts";
+import { createParamAccess } from "../../admission/policies/param-access.ts";
+import { createPolicyTables } from "../../admission/policies/policy-table.ts";
+import { createValidatingAdmissionPolicy } from "../../admission/policies/validating-policy.ts";
+import { createWebhookMetrics } from "../../admission/webhooks/metrics.ts";
+import { mutatingAdmissionWebhook } from "../../admission/webhooks/mutating.ts";
+import { validatingAdmissionWebhook } from "../../admission/webhooks/validating.ts";
+import { createWebhookTables } from "../../admission/webhooks/webhook-table.ts";
+import { checkedResource, checkRoleWrite } from "../../auth/rbac/role-write.ts";
+import type { WithUser } from "../../auth/user.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { CatalogueGroup } from "../../catalogue/catalogue.ts";
+import { protobufTables } from "../../catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../../catalogue/release.ts";
+import { celEnvironment } from "../../cel/environment.ts";
+import type { CallWebhook } from "../../crd/conversion/webhook-conversion.ts";
+import { readAnswer } from "../../crd/conversion/webhook-answer.ts";
+import type { RequestAdmission, ResolveEndpoint } from "../../endpoints/resources.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type { ObjectReader, ObjectTable } from "../../meta/object-table.ts";
+import { goZeros } from "../../object/go-zeros.ts";
+import type { Admission, AdmittedWrite } from "../../registry/admission.ts";
+import type { RegistryContext } from "../../registry/context.ts";
+import type { Access } from "../access.ts";
+import type { BackgroundTask } from "../background.ts";
+import type { ServerConfig } from "../config.ts";
+import type { Env } from "../env.ts";
+import { followObjects, preferredServed, type StoredObjectParts } from "../stored-objects.ts";
+import { createChargeQuota } from "./charge-quota.ts";
+import { createVersions, type Versions } from "./object-versions.ts";
+import { createParamKinds } from "./param-kinds.ts";
+
+export interface AdmissionParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly metrics: MetricsRegistry;
+  readonly context: RegistryContext;
+  readonly access: Access;
+  readonly objects: ObjectReader;
+  /** How what is built in is followed in the store. */
+  readonly followed: StoredObjectParts;
+  /** Of everything that is served, with what is defined. */
+  readonly resolve: ResolveEndpoint;
+  readonly groups: () => readonly CatalogueGroup[];
+  readonly callWebhook: CallWebhook;
+}
+
+export interface ServerAdmission {
+  readonly admit: (request: WithUser, about: RequestAdmission) => Admission | undefined;
+  readonly tasks: readonly BackgroundTask[];
+}
+
+const GROUP = "admissionregistration.k8s.io";
+
+export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
+  const { config, context, followed } = parts;
+  const { schemas } = followed.catalogue;
+  const versions = createVersions({
+    ...{ context, resolve: parts.resolve, groups: parts.groups, zeros: goZeros(protobufTables) },
+    schemaOf: ({ group, version }, kind) => schemas.kind(group, version, kind),
+  });
+  const tasks: BackgroundTask[] = [];
+  const follow = (resource: string, table: ObjectTable): void => {
+    const task = followObjects(followed, { group: GROUP, resource }, table);
+    // Where the release does not know it there is none.
+    if (task === undefined) table.reset([]);
+    else tasks.push(task);
+  };
+  const plugins = inPluginOrder([
+    ...builtIn(parts),
+    ...policies(parts, versions, follow),
+    ...webhooks(parts, versions, follow),
+  ]);
+  const enabled = new Set(config.access.admissionPlugins);
+  const asked = createAdmission([paramAccess(parts), ...plugins.filter(({ name }) => enabled.has(name))]);
+  return {
+    tasks,
+    admit(request, about) {
+      const base = admissionRequest(request, about, versions);
+      const admission = asked(base) && writeByWrite(asked, base);
+      return withGrantChecked(parts, request, admission);
+    },
+  };
+}
+
+type Follow = (resource: string, table: ObjectTable) => void;
+
+function builtIn(parts: AdmissionParts): readonly AdmissionPlugin[] {
+  const { env, config, context, access, objects, followed, groups } = parts;
+  const { clock, random } = env;
+  const seconds = TOLERATION_SECONDS_DEFAULT;
+  return builtInPlugins({
+    ...{ reader: objects, authorizer: access.authorization.authorize, clock, random },
+    chargeQuota: createChargeQuota(context, preferredServed(followed)),
+    resourcesOfKind: ({ group, version }, kind) =>
+      (groups().find(({ name }) => name === group)?.resources ?? [])
+        .filter(({ versions }) => versions.some((one) => one.version === version && one.kind === kind))
+        .map(({ resource, namespaced }) => ({ group, version, resource, isNamespaced: namespaced })),
+    minor: Number(releaseInfo(config.release).minor),
+    tolerations: { notReadySeconds: seconds, unreachableSeconds: seconds },
+  });
+}
+
+function webhooks(parts: AdmissionParts, versions: Versions, follow: Follow): readonly AdmissionPlugin[] {
+  const { env, config, metrics, access, objects } = parts;
+  const minor = Number(releaseInfo(config.release).minor);
+  const tables = createWebhookTables((conditions) => compileMatchConditions(conditions, { minor }));
+  follow("mutatingwebhookconfigurations", tables.mutating);
+  follow("validatingwebhookconfigurations", tables.validating);
+  const common = {
+    ...{ clock: env.clock, random: env.random, objects, authorizer: access.authorization.authorize },
+    ask: (clientConfig: JsonObject, body: string, options: { readonly timeoutMs: number }) =>
+      askWebhook(parts, { clientConfig, body, ...options }),
+    metrics: createWebhookMetrics(metrics, env.clock),
+    decode: versions.decode,
+  };
+  return [
+    mutatingAdmissionWebhook({ ...common, table: tables.mutating }),
+    validatingAdmissionWebhook({ ...common, table: tables.validating }),
+  ];
+}
+
+async function askWebhook(
+  { callWebhook }: AdmissionParts,
+  {
+    clientConfig,
+    body,
+    timeoutMs,
+  }: { readonly clientConfig: JsonObject; readonly body: string; readonly timeoutMs: number },
+): Promise<JsonObject> {
+  const answer = readAnswer(await callWebhook(clientConfig, body, { timeoutMs }));
+  if (typeof answer === "string") throw new Error(answer);
+  return answer;
+}
+
+function policies(parts: AdmissionParts, versions: Versions, follow: Follow): readonly AdmissionPlugin[] {
+  const { config, access, objects, context, resolve, groups } = parts;
+  const environment = celEnvironment(Number(releaseInfo(config.release).minor));
+  const validating = createPolicyTables((policy) => compileValidatingPolicy(policy, environment));
+  const mutating = createPolicyTables((policy) => compileMutatingPolicy(policy, environment));
+  follow("validatingadmissionpolicies", validating.policies);
+  follow("validatingadmissionpolicybindings", validating.bindings);
+  follow("mutatingadmissionpolicies", mutating.policies);
+  follow("mutatingadmissionpolicybindings", mutating.bindings);
+  const paramKinds = createParamKinds({ context, resolve, groups });
+  const common = { objects, paramKinds, authorizer: access.authorization.authorize };
+  return [
+    createMutatingAdmissionPolicy({ ...common, ...versions, tables: mutating }),
+    createValidatingAdmissionPolicy({ ...common, tables: validating }),
+  ];
+}
+
+function paramAccess({ access, objects, context, resolve, groups }: AdmissionParts): AdmissionPlugin {
+  const { authorize: authorizer } = access.authorization;
+  return createParamAccess({ authorizer, objects, paramKinds: createParamKinds({ context, resolve, groups }) });
+}
+
+function admissionRequest(request: WithUser, about: RequestAdmission, versions: Versions): AdmissionRequest {
+  const { info, user, signal, audit } = request;
+  const { served, options, dryRun, warn } = about;
+  const groupVersion = { group: info.group, version: info.version };
+  const kind = { ...about.kind.groupVersion, kind: about.kind.kind };
+  const isOwnKind = about.kind.kind === served.kind && about.kind.groupVersion.group === served.groupVersion.group;
+  return {
+    ...{ user, groupVersion, resource: info.resource, subresource: info.subresource, kind },
+    namespace: info.resource === "namespaces" && info.group === "" ? info.name : info.namespace,
+    ...{ options, dryRun, warn, signal },
+    versions: versions.of({ groupVersion, resource: info.resource, kind, isOwnKind }),
+    annotate: (key, value) => audit?.annotate(key, value),
+  };
+}
+
+function writeByWrite(asked: AdmitRequest, base: AdmissionRequest): Admission {
+  return {
+    mutate: (write) => asked(requestFor(base, write))?.mutate(write) ?? Promise.resolve(write.object),
+    validate: (write) => asked(requestFor(base, write))?.validate(write) ?? Promise.resolve(),
+  };
+}
+
+/** As kubernetes: a namespace that is created lies in itself, and who creates by an update has CreateOptions. */
+function requestFor(base: AdmissionRequest, { operation, name }: AdmittedWrite): AdmissionRequest {
+  if (operation !== "CREATE") return base;
+  const { groupVersion, resource, options } = base;
+  const isNamespace = resource === "namespaces" && groupVersion.group === "";
+  const isUpdate = options?.["kind"] === "UpdateOptions";
+  if (!isNamespace && !isUpdate) return base;
+  return {
+    ...base,
+    ...(isNamespace ? { namespace: name } : {}),
+    ...(isUpdate ? { options: { ...options, kind: "CreateOptions" } } : {}),
+  };
+}
+
+/** Nobody grants what they do not hold: looked at when the object is as it is to be, and before it is found valid. */
+function withGrantChecked(
+  { access, objects }: AdmissionParts,
+  { user, info }: WithUser,
+  admission: Admission | undefined,
+): Admission | undefined {
+  const resource = info.subresource === "" ? checkedResource(info) : undefined;
+  if (resource === undefined) return admission;
+  const { resolver, authorization } = access;
+  const check = ({ object, existing }: AdmittedWrite & { readonly object: JsonObject }): Promise<void> =>
+    checkRoleWrite({
+      ...{ user, resolver, resource, object, existing, namespace: info.namespace, name: info.name },
+      authorize: authorization.authorize,
+      newest: objects.newest,
+    });
+  return {
+    async mutate(write) {
+      const object = admission === undefined ? write.object : await admission.mutate(write);
+      await check({ ...write, object });
+      return object;
+    },
+    validate: (write) => admission?.validate(write) ?? Promise.resolve(),
+  };
+}

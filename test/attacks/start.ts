@@ -1,0 +1,252 @@
+/** Servers as an operator starts them, a tenant of theirs with rights in one namespace, and the means to attack them. */
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { issueCa, issueClient, type Issued } from "../../src/auth/testing/certificates.ts";
+import type { ServerOptions } from "../../src/server/config.ts";
+import type { Answer, Json } from "../peers/client.ts";
+import { TestCluster, type Member } from "../peers/cluster.ts";
+import { PROXY_NAME } from "../peers/credentials.ts";
+
+export const TENANT_TOKEN = "tenant-token";
+/** The tenant's namespace, and one that is none of its business. */
+export const OWN = "own";
+export const OTHER = "other";
+export const SECRET = `/api/v1/namespaces/${OTHER}/secrets/treasure`;
+/** What nobody may get to see, in base64. */
+export const TREASURE = "Z29sZA==";
+export const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+export const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
+
+const TOKENS = [
+  `admin-token,admin,admin-uid,"system:masters"`,
+  `jane-token,jane,u-1`,
+  `${TENANT_TOKEN},tenant,tenant-uid,"tenants"`,
+].join("\n");
+
+export interface Authorities {
+  readonly users: Issued;
+  /** Beside the one that the servers' own certificates are of. */
+  readonly frontProxies: Issued;
+  readonly strangers: Issued;
+  readonly tokens: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+}
+
+const DAY_MS = 86_400_000;
+export const VALID_NOW = { notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS } as const;
+
+export function createAuthorities(): Authorities {
+  return {
+    users: issueCa("users-ca", VALID_NOW),
+    frontProxies: issueCa("other-front-proxy-ca", VALID_NOW),
+    strangers: issueCa("users-ca", VALID_NOW),
+    tokens: generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  };
+}
+
+/** As by the flags that name files. */
+export function serverOptions(cluster: TestCluster, authorities: Authorities): Partial<ServerOptions> {
+  const pem = authorities.tokens.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return {
+    tokenFile: TOKENS,
+    clientCa: authorities.users.pem,
+    requestHeader: {
+      clientCa: `${cluster.credentials.proxyCa}\n${authorities.frontProxies.pem}`,
+      allowedNames: [PROXY_NAME],
+    },
+    serviceAccounts: { signingKey: { file: "sa.key", pem }, issuers: [AUDIENCE] },
+  };
+}
+
+export interface Site extends AsyncDisposable {
+  readonly cluster: TestCluster;
+  readonly authorities: Authorities;
+  /** Does not serve batch/v1: `second` does. */
+  readonly first: Member;
+  readonly second: Member;
+}
+
+export async function startSite(more: Partial<ServerOptions> = {}): Promise<Site> {
+  const cluster = new TestCluster();
+  const authorities = createAuthorities();
+  const options = { ...serverOptions(cluster, authorities), ...more };
+  const first = await cluster.start({ options, runtimeConfig: "batch/v1=false" });
+  const second = await cluster.start({ options });
+  await Promise.all([first.knows("b"), second.knows("a")]);
+  await furnish(first);
+  return { cluster, authorities, first, second, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
+}
+
+/** The tenant administers its namespace and may ask for widgets; somebody else has a Secret. */
+async function furnish(server: Member): Promise<void> {
+  for (const name of [OWN, OTHER]) await made(server, "/api/v1/namespaces", { metadata: { name } });
+  await made(server, `/api/v1/namespaces/${OTHER}/secrets`, {
+    metadata: { name: "treasure" },
+    data: { it: TREASURE },
+  });
+  await made(server, `${RBAC}/namespaces/${OWN}/rolebindings`, bindingOf("tenant-admin", "ClusterRole", "admin"));
+  await granted(server, "tenant-widgets", [rule("extra.example.com", ["widgets", "widgets/attach"], ["*"])]);
+}
+
+/** What the administrator allows the tenant everywhere, on purpose or by mistake. */
+export async function granted(server: Member, name: string, rules: readonly Json[]): Promise<void> {
+  await made(server, `${RBAC}/clusterroles`, { metadata: { name }, rules });
+  await made(server, `${RBAC}/clusterrolebindings`, bindingOf(name, "ClusterRole", name));
+}
+
+export const rule = (group: string, resources: readonly string[], verbs: readonly string[]): Json => ({
+  apiGroups: [group],
+  resources,
+  verbs,
+});
+
+export const bindingOf = (name: string, kind: string, role: string): Json => ({
+  metadata: { name },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: role },
+  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "tenant" }],
+});
+
+/** By the administrator, who must succeed. */
+export async function made(server: Member, path: string, body: Json): Promise<Json> {
+  const answer = await server.create(path, body);
+  if (answer.status !== 201) throw new Error(`${path} was not made: ${answer.text}`);
+  return answer.body;
+}
+
+export interface TenantCall {
+  readonly method?: string;
+  readonly body?: Json;
+  readonly headers?: Record<string, string | readonly string[]>;
+}
+
+export function asTenant(server: Member, path: string, call: TenantCall = {}): Promise<Answer> {
+  return server.call(path, { ...call, token: TENANT_TOKEN });
+}
+
+export function patchOf(type: "json" | "merge" | "strategic-merge", body: Json): TenantCall {
+  return {
+    method: "PATCH",
+    headers: { "content-type": `application/${type}-patch+json` },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  };
+}
+
+export function applyOf(body: Json): TenantCall {
+  return { method: "PATCH", headers: { "content-type": "application/apply-patch+yaml" }, body: JSON.stringify(body) };
+}
+
+export interface Presented {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export function presented({ pem, privateKey }: Issued): Presented {
+  return { cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+}
+
+/** A user as the servers' own CA of users says. */
+export function tenantCertificate({ users }: Authorities): Presented {
+  const subject = [["CN", "tenant"] as const, ["O", "tenants"] as const];
+  return presented(issueClient(users, { subject, ...VALID_NOW }));
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly head: string;
+  readonly text: string;
+  /** Undefined when the text is not JSON. */
+  readonly body: Json;
+}
+
+/** HTTP/1.1 as it is written: lines in their casing, as often as they stand there. The server's end ends it. */
+export async function sendLines(
+  server: Member,
+  lines: readonly string[],
+  { body = "", certificate }: { readonly body?: string; readonly certificate?: Presented } = {},
+): Promise<RawAnswer> {
+  const socket = await openTls(server, certificate);
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`, "Content-Type: application/json"];
+  const isClosing = lines.some((line) => /^connection:/i.test(line));
+  socket.write([...lines, "Host: x", ...length, ...(isClosing ? [] : ["Connection: close"]), "", body].join("\r\n"));
+  await once(socket, "close");
+  return rawAnswer(Buffer.concat(chunks).toString("utf8"));
+}
+
+export async function openTls(server: Member, certificate?: Presented): Promise<TLSSocket> {
+  const options = { host: "127.0.0.1", port: server.port, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] };
+  const socket = connectTls({ ...options, ...certificate });
+  socket.on("error", () => {});
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+export function rawAnswer(received: string): RawAnswer {
+  const split = received.indexOf("\r\n\r\n");
+  const head = received.slice(0, Math.max(split, 0));
+  const text = unchunked(head, received.slice(split + 4));
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
+  return { status, head, text, body: parsed(text) };
+}
+
+function unchunked(head: string, text: string): string {
+  if (!/^transfer-encoding: chunked/im.test(head)) return text;
+  return text.replaceAll(/(^|\r\n)[0-9a-f]+\r\n/g, "").replace(/\r\n$/, "");
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** By HTTP/2, where names are lower case and equal ones may stand there several times. */
+export async function sendHttp2(
+  server: Member,
+  headers: Record<string, string | string[]>,
+  { body = "", certificate }: { readonly body?: string; readonly certificate?: Presented } = {},
+): Promise<RawAnswer> {
+  const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...certificate });
+  session.on("error", () => {});
+  try {
+    const stream = session.request({ ...headers, ...(body === "" ? {} : { "content-type": "application/json" }) });
+    stream.end(body);
+    let text = "";
+    stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    const [[answered]] = (await Promise.all([once(stream, "response"), once(stream, "end")])) as [
+      [Record<string, string>],
+      unknown,
+    ];
+    return { status: Number(answered[":status"]), head: "", text, body: parsed(text) };
+  } finally {
+    session.destroy();
+  }
+}
+
+export const REVIEW_PATH = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+export const REVIEW = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
+
+/** Who the servers take the caller for. */
+export const userIn = ({ body }: Pick<RawAnswer, "body">): Json => body?.status?.userInfo;
+
+export const TENANT = { username: "tenant", uid: "tenant-uid", groups: ["tenants", "system:authenticated"] } as const;
+export const UNAUTHORIZED = {
+  kind: "Status",
+  apiVersion: "v1",
+  metadata: {},
+  status: "Failure",
+  message: "Unauthorized",
+  reason: "Unauthorized",
+  code: 401,
+} as const;
+
+/** The answer to strangers who want to know who they are. */
+export const STRANGER_REFUSED =
+  'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope';
+
+/** The answer to the tenant who reads the treasure. */
+export const TREASURE_REFUSED = `secrets "treasure" is forbidden: User "tenant" cannot get resource "secrets" in API group "" in the namespace "${OTHER}"`;

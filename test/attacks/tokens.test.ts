@@ -1,0 +1,201 @@
+/** Tokens of service accounts that somebody has made, changed or kept for too long: each is nobody's. */
+import { createHmac, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Json } from "../peers/client.ts";
+import { AUDIENCE, made, OWN, REVIEW, REVIEW_PATH, startSite, UNAUTHORIZED, userIn, type Site } from "./start.ts";
+
+const ACCOUNTS = `/api/v1/namespaces/${OWN}/serviceaccounts`;
+const SECRETS = `/api/v1/namespaces/${OWN}/secrets`;
+const PODS = `/api/v1/namespaces/${OWN}/pods`;
+
+let site: Site;
+let honest: string;
+beforeAll(async () => {
+  site = await startSite();
+  await made(site.first, ACCOUNTS, { metadata: { name: "robot" } });
+  honest = await tokenOf("robot");
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+async function tokenOf(account: string, spec: Json = {}): Promise<string> {
+  const { status } = await made(site.first, `${ACCOUNTS}/${account}/token`, { spec });
+  return status.token;
+}
+
+/** To both servers: neither knows what the other has found out. */
+async function whoIs(token: string): Promise<readonly [Answer, Answer]> {
+  const call = { method: "POST", body: REVIEW, headers: { "content-type": "application/json" }, token };
+  return [await site.first.call(REVIEW_PATH, call), await site.second.call(REVIEW_PATH, call)];
+}
+
+async function expectNobody(token: string): Promise<void> {
+  for (const answer of await whoIs(token)) expect([answer.status, answer.body]).toEqual([401, UNAUTHORIZED]);
+}
+
+async function expectRobot(token: string, name = "robot"): Promise<void> {
+  const username = `system:serviceaccount:${OWN}:${name}`;
+  for (const answer of await whoIs(token)) expect(userIn(answer)).toMatchObject({ username });
+}
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+const decoded = (part: string): Json => JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+const partsOf = (token: string): readonly [header: Json, claims: Json, signature: string] => {
+  const [header, claims, signature] = token.split(".") as [string, string, string];
+  return [decoded(header), decoded(claims), signature];
+};
+
+function signed(header: Json, claims: Json, key: KeyObject = site.authorities.tokens.privateKey): string {
+  const input = `${encoded(header)}.${encoded(claims)}`;
+  const signature = sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" });
+  return `${input}.${signature.toString("base64url")}`;
+}
+
+function withHmac(header: Json, claims: Json, secret: string | Buffer): string {
+  const input = `${encoded(header)}.${encoded(claims)}`;
+  return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+}
+
+interface Given {
+  readonly header: Json;
+  readonly claims: Json;
+  readonly signature: string;
+  readonly publicKey: KeyObject;
+}
+
+const HOUR_SECONDS = 3600;
+const now = (): number => Math.floor(Date.now() / 1000);
+const strange = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const pemOf = (key: KeyObject): string => key.export({ type: "spki", format: "pem" }).toString();
+const asAdmin = (claims: Json): Json => ({ ...claims, sub: "system:serviceaccount:kube-system:admin" });
+
+const FORGED: readonly (readonly [attack: string, forge: (given: Given) => string])[] = [
+  ["alg=none", ({ header, claims }) => `${encoded({ ...header, alg: "none" })}.${encoded(claims)}.`],
+  [
+    "alg=nOnE with a signature",
+    ({ header, claims, signature }) => `${encoded({ ...header, alg: "nOnE" })}.${encoded(claims)}.${signature}`,
+  ],
+  ["no alg", ({ header: { kid }, claims, signature }) => `${encoded({ kid })}.${encoded(claims)}.${signature}`],
+  ["no signature", ({ header, claims }) => `${encoded(header)}.${encoded(claims)}.`],
+  [
+    "HS256 with the public key's PEM",
+    ({ claims, header, publicKey }) => withHmac({ ...header, alg: "HS256" }, claims, pemOf(publicKey)),
+  ],
+  [
+    "HS256 with the public key's DER",
+    ({ claims, header, publicKey }) =>
+      withHmac({ ...header, alg: "HS256" }, claims, publicKey.export({ type: "spki", format: "der" })),
+  ],
+  ["ES256 by name, HMAC by nature", ({ claims, header, publicKey }) => withHmac(header, claims, pemOf(publicKey))],
+  ["another key", ({ header, claims }) => signed(header, claims, strange.privateKey)],
+  ["another key without kid", ({ header: { alg }, claims }) => signed({ alg }, claims, strange.privateKey)],
+  [
+    "another key that the token brings along",
+    ({ header: { alg }, claims }) =>
+      signed({ alg, jwk: strange.publicKey.export({ format: "jwk" }) }, claims, strange.privateKey),
+  ],
+  [
+    "another key, by a URL",
+    ({ header: { alg }, claims }) =>
+      signed({ alg, kid: "k", jku: "https://127.0.0.1/jwks" }, claims, strange.privateKey),
+  ],
+  [
+    "a kid that is a path",
+    ({ header, claims }) => signed({ ...header, kid: "../../../dev/null" }, claims, strange.privateKey),
+  ],
+  ["a kid of no key, rightly signed", ({ header, claims }) => signed({ ...header, kid: "__proto__" }, claims)],
+  ["a kid that is a list", ({ header, claims }) => signed({ ...header, kid: [header.kid] }, claims)],
+  ["a critical header", ({ header, claims }) => signed({ ...header, crit: ["exp"] }, claims)],
+  [
+    "other claims under the old signature",
+    ({ header, claims, signature }) => `${encoded(header)}.${encoded(asAdmin(claims))}.${signature}`,
+  ],
+  [
+    "a signature of nothing",
+    ({ header, claims }) => `${encoded(header)}.${encoded(claims)}.${Buffer.alloc(64).toString("base64url")}`,
+  ],
+  ["another spelling of the same bytes", () => `${honest}=`],
+  ["one more part", () => `${honest}.${encoded({})}`],
+  ["expired", ({ header, claims }) => signed(header, { ...claims, exp: now() - HOUR_SECONDS })],
+  ["not valid yet", ({ header, claims }) => signed(header, { ...claims, nbf: now() + HOUR_SECONDS })],
+  ["an expiry that is no number", ({ header, claims }) => signed(header, { ...claims, exp: "never" })],
+  ["another audience", ({ header, claims }) => signed(header, { ...claims, aud: ["https://vault.example.com"] })],
+  ["another issuer", ({ header, claims }) => signed(header, { ...claims, iss: "https://mallory.example.com" })],
+  ["an issuer that differs by a slash", ({ header, claims }) => signed(header, { ...claims, iss: `${AUDIENCE}/` })],
+  ["another subject than account", ({ header, claims }) => signed(header, asAdmin(claims))],
+  [
+    "another account's uid",
+    ({ header, claims }) => signed(header, withAccount(claims, { uid: "11111111-1111-1111-1111-111111111111" })),
+  ],
+  ["no account's uid", ({ header, claims }) => signed(header, withAccount(claims, { uid: "" }))],
+  [
+    "an account that never was",
+    ({ header, claims }) =>
+      signed(header, { ...withAccount(claims, { name: "ghost" }), sub: `system:serviceaccount:${OWN}:ghost` }),
+  ],
+];
+
+function withAccount(claims: Json, more: Json): Json {
+  const about = claims["kubernetes.io"];
+  return { ...claims, "kubernetes.io": { ...about, serviceaccount: { ...about.serviceaccount, ...more } } };
+}
+
+describe("a token made by hand", () => {
+  test("signed by the right key with the right claims is taken, so those below fail for what is wrong with them", async () => {
+    const [header, claims] = partsOf(honest);
+    expect(header).toMatchObject({ alg: "ES256" });
+    await expectRobot(signed(header, claims));
+  });
+
+  test.each(FORGED)("%s", async (_attack, forge) => {
+    const [header, claims, signature] = partsOf(honest);
+    await expectNobody(forge({ header, claims, signature, publicKey: site.authorities.tokens.publicKey }));
+    await expectRobot(honest);
+  });
+});
+
+describe("a token that was right once", () => {
+  test("of an account that was deleted, and of one that was made again by that name", async () => {
+    await made(site.first, ACCOUNTS, { metadata: { name: "fired" } });
+    const token = await tokenOf("fired");
+    await expectRobot(token, "fired");
+    expect((await site.first.delete(`${ACCOUNTS}/fired`)).status).toBe(200);
+    await expectNobody(token);
+    await made(site.first, ACCOUNTS, { metadata: { name: "fired" } });
+    await expectNobody(token);
+    await expectRobot(await tokenOf("fired"), "fired");
+  });
+
+  test.each([
+    ["Pod", PODS, { spec: { containers: [{ name: "c", image: "i" }] } }],
+    ["Secret", SECRETS, {}],
+  ])("bound to a %s that was deleted, and to one that was made again by that name", async (kind, path, more) => {
+    const name = `bound-${kind.toLowerCase()}`;
+    const object = { metadata: { name }, ...more };
+    if (kind === "Pod") Object.assign(object, { spec: { ...(object as Json).spec, serviceAccountName: "robot" } });
+    await made(site.first, path, object);
+    const token = await tokenOf("robot", { boundObjectRef: { apiVersion: "v1", kind, name } });
+    await expectRobot(token);
+    expect((await site.first.call(`${path}/${name}?gracePeriodSeconds=0`, { method: "DELETE" })).status).toBe(200);
+    await expectNobody(token);
+    await made(site.first, path, object);
+    await expectNobody(token);
+    await expectRobot(honest);
+  });
+
+  test("of a namespace that a tenant has made again", async () => {
+    const accounts = "/api/v1/namespaces/passing/serviceaccounts";
+    await made(site.first, "/api/v1/namespaces", { metadata: { name: "passing" } });
+    await made(site.first, accounts, { metadata: { name: "robot" } });
+    const { status } = await made(site.first, `${accounts}/robot/token`, { spec: {} });
+    expect((await site.first.delete(`${accounts}/robot`)).status).toBe(200);
+    await made(site.first, accounts, { metadata: { name: "robot" } });
+    await expectNobody(status.token);
+  });
+
+  test("is not shown by what refuses it: no part of a token stands in an answer or in the log", async () => {
+    const [header, claims] = partsOf(honest);
+    const token = signed(header, { ...claims, exp: now() - HOUR_SECONDS });
+    for (const { text } of await whoIs(token)) expect(text).not.toContain(token.split(".")[2]);
+    expect(site.cluster.log.join("\n")).not.toContain(token.split(".")[2]);
+  });
+});
