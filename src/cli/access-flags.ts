@@ -1,10 +1,11 @@
 /** The flags that say who may do what, and who is asked before something is written. */
 import type { Command } from "commander";
 import { AUTHORIZATION_MODES, type AccessOptions } from "../server/access-config.ts";
-import { list } from "./flags.ts";
+import { list, yesOrNo } from "./flags.ts";
 
 export interface AccessFlags {
   readonly authorizationMode?: readonly string[];
+  readonly enablePriorityAndFairness: boolean;
   readonly enableAdmissionPlugins?: readonly string[];
   readonly disableAdmissionPlugins?: readonly string[];
 }
@@ -16,6 +17,12 @@ export function withAccessFlags(command: Command): Command {
       `who decides what users may do, in order: ${AUTHORIZATION_MODES.join(", ")} (default RBAC)`,
       list,
     )
+    .addOption(
+      yesOrNo(
+        "--enable-priority-and-fairness",
+        "requests wait for each other as FlowSchemas and priority levels say; otherwise reads and writes are counted",
+      ).default(true),
+    )
     .option("--enable-admission-plugins <names>", "admission plugins beside those that are on by default", list)
     .option("--disable-admission-plugins <names>", "admission plugins to switch off", list);
 }
@@ -23,6 +30,7 @@ export function withAccessFlags(command: Command): Command {
 export function accessOptionsOf(flags: AccessFlags): AccessOptions {
   return {
     authorizationModes: flags.authorizationMode,
+    priorityAndFairness: flags.enablePriorityAndFairness,
     enableAdmissionPlugins: flags.enableAdmissionPlugins,
     disableAdmissionPlugins: flags.disableAdmissionPlugins,
   };

@@ -2,9 +2,8 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { InvalidArgumentError, Option, type Command } from "commander";
-import { parseBoolean } from "../http/boolean.ts";
-import { duration, list } from "./flags.ts";
+import { Option, type Command } from "commander";
+import { duration, list, yesOrNo } from "./flags.ts";
 import { readFile } from "./read-file.ts";
 
 export interface CredentialFlags {
@@ -124,15 +123,4 @@ function hasCode(thrown: unknown, code: string): boolean {
 
 function each(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), text];
-}
-
-/** --flag, --flag=true or --flag=false. */
-function yesOrNo(flag: string, description: string): Option {
-  return new Option(`${flag} [boolean]`, description).preset("true").argParser(boolean);
-}
-
-function boolean(text: string): boolean {
-  const value = parseBoolean(text);
-  if (value === undefined) throw new InvalidArgumentError(`${JSON.stringify(text)} is not true or false.`);
-  return value;
 }

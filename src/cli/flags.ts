@@ -1,6 +1,7 @@
 /** Values of flags, checked one by one: a bad one is one clear sentence. */
 import { isIP } from "node:net";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
+import { parseBoolean } from "../http/boolean.ts";
 import { parseDurationMs } from "./duration.ts";
 
 export function port(text: string): number {
@@ -37,4 +38,15 @@ export function address(text: string): string {
 /** A flag that may be given several times, each time with a comma-separated list. */
 export function list(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), ...text.split(",").filter((item) => item !== "")];
+}
+
+/** --flag, --flag=true or --flag=false. */
+export function yesOrNo(flag: string, description: string): Option {
+  return new Option(`${flag} [boolean]`, description).preset("true").argParser(boolean);
+}
+
+function boolean(text: string): boolean {
+  const value = parseBoolean(text);
+  if (value === undefined) throw new InvalidArgumentError(`${JSON.stringify(text)} is not true or false.`);
+  return value;
 }

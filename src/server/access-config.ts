@@ -10,6 +10,8 @@ export interface AccessOptions {
   readonly authorizationModes?: readonly string[] | undefined;
   /** Whether strangers are let in, as system:anonymous, to be authorized as everybody is. Default true, but for AlwaysAllow. */
   readonly anonymousAuth?: boolean | undefined;
+  /** Who waits for whom is said by FlowSchemas and priority levels, not by two counts. Default true. */
+  readonly priorityAndFairness?: boolean | undefined;
   /** Beside those that are on by default. */
   readonly enableAdmissionPlugins?: readonly string[] | undefined;
   readonly disableAdmissionPlugins?: readonly string[] | undefined;
@@ -18,6 +20,7 @@ export interface AccessOptions {
 export interface AccessConfig {
   readonly authorizationModes: readonly AuthorizationMode[];
   readonly anonymousAuth: boolean;
+  readonly priorityAndFairness: boolean;
   /** In order. */
   readonly admissionPlugins: readonly string[];
 }
@@ -31,6 +34,7 @@ export function resolveAccess(options: AccessOptions): AccessConfig {
     authorizationModes: modes,
     // As kubernetes: where everybody may do everything, strangers are only let in if somebody says so.
     anonymousAuth: options.anonymousAuth ?? !modes.includes("AlwaysAllow"),
+    priorityAndFairness: options.priorityAndFairness ?? true,
     admissionPlugins: enabledPlugins(choice),
   };
 }

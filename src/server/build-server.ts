@@ -8,18 +8,15 @@ import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Audit } from "../audit/create-audit.ts";
 import { openAudit } from "../audit/open-audit.ts";
-import { accessOf, authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "../auth/authorize.ts";
-import { openIdDocuments, type OpenIdDocuments } from "../auth/service-accounts/openid.ts";
+import { accessOf } from "../auth/authorize.ts";
 import { openIdHandler } from "../auth/service-accounts/openid-handler.ts";
 import type { WithUser } from "../auth/user.ts";
-import { messageOf } from "../base/within.ts";
 import { createCustomOpenApi } from "../crd/openapi/custom-open-api.ts";
 import { discoveryHandler } from "../discovery/handlers.ts";
 import { openApiHandler } from "../discovery/openapi/handlers.ts";
 import { healthHandler, type HealthCheck } from "../endpoints/health.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
-import { resourceHandler, type ResourceDependencies } from "../endpoints/resources.ts";
-import { reviewEndpoint } from "../endpoints/reviews/reviews.ts";
+import { resourceHandler } from "../endpoints/resources.ts";
 import { versionDocument } from "../endpoints/version.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
@@ -39,10 +36,8 @@ import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
-import { createAccess, type Access } from "./access.ts";
-import { createServerAdmission, type ServerAdmission } from "./admission/create-admission.ts";
-import { createTokens, type Tokens } from "./authentication.ts";
-import { createObjectReader } from "./stored-objects.ts";
+import { accessPorts, catchUpOf, openIdOf } from "./access-endpoints.ts";
+import { createGatekeeping, type Gatekeeping } from "./gatekeeping.ts";
 import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
@@ -106,7 +101,7 @@ export interface Server extends Shutdown {
 }
 
 /** What the request line needs and the background keeps going. */
-interface Parts extends LocalDocuments {
+interface Parts extends LocalDocuments, Gatekeeping {
   readonly env: Env;
   readonly config: ServerConfig;
   readonly metrics: MetricsRegistry;
@@ -130,10 +125,7 @@ interface Parts extends LocalDocuments {
   readonly storageVersions: StorageVersions | undefined;
   readonly controllers: readonly ControllerManager[];
   readonly shared: Shared;
-  readonly access: Access;
-  readonly tokens: Tokens;
   readonly audit: Audit;
-  readonly admission: ServerAdmission;
   readonly address: () => string;
 }
 
@@ -145,13 +137,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const builtIn = createResourceTable({ catalogue, storageRoot, eventTtlSeconds, encodingOf: agreed?.encodingOf });
   const upstream = openPeers(env, config);
   const metrics = new MetricsRegistry();
-  const audit = await openAudit({
-    ...env,
-    config: config.audit,
-    openOutput: env.openAuditLog,
-    metrics,
-    attributesOf: accessOf,
-  });
+  const audit = await openAuditOf(env, config, metrics);
   const kv = await env.openKv(config.storage);
   const cache = createCache(env, config, kv);
   const loopback = createLoopback(env, (request) => handle(request));
@@ -166,26 +152,18 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
     cluster: () => cluster,
   });
   const table = withCustom(builtIn, shared.custom);
-  const followed = { clock: env.clock, cache, catalogue, resolve: builtIn.resolve };
-  const access = createAccess(followed, config.access.authorizationModes);
   const documents = localDocuments(catalogue, shared);
   const joined = join({ ...own, ...documents, kv, shared, upstream, metadata }, agreed);
   const { cluster, storageVersions, controllers } = joined;
   if (storageVersions !== undefined) publishCustom(shared.custom.table, storageVersions);
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
-  const objects = createObjectReader(followed, context.store);
-  const tokens = createTokens(env, config, objects);
-  const admission = createServerAdmission({
-    ...{ env, config, metrics, context, access, objects, followed, resolve: table.resolve },
-    groups: shared.custom.groups,
-    callWebhook: shared.callWebhook,
-  });
+  const gates = createGatekeeping({ env, config, metrics, cache, catalogue, builtIn, table, context, shared });
   const repair = repairOf(env, config, context);
   const announced = Promise.withResolvers<string>();
   const call = asServer(loopback.call);
   const hooks = startupHooks({
-    ...{ env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, access },
+    ...{ env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, ...gates },
     announced: announced.promise,
   });
   const lifecycle = new Lifecycle(hooks, env.log);
@@ -197,21 +175,8 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   let address = "localhost";
   const parts: Parts = {
     ...{ env, config, metrics, healthMetrics, catalogue, table, kv, cache, context, repair, lifecycle, openWatches },
-    ...{
-      checks,
-      ...joined,
-      ...documents,
-      shared,
-      access,
-      admission,
-      audit,
-      tokens,
-      client,
-      written,
-      openRequests,
-      leadership,
-      address: () => address,
-    },
+    ...{ checks, ...joined, ...documents, ...gates, shared, audit, client, written, openRequests, leadership },
+    address: () => address,
   };
   endOutdatedWatches(shared.custom.table, openWatches);
   registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
@@ -268,6 +233,10 @@ function join(
 function filtersOf(parts: Parts, { connection }: Loopback): Filters {
   const { authorize: authorizer } = parts.access.authorization;
   return createFilters({ ...parts, loopback: connection, authorizer, catchUp: catchUpOf(parts) });
+}
+
+function openAuditOf(env: Env, { audit: config }: ServerConfig, metrics: MetricsRegistry): Promise<Audit> {
+  return openAudit({ ...env, config, openOutput: env.openAuditLog, metrics, attributesOf: accessOf });
 }
 
 /** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */
@@ -368,8 +337,6 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
     {
       ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
       fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
-      tokens: parts.tokens.requests,
-      annotate: ({ audit }, key, value) => audit?.annotate(key, value),
       ...accessPorts(parts),
     },
     table.resolve,
@@ -401,50 +368,11 @@ function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
       }),
     }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
-    openId: openIdHandler(openIdOf(parts)),
+    openId: openIdHandler(openIdOf(parts, parts.address)),
     version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
     metrics,
     healthMetrics,
   });
-}
-
-function catchUpOf({ cache }: Parts): CatchUp {
-  return async () => void (await cache.catchUp());
-}
-
-/** What endpoints ask about access. */
-function accessPorts(parts: Parts): Pick<ResourceDependencies<WithUser>, "virtual" | "admit" | "refuseCreation"> {
-  const { env, config, catalogue, tokens } = parts;
-  const { admit } = parts.admission;
-  const { authorize, rulesFor } = parts.access.authorization;
-  const catchUp = catchUpOf(parts);
-  return {
-    virtual: reviewEndpoint<WithUser>({
-      ...{ clock: env.clock, minor: Number(releaseInfo(config.release).minor), protobuf: protobufTables },
-      schemaOf: ({ group, version }, kind) => catalogue.schemas.kind(group, version, kind),
-      authorize: freshAuthorizer(authorize, catchUp),
-      rulesFor,
-      authenticateToken: tokens.authenticate,
-      apiAudiences: config.serviceAccounts.apiAudiences,
-      admit,
-    }),
-    admit,
-    refuseCreation: authorizeCreateOnUpdate(authorize, catchUp),
-  };
-}
-
-/** What others verify tokens by: undefined where the issuer is nobody that could be asked. */
-function openIdOf({ env, config, address }: Parts): () => OpenIdDocuments | undefined {
-  let known: { readonly documents: OpenIdDocuments | undefined } | undefined;
-  const read = (): OpenIdDocuments | undefined => {
-    try {
-      return openIdDocuments({ ...config.serviceAccounts, externalAddress: address() });
-    } catch (thrown) {
-      env.log.warn("service account tokens cannot be verified by others", { error: messageOf(thrown) });
-      return undefined;
-    }
-  };
-  return () => (known ??= { documents: read() }).documents;
 }
 
 /** Before it is said that there is no such thing, the newest definitions are asked for. */
@@ -480,8 +408,7 @@ function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): Backgroun
   return [
     ...coreTasks(parts, hooks),
     ...parts.shared.tasks,
-    ...parts.access.tasks,
-    ...parts.admission.tasks,
+    ...parts.gateTasks,
     definitionController(parts),
     ...parts.cluster.tasks,
     ...(parts.storageVersions?.tasks ?? []),

@@ -5,6 +5,7 @@ export const CONTROLLERS = [
   "serviceaccount-controller",
   "root-ca-certificate-publisher-controller",
   "clusterrole-aggregation-controller",
+  "resourcequota-controller",
   "persistentvolumeclaim-protection-controller",
   "persistentvolume-protection-controller",
   "volumeattributesclass-protection-controller",

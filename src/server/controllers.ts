@@ -1,4 +1,6 @@
 /** The controllers of a cluster: each on one of its servers at a time, through the same chain as everybody. */
+import { createQuotaCalculator } from "../admission/plugins/quota/recalculate.ts";
+import { releaseInfo } from "../catalogue/release.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Client } from "../client/client.ts";
@@ -8,6 +10,7 @@ import type { ControllerSpec } from "../controllers/runtime/controller.ts";
 import { createClusterRoleAggregationController } from "../controllers/cluster-role-aggregation.ts";
 import { createGarbageCollector } from "../controllers/garbage-collector/garbage-collector.ts";
 import { createNamespaceController } from "../controllers/namespace/namespace-controller.ts";
+import { createResourceQuotaController, type QuotaCalculation } from "../controllers/resource-quota.ts";
 import { createRootCaPublisher } from "../controllers/root-ca-publisher.ts";
 import { createServiceAccountController } from "../controllers/service-account.ts";
 import { createVolumeProtection } from "../controllers/volume-protection.ts";
@@ -87,11 +90,16 @@ function everywhere(parts: ControllerParts, tools: MigrationOptions): NamedSpec[
     createServiceAccountController({ client, log }),
     createRootCaPublisher({ client, log, rootCa: config.rootCa }),
     createClusterRoleAggregationController({ client, log }),
+    createResourceQuotaController({ ...common, calculation: quotaCalculation(parts) }),
     ...createVolumeProtection({ client, metadata, log, hasAttributesClasses: protectsAttributesClasses(parts) }),
     members && createCollector({ client, members, clock, log, metrics }),
     members && createMigrator(tools),
   ];
   return all.filter((spec) => spec !== undefined);
+}
+
+function quotaCalculation({ env, config }: ControllerParts): QuotaCalculation {
+  return createQuotaCalculator({ minor: Number(releaseInfo(config.release).minor), now: () => env.clock.now() });
 }
 
 /** Whoever knows the class in v1 gives it a finalizer. */

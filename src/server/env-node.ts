@@ -33,6 +33,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     log,
     openKv: (config) => openKv(config, clock, log),
     openUpstream: (config) => openUpstream(config, clock, log),
+    nextTurn: (callback) => void setImmediate(callback),
     openAuditLog: (file) => openAuditOutput(file, { clock, log }),
     openOutbound: (config) => openOutbound(config, clock, log),
     processUsage: () => {

@@ -32,6 +32,8 @@ export interface Env {
   readonly openOutbound?: (config: OutboundConfig) => Outbound;
   /** Where audit events are written. Absent: nowhere. */
   readonly openAuditLog?: (file: LogFileOptions) => Promise<AuditOutput>;
+  /** Calls back when the event loop has come round. Absent where there is none. */
+  readonly nextTurn?: (callback: () => void) => void;
   /** Resident memory in bytes, CPU seconds used: for /metrics. */
   readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };
 }

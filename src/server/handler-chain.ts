@@ -20,7 +20,7 @@ export interface Filters {
   readonly record: PassingFilter<WithUser>;
   readonly earlyAnswers: PassingFilter<WithUser>;
   readonly impersonate: PassingFilter<WithUser>;
-  readonly inFlight: PassingFilter<WithInfo>;
+  readonly inFlight: PassingFilter<WithUser>;
   readonly authorize: PassingFilter<WithUser>;
   readonly aggregation: PassingFilter<WithUser>;
   readonly writeGate: PassingFilter<WithInfo>;

@@ -12,7 +12,6 @@ import { deadline } from "../http/filters/deadline.ts";
 import { earlyAnswers } from "../http/filters/early-answers.ts";
 import { goaway } from "../http/filters/goaway.ts";
 import { ifReady, isExempt, retryAfterStep, type Starting } from "../http/filters/if-ready.ts";
-import { inFlight } from "../http/filters/in-flight.ts";
 import { measure } from "../http/filters/measure.ts";
 import { recover } from "../http/filters/recover.ts";
 import { requestInfo, type WithInfo } from "../http/filters/request-info.ts";
@@ -25,6 +24,7 @@ import { releaseInfo, type ReleaseName } from "../catalogue/release.ts";
 import { createAuthenticators, type Tokens } from "./authentication.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
+import type { FairUse } from "./flow-control.ts";
 import type { Filters } from "./handler-chain.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
@@ -42,6 +42,7 @@ export interface RequestFilterParts {
   readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
   readonly tokens: Tokens;
   readonly audit: Audit;
+  readonly fairUse: FairUse;
   readonly authorizer: Authorizer;
   /** Before somebody known is refused. Absent: what this server knows is all there is. */
   readonly catchUp?: CatchUp | undefined;
@@ -53,7 +54,7 @@ export type RequestFilters = Omit<Filters, "writeGate" | "aggregation" | "peerPr
 export function requestFilters(parts: RequestFilterParts): RequestFilters {
   const { env, config, metrics, lifecycle, loopback, isKnown, isNotOurs, authorizer, catchUp } = parts;
   const { clock, log } = env;
-  const { requestTimeoutMs, maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax } = config;
+  const { requestTimeoutMs } = config;
   const starting: Starting = {
     hasBeenReady: () => lifecycle.hasBeenReady,
     retryAfterSeconds: createRetryAfter(lifecycle, clock),
@@ -78,7 +79,7 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
     authenticate: authenticate(createAuthenticators(parts), { refusesStrangers: !config.access.anonymousAuth }),
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
     impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release), onImpersonated }),
-    inFlight: inFlight({ metrics, readsMax, writesMax }),
+    inFlight: parts.fairUse.filter,
     authorize: authorize(authorizer, { catchUp, onDecision: recordDecision }),
   };
 }

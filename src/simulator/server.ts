@@ -88,7 +88,7 @@ const PORT = 6443;
 const OPEN = {
   authorizationModes: ["AlwaysAllow"],
   disableAdmissionPlugins: ["ServiceAccount"],
-} satisfies ServerOptions["access"];
+} as const satisfies ServerOptions["access"];
 
 const TOKEN = "simulated";
 

@@ -161,7 +161,7 @@ describe("a server that shuts down", () => {
 test("--goaway-chance concerns every answer by HTTP/2, also those that are errors", async () => {
   const world = new World({ seed: 1 });
   const random = { ...world.env.random, float: () => 0.0199 };
-  await using api = await startServer({ world, random, goawayChance: 0.02 });
+  await using api = await startServer({ world, random, access: {}, goawayChance: 0.02 });
   const asked = async (protocol: ConnectionInfo["protocol"], target: string): Promise<unknown[]> => {
     const connection: ConnectionInfo = { protocol, remoteAddress: "", clientChain: [] };
     const { status, headers } = await world.run(api.send({ method: "GET", target, connection }, true));

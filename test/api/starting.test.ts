@@ -14,7 +14,7 @@ import {
   type TestServer,
 } from "./start.ts";
 
-const TOKENS = "secret,admin,uid";
+const TOKENS = ['secret,admin,uid,"system:masters"', "jane-token,jane,uid-2"].join("\n");
 const STORE_CALL_MS = 250;
 const STEP_MS = 100;
 const STEPS_MAX = 1_000;
@@ -36,6 +36,11 @@ const QUESTIONS: Readonly<Record<string, number>> = {
   "GET /openapi/v3/apis/nosuch.example.com/v1": 404,
   "GET /nosuch": 404,
   [`anonymous ${CONFIG_MAPS}`]: 403,
+  "anonymous /nosuch": 403,
+  "anonymous /version": 200,
+  [`jane ${CONFIG_MAPS}`]: 403,
+  "jane /nosuch": 403,
+  "jane /api": 200,
 };
 
 /** Answered at any time as they ever are. */
@@ -44,15 +49,23 @@ const EXEMPT: Readonly<Record<string, number>> = {
   "GET /readyz/nosuch": 404,
   "GET /metrics/nosuch": 404,
   "anonymous /metrics": 403,
+  "jane /metrics": 403,
+};
+
+/** Whoever is not named here is the administrator. */
+const STRANGERS: Readonly<Record<string, Record<string, string>>> = {
+  anonymous: {},
+  jane: { authorization: "Bearer jane-token" },
 };
 
 async function ask(api: TestServer, question: string): Promise<Answer> {
   const [who = "", target = ""] = question.split(" ");
+  const stranger = STRANGERS[who];
   return api.begin(
-    who === "anonymous" ? "GET" : who,
+    stranger === undefined ? who : "GET",
     target,
     who === "POST" ? configMap("", { metadata: { generateName: "made-" } }) : undefined,
-    { asClient: true, headers: who === "anonymous" ? {} : { authorization: "Bearer secret" } },
+    { asClient: true, headers: stranger ?? { authorization: "Bearer secret" } },
   );
 }
 
@@ -101,7 +114,8 @@ async function walk(api: TestServer): Promise<Early[]> {
 
 function startSlowly(world: World, options: StartOptions = {}): Promise<TestServer> {
   const wrapKv = (kv: Kv): Kv => slowKv(world, kv);
-  return startServer({ world, tokenFile: TOKENS, wrapKv, skipReady: true, strictRelease: false, ...options });
+  const access = {};
+  return startServer({ world, tokenFile: TOKENS, access, wrapKv, skipReady: true, strictRelease: false, ...options });
 }
 
 const FIRST_STEPS = ["etcd", "identity-lease"];
@@ -121,7 +135,7 @@ describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps
 ])("on $where", ({ options, isFilled = false, steps }) => {
   test("nobody is told 404 or 403 before the server has been ready, and everybody what is right afterwards", async () => {
     const world = new World({ seed: 1 });
-    if (isFilled) await (await startServer({ world, strictRelease: false }))[Symbol.asyncDispose]();
+    if (isFilled) await (await startServer({ world, access: {}, strictRelease: false }))[Symbol.asyncDispose]();
     await using api = await startSlowly(world, options);
     const early = await walk(api);
     for (const { step, question, answer } of early) {
@@ -150,7 +164,7 @@ describe("what an early client is told", () => {
       kv.stall();
       return kv;
     };
-    const api = await startServer({ tokenFile: TOKENS, wrapKv, skipReady: true, ...options });
+    const api = await startServer({ tokenFile: TOKENS, access: {}, wrapKv, skipReady: true, ...options });
     return { api, kv: kv! };
   }
 
@@ -167,13 +181,14 @@ describe("what an early client is told", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("a refusal is told with what it would have been", async () => {
+  test.each([
+    ["anonymous", "system:anonymous"],
+    ["jane", "jane"],
+  ])("a refusal is told with what it would have been: %s", async (who, user) => {
     const { api, kv } = await startStalled();
-    const { status, body } = await ask(api, `anonymous ${CONFIG_MAPS}`);
+    const { status, body } = await api.world.run(ask(api, `${who} ${CONFIG_MAPS}`));
     expect([status, body.reason]).toEqual([503, "ServiceUnavailable"]);
-    expect(body.message).toMatch(
-      new RegExp(`^${NOT_SURE}: configmaps is forbidden: User "system:anonymous" cannot list`),
-    );
+    expect(body.message).toMatch(new RegExp(`^${NOT_SURE}: configmaps is forbidden: User "${user}" cannot list`));
     expect(body.details).toEqual({ retryAfterSeconds: 1 });
     kv.resume();
     await api[Symbol.asyncDispose]();

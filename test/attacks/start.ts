@@ -6,7 +6,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { issueCa, issueClient, type Issued } from "../../src/auth/testing/certificates.ts";
 import type { ServerOptions } from "../../src/server/config.ts";
 import type { Answer, Json } from "../peers/client.ts";
-import { TestCluster, type Member } from "../peers/cluster.ts";
+import { TestCluster, type Member, type RoutingSource } from "../peers/cluster.ts";
 import { PROXY_NAME } from "../peers/credentials.ts";
 
 export const TENANT_TOKEN = "tenant-token";
@@ -49,6 +49,7 @@ export function createAuthorities(): Authorities {
 export function serverOptions(cluster: TestCluster, authorities: Authorities): Partial<ServerOptions> {
   const pem = authorities.tokens.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   return {
+    access: {},
     tokenFile: TOKENS,
     clientCa: authorities.users.pem,
     requestHeader: {
@@ -67,8 +68,8 @@ export interface Site extends AsyncDisposable {
   readonly second: Member;
 }
 
-export async function startSite(more: Partial<ServerOptions> = {}): Promise<Site> {
-  const cluster = new TestCluster();
+export async function startSite(more: Partial<ServerOptions> = {}, source?: RoutingSource): Promise<Site> {
+  const cluster = new TestCluster(source);
   const authorities = createAuthorities();
   const options = { ...serverOptions(cluster, authorities), ...more };
   const first = await cluster.start({ options, runtimeConfig: "batch/v1=false" });
@@ -85,9 +86,18 @@ async function furnish(server: Member): Promise<void> {
     metadata: { name: "treasure" },
     data: { it: TREASURE },
   });
-  await made(server, `${RBAC}/namespaces/${OWN}/rolebindings`, bindingOf("tenant-admin", "ClusterRole", "admin"));
+  await made(server, `${RBAC}/namespaces/${OWN}/roles`, { metadata: { name: "tenant-admin" }, rules: OWN_RULES });
+  await made(server, `${RBAC}/namespaces/${OWN}/rolebindings`, bindingOf("tenant-admin", "Role", "tenant-admin"));
   await granted(server, "tenant-widgets", [rule("extra.example.com", ["widgets", "widgets/attach"], ["*"])]);
 }
+
+const EVERY_VERB = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+const OWN_RULES: readonly Json[] = [
+  rule("", ["configmaps", "secrets", "pods", "serviceaccounts"], EVERY_VERB),
+  rule("batch", ["jobs"], EVERY_VERB),
+  rule("coordination.k8s.io", ["leases"], EVERY_VERB),
+  rule("rbac.authorization.k8s.io", ["roles", "rolebindings"], EVERY_VERB),
+];
 
 /** What the administrator allows the tenant everywhere, on purpose or by mistake. */
 export async function granted(server: Member, name: string, rules: readonly Json[]): Promise<void> {
@@ -95,11 +105,9 @@ export async function granted(server: Member, name: string, rules: readonly Json
   await made(server, `${RBAC}/clusterrolebindings`, bindingOf(name, "ClusterRole", name));
 }
 
-export const rule = (group: string, resources: readonly string[], verbs: readonly string[]): Json => ({
-  apiGroups: [group],
-  resources,
-  verbs,
-});
+export function rule(group: string, resources: readonly string[], verbs: readonly string[]): Json {
+  return { apiGroups: [group], resources, verbs };
+}
 
 export const bindingOf = (name: string, kind: string, role: string): Json => ({
   metadata: { name },
@@ -213,8 +221,9 @@ export async function sendHttp2(
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...certificate });
   session.on("error", () => {});
   try {
-    const stream = session.request({ ...headers, ...(body === "" ? {} : { "content-type": "application/json" }) });
-    stream.end(body);
+    const type = body === "" ? {} : { "content-type": "application/json" };
+    const stream = session.request({ ...headers, ...type }, { endStream: body === "" });
+    if (body !== "") stream.end(body);
     let text = "";
     stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
     const [[answered]] = (await Promise.all([once(stream, "response"), once(stream, "end")])) as [

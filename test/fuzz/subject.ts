@@ -4,6 +4,7 @@ import { openCatalogue } from "../../src/catalogue/catalogue.ts";
 import { isReleaseName } from "../../src/catalogue/release.ts";
 import type { SchemaSource } from "../../src/catalogue/schema-source.ts";
 import { SILENT_LOG, type LogFields } from "../../src/base/log.ts";
+import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { isFailure } from "../../src/client/transport.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions } from "../../src/server/config.ts";
@@ -38,6 +39,14 @@ export interface OpenSubject extends Subject, AsyncDisposable {}
 
 /** Every version that the release knows is served, so that every conversion is met. */
 const RUNTIME_CONFIG: readonly string[] = ["api/all=true"];
+/** Whatever hooks a case leaves behind would fail all that come after it. */
+const NOBODY_ANSWERS: readonly string[] = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
+/** Every namespace of a cluster has one, and pods need it: made again as soon as a case has deleted it. */
+const ACCOUNT: InProcessRequest = {
+  method: "POST",
+  target: "/api/v1/namespaces/default/serviceaccounts",
+  body: { metadata: { name: "default" } },
+};
 /** Streams, which have no end of their own. */
 const STREAM = /watch/i;
 
@@ -57,14 +66,20 @@ export async function openSubject(options: {
     resolveOptions({
       ...{ release, storage: { kind: "memory" }, strictRelease: true, runtimeConfig: RUNTIME_CONFIG },
       ...{ peers: { hostname: "fuzzed" }, serviceClusterIpRange: "10.0.0.0/16" },
+      access: { disableAdmissionPlugins: NOBODY_ANSWERS },
     }),
   );
   await world.run(server.ready);
+  await world.run(server.call(ACCOUNT));
   const catalogue = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(RUNTIME_CONFIG) });
   return {
     targets: new Targets(catalogue),
     schemas: catalogue.schemas,
-    call: (request) => ask({ world, server, stopwatch }, request),
+    call: async (request) => {
+      const answer = await ask({ world, server, stopwatch }, request);
+      if (isDeletion(request)) await world.run(server.call(ACCOUNT));
+      return answer;
+    },
     pass: (ms) => world.advance(ms),
     takeComplaints: () => {
       const taken = complaints;
@@ -98,6 +113,10 @@ async function ask({ world, server, stopwatch }: Asking, request: FuzzRequest): 
   const bytes = await world.run(reading);
   const contentType = response.headers["content-type"] ?? "";
   return { status: response.status, contentType, text: bytes.toString("utf8"), bytes, ms: stopwatch() - startedAt };
+}
+
+function isDeletion({ method, target }: FuzzRequest): boolean {
+  return method === "DELETE" && target.includes("/serviceaccounts");
 }
 
 /** Of a stream: what had arrived when it was left. */

@@ -11,7 +11,18 @@ import { startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const RECORDINGS = join(ROOT, "../shared/fidelity");
-const AREAS = ["meta/", "crud/", "list/", "watch/", "storageversion/", "patch/", "kinds/", "workload/", "crd/"];
+const AREAS = [
+  "meta/",
+  "crud/",
+  "list/",
+  "watch/",
+  "storageversion/",
+  "patch/",
+  "kinds/",
+  "workload/",
+  "crd/",
+  "review/",
+];
 const REPLAY_MS = 120_000;
 
 interface KnownDifference {
@@ -33,8 +44,9 @@ async function differencesOf(flags: readonly string[]): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-parity-"));
   directories.push(directory);
   writeFileSync(join(directory, "tokens"), 'parity-token,admin,1,"system:masters"\n');
-  // As it was recorded: no controllers.
-  const base = ["serve", "--release", "1.36", "--controllers=", "--secure-port", "0"];
+  // As it was recorded: no controllers, and so nobody who would make accounts for pods.
+  const alone = ["--controllers=", "--disable-admission-plugins=ServiceAccount"];
+  const base = ["serve", "--release", "1.36", ...alone, "--secure-port", "0"];
   const server = spawn(join(ROOT, "bin/evenkeel"), [
     ...base,
     "--data-dir",

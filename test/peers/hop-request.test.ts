@@ -3,15 +3,16 @@ import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
 import { PROXY_NAME } from "./credentials.ts";
-import { startStub, WIDGETS, type Arrival, type StubPeer } from "./stub-peer.ts";
+import { EXTRA_GROUP, startStub, WIDGETS, type Arrival, type StubPeer } from "./stub-peer.ts";
 
 let cluster: TestCluster;
 let member: Member;
 let stub: StubPeer;
 
 beforeAll(async () => {
-  cluster = await startCluster([{ options: { ifReadyMode: "retry" } }]);
+  cluster = await startCluster([{ options: { ifReadyMode: "retry", access: {} } }]);
   ({ member, stub } = await startStub(cluster));
+  await letRead(member, ["dev", "a"]);
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 beforeEach(() => void stub.arrivals.splice(0));
@@ -19,6 +20,22 @@ beforeEach(() => void stub.arrivals.splice(0));
 function only(): Arrival {
   expect(stub.arrivals).toHaveLength(1);
   return stub.arrivals[0]!;
+}
+
+async function letRead(through: Member, groups: readonly string[]): Promise<void> {
+  const apiGroup = "rbac.authorization.k8s.io";
+  const metadata = { name: "readers" };
+  const role = { metadata, rules: [{ apiGroups: [EXTRA_GROUP], resources: ["widgets"], verbs: ["get", "list"] }] };
+  const binding = {
+    metadata,
+    roleRef: { apiGroup, kind: "ClusterRole", name: metadata.name },
+    subjects: groups.map((name) => ({ apiGroup, kind: "Group", name })),
+  };
+  const made = [
+    await through.create(`/apis/${apiGroup}/v1/clusterroles`, role),
+    await through.create(`/apis/${apiGroup}/v1/clusterrolebindings`, binding),
+  ];
+  expect(made.map(({ status }) => status)).toEqual([201, 201]);
 }
 
 /** Sends these lines, which Node's own client would not. */
@@ -67,12 +84,31 @@ describe("who asks", () => {
   test("§9-27 nobody is not proxied: a request without a user is refused here", async () => {
     const answer = await member.call(WIDGETS, { token: "" });
     expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
+    expect(answer.body.message).toContain('User "system:anonymous" cannot list resource "widgets"');
     expect((await member.call(WIDGETS, { token: "wrong" })).status).toBe(401);
     expect(stub.arrivals).toEqual([]);
   });
 
-  test("what names another user is refused here and not handed on", async () => {
-    expect((await member.call(WIDGETS, { headers: { "Impersonate-User": "jane" } })).status).toBe(403);
+  test("whom the user impersonates asks the peer, and what names them is not handed on", async () => {
+    const headers = { "Impersonate-User": "peter", "Impersonate-Group": "dev", "Impersonate-Extra-Why": "test" };
+    expect((await member.call(WIDGETS, { headers })).status).toBe(200);
+    const seen = only();
+    expect(seen.all("X-Remote-User")).toEqual(["peter"]);
+    expect(seen.all("X-Remote-Group")).toEqual(["dev", "system:authenticated"]);
+    expect(seen.all("X-Remote-Extra-why")).toEqual(["test"]);
+    expect(seen.rawHeaders.filter((name) => /^impersonate-/i.test(name))).toEqual([]);
+  });
+
+  test("who may not impersonate, or impersonates somebody who may not ask, is refused here", async () => {
+    const asked = async (token: string, who: string): Promise<unknown> => {
+      const { status, body } = await member.call(WIDGETS, { token, headers: { "Impersonate-User": who } });
+      return [status, body.message];
+    };
+    expect(await asked("jane-token", "admin")).toEqual([
+      403,
+      expect.stringContaining('User "Jäne" cannot impersonate'),
+    ]);
+    expect(await asked("admin-token", "peter")).toEqual([403, expect.stringContaining('User "peter" cannot list')]);
     expect(stub.arrivals).toEqual([]);
   });
 });

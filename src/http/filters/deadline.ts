@@ -82,7 +82,7 @@ function releasing(response: ApiResponse, release: () => void): ApiResponse {
 const TIMEOUT_LENGTH_MAX = 64;
 
 /** Go's durations as far as clients send them: "32s", "1m30s", "500ms". */
-function askedTimeoutMs(request: WithInfo): number | undefined {
+export function askedTimeoutMs(request: WithInfo): number | undefined {
   const text = request.query.get("timeout");
   if (text === undefined || text === "" || text === "0") return undefined;
   const parts = text.length > TIMEOUT_LENGTH_MAX ? [] : [...text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g)];

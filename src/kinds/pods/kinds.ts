@@ -2,7 +2,7 @@
 import { jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { Kind, KindContext, KindEntry } from "../kind.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
-import { preparePodCreate, preparePodStatusUpdate, preparePodUpdate } from "./pod-prepare.ts";
+import { preparePodCreate, preparePodStatusUpdate } from "./pod-prepare.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "./pod-template.ts";
 import { podCreateErrors, podUpdateErrors } from "./rules/pod-rules.ts";
 import { podStatusErrors } from "./rules/pod-status-rules.ts";
@@ -11,7 +11,6 @@ import { podTemplateWarnings, podWarnings } from "./warnings/pod-warnings.ts";
 const POD: Kind = {
   setDefaults: setPodDefaults,
   prepareCreate: preparePodCreate,
-  prepareUpdate: preparePodUpdate,
   prepareStatusUpdate: preparePodStatusUpdate,
   createErrors: podCreateErrors,
   updateErrors: podUpdateErrors,

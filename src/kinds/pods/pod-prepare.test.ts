@@ -1,15 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../meta/json.ts";
-import { preparePodCreate, preparePodStatusUpdate, preparePodUpdate } from "./pod-prepare.ts";
+import { preparePodCreate, preparePodStatusUpdate } from "./pod-prepare.ts";
 import { container, CONTEXT, pod, release } from "./testing/pods.ts";
-
-const NOT_READY = {
-  key: "node.kubernetes.io/not-ready",
-  operator: "Exists",
-  effect: "NoExecute",
-  tolerationSeconds: 300,
-};
-const UNREACHABLE = { ...NOT_READY, key: "node.kubernetes.io/unreachable" };
 
 function created(spec: JsonObject = {}, metadata: JsonObject = {}, context = CONTEXT): JsonObject {
   const object = { ...pod(spec, metadata, context), status: { phase: "Running" } };
@@ -18,29 +10,8 @@ function created(spec: JsonObject = {}, metadata: JsonObject = {}, context = CON
 }
 
 describe("a new pod", () => {
-  test("is pending, of no priority, and outlives a node that is briefly away", () => {
-    const object = created();
-    expect(object["status"]).toEqual({ phase: "Pending", qosClass: "BestEffort" });
-    expect(object["spec"]).toMatchObject({
-      priority: 0,
-      preemptionPolicy: "PreemptLowerPriority",
-      tolerations: [NOT_READY, UNREACHABLE],
-    });
-  });
-
-  test.each([
-    ["system-node-critical", 2_000_001_000],
-    ["system-cluster-critical", 2_000_000_000],
-    ["other", undefined],
-  ])("of the class %s has the priority %s", (priorityClassName, priority) => {
-    expect(objectAt(created({ priorityClassName }), "spec")["priority"]).toBe(priority);
-  });
-
-  test("keeps what it says about nodes that are away", () => {
-    const own = { key: NOT_READY.key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 };
-    expect(objectAt(created({ tolerations: [own] }), "spec")["tolerations"]).toEqual([own, UNREACHABLE]);
-    const all = { operator: "Exists" };
-    expect(objectAt(created({ tolerations: [all] }), "spec")["tolerations"]).toEqual([all]);
+  test("is pending", () => {
+    expect(created()["status"]).toEqual({ phase: "Pending", qosClass: "BestEffort" });
   });
 
   test.each<[resources: JsonObject, qosClass: string]>([
@@ -95,13 +66,6 @@ describe("a new pod", () => {
       { securityContext: { appArmorProfile: { type: "Localhost", localhostProfile: "p" } } },
     ]);
   });
-});
-
-test("an update that is silent on what the server decided keeps it", () => {
-  const existing = created();
-  const sent = pod();
-  preparePodUpdate(sent, existing);
-  expect(sent["spec"]).toEqual(existing["spec"]);
 });
 
 test("a status update keeps owners, class and generations", () => {

@@ -1,4 +1,4 @@
-/** What the server decides about a pod, including what kube-apiserver leaves to admission that needs no store. */
+/** What the server decides about a pod. */
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
@@ -7,14 +7,9 @@ import { withLabelKeysSelected } from "./label-keys.ts";
 import { hasFeature } from "./pod-features.ts";
 import { qosClass } from "./qos-class.ts";
 
-const TOLERATED: readonly string[] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-const TOLERATION_SECONDS = 300;
-
 /** DIFFERS: what a release knows and does not do unless told to is kept: whoever sends it has told somebody to. */
 export function preparePodCreate(pod: JsonObject, context: KindContext): void {
-  const spec = { ...objectAt(pod, "spec") };
-  setPriority(spec);
-  setTolerations(spec);
+  const spec = objectAt(pod, "spec");
   const metadata = objectAt(pod, "metadata");
   const selected = withLabelKeysSelected(spec, objectAt(metadata, "labels"), context);
   pod["spec"] = withAppArmorFields(selected, objectAt(metadata, "annotations"), context);
@@ -35,54 +30,6 @@ function gatedCondition(time: string): JsonObject {
     reason: "SchedulingGated",
     message: "Scheduling is blocked due to non-empty scheduling gates",
   };
-}
-
-export function preparePodUpdate(pod: JsonObject, existing: JsonObject): void {
-  const before = objectAt(existing, "spec");
-  const spec = { ...objectAt(pod, "spec") };
-  for (const member of ["priority", "preemptionPolicy"]) {
-    const known = before[member];
-    if (known !== undefined) spec[member] ??= known;
-  }
-  setTolerations(spec);
-  pod["spec"] = spec;
-}
-
-/** The classes every cluster has. */
-const SYSTEM_PRIORITIES: ReadonlyMap<string, number> = new Map([
-  ["", 0],
-  ["system-cluster-critical", 2_000_000_000],
-  ["system-node-critical", 2_000_001_000],
-]);
-
-/** DIFFERS: other priority classes are not looked up, so a pod that names one keeps what it says of its priority. */
-function setPriority(spec: JsonObject): void {
-  const priority = SYSTEM_PRIORITIES.get(stringAt(spec, "priorityClassName"));
-  if (priority === undefined) return;
-  spec["priority"] ??= priority;
-  spec["preemptionPolicy"] ??= "PreemptLowerPriority";
-}
-
-/** A pod outlives a node that is briefly away. */
-function setTolerations(spec: JsonObject): void {
-  const tolerations = objectsAt(spec, "tolerations");
-  const missing = TOLERATED.filter(
-    (key) =>
-      !tolerations.some(
-        (toleration) =>
-          ["", key].includes(stringAt(toleration, "key")) && ["", "NoExecute"].includes(stringAt(toleration, "effect")),
-      ),
-  );
-  if (missing.length === 0) return;
-  spec["tolerations"] = [
-    ...tolerations,
-    ...missing.map((key) => ({
-      key,
-      operator: "Exists",
-      effect: "NoExecute",
-      tolerationSeconds: TOLERATION_SECONDS,
-    })),
-  ];
 }
 
 /** Old kubelets garble owners, and forget what they have not computed themselves. */

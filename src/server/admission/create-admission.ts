@@ -1,5 +1,5 @@
 /** Admission as a server has it: the plugins that are on, what they follow in the store, and whom they ask. */
-import type { AdmissionPlugin, AdmissionRequest } from "../../admission/admission.ts";
+import type { AdmissionPlugin, AdmissionRequest, ServedVersion } from "../../admission/admission.ts";
 import { createAdmission, type AdmitRequest } from "../../admission/admit.ts";
 import { compileMatchConditions } from "../../admission/expressions/match-conditions.ts";
 import { inPluginOrder } from "../../admission/plugin-order.ts";
@@ -121,7 +121,7 @@ function webhooks(parts: AdmissionParts, versions: Versions, follow: Follow): re
     ask: (clientConfig: JsonObject, body: string, options: { readonly timeoutMs: number }) =>
       askWebhook(parts, { clientConfig, body, ...options }),
     metrics: createWebhookMetrics(metrics, env.clock),
-    decode: versions.decode,
+    decode: (object: JsonObject, version: ServedVersion) => versions.decode(object, version),
   };
   return [
     mutatingAdmissionWebhook({ ...common, table: tables.mutating }),
@@ -213,7 +213,7 @@ function withGrantChecked(
     checkRoleWrite({
       ...{ user, resolver, resource, object, existing, namespace: info.namespace, name: info.name },
       authorize: authorization.authorize,
-      newest: objects.newest,
+      newest: (...asked) => objects.newest(...asked),
     });
   return {
     async mutate(write) {

@@ -33,6 +33,7 @@ import { startBackground, waitUntil } from "../background.ts";
 import type { ServerConfig } from "../config.ts";
 import { coreTasks } from "../core-tasks.ts";
 import type { Env } from "../env.ts";
+import { createFairUse } from "../flow-control.ts";
 import { buildHandler, type Filters } from "../handler-chain.ts";
 import { storageChecks } from "../health-checks.ts";
 import { Lifecycle, type StartupHook } from "../lifecycle.ts";
@@ -187,7 +188,7 @@ function createContext(
 
 function createFilters(
   { config, table, metrics, agreement, audit }: Parts,
-  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs" | "tokens" | "authorizer" | "audit">,
+  using: Omit<RequestFilterParts, "isKnown" | "isNotOurs" | "tokens" | "authorizer" | "audit" | "fairUse">,
 ): Filters {
   const isLoopback = ({ connection }: ApiRequest): boolean => connection === using.loopback;
   const { serverId } = config.server.peers;
@@ -195,6 +196,7 @@ function createFilters(
     ...requestFilters({
       ...using,
       audit,
+      fairUse: createFairUse({ ...using, metrics }),
       authorizer: config.authorizer ?? allowAuthenticated,
       tokens: createTokens(using.env, config.server, undefined),
       isKnown: ({ group, version, resource }) => table.resolve(group, version, resource) !== undefined,

@@ -2,15 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../testing/told.ts";
 import { NODE } from "./node.ts";
 
-const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
-
 describe("a new node", () => {
-  test("is not ready, whatever else it is", () => {
-    const taints = [{ key: "k", effect: "NoSchedule" }];
-    expect(prepared(NODE, { spec: { taints } })["spec"]).toEqual({ taints: [...taints, NOT_READY] });
-    expect(prepared(NODE, { spec: { taints: [NOT_READY] } })["spec"]).toEqual({ taints: [NOT_READY] });
-  });
-
   test.each([
     [{ podCIDR: "10.0.0.0/24" }, ["10.0.0.0/24"]],
     [{ podCIDRs: ["10.0.0.0/24", "fd00::/64"] }, ["10.0.0.0/24", "fd00::/64"]],
@@ -30,7 +22,7 @@ describe("a new node", () => {
   });
 
   test("takes no configuration any more", () => {
-    expect(prepared(NODE, { spec: { configSource: { configMap: {} } } })["spec"]).toEqual({ taints: [NOT_READY] });
+    expect(prepared(NODE, { spec: { configSource: { configMap: {} } } })["spec"]).toEqual({});
   });
 
   test("is held to rules", () => {

@@ -1,12 +1,9 @@
 /** Nodes: machines that run pods. */
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../checks.ts";
 import type { Kind } from "../../kind.ts";
 import { cidrWarnings } from "../../network/ip-checks.ts";
 import { setAmountDefaults } from "../resource-amounts.ts";
 import { nodeErrors, nodeUpdateErrors } from "./node-rules.ts";
-
-const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" } as const;
 
 export const NODE: Kind = {
   setDefaults(node) {
@@ -15,7 +12,7 @@ export const NODE: Kind = {
   },
   prepareCreate(node) {
     const { configSource: _removed, ...spec } = objectAt(node, "spec");
-    node["spec"] = withNotReadyTaint(spec);
+    node["spec"] = spec;
     const { config: _config, ...status } = objectAt(node, "status");
     node["status"] = statusWithDefaults(status);
   },
@@ -72,13 +69,6 @@ function statusWithDefaults(given: JsonObject): JsonObject {
   status["daemonEndpoints"] = { ...endpoints, kubeletEndpoint: { Port: 0, ...objectAt(endpoints, "kubeletEndpoint") } };
   status["nodeInfo"] = { ...UNKNOWN_MACHINE, ...objectAt(status, "nodeInfo") };
   return status;
-}
-
-/** As kubernetes admission TaintNodesByCondition: until somebody says that it is ready, no pod goes to a new node. */
-function withNotReadyTaint(spec: JsonObject): JsonObject {
-  const taints = objectsAt(spec, "taints");
-  const isTainted = taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect);
-  return isTainted ? spec : { ...spec, taints: [...taints, { ...NOT_READY }] };
 }
 
 function* nodeWarnings(node: JsonObject): Generator<string> {

@@ -1,0 +1,79 @@
+/** Who waits for whom: by the flow schemas and priority levels in the store, or by two counts. */
+import type { WithUser } from "../auth/user.ts";
+import { SYSTEM_MASTERS } from "../auth/rbac/privileged-groups.ts";
+import { createFlowControl } from "../flowcontrol/flow-control.ts";
+import type { ObjectStats } from "../flowcontrol/work-estimate.ts";
+import type { PassingFilter } from "../http/chain.ts";
+import { askedTimeoutMs } from "../http/filters/deadline.ts";
+import { inFlight } from "../http/filters/in-flight.ts";
+import type { RequestInfo } from "../http/request-info.ts";
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { ObjectTable } from "../meta/object-table.ts";
+import { prefixEnd } from "../storage/kv.ts";
+import type { BackgroundTask } from "./background.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import { followObjects, type StoredObjectParts } from "./stored-objects.ts";
+
+export interface FairUse {
+  readonly filter: PassingFilter<WithUser>;
+  readonly tasks: readonly BackgroundTask[];
+}
+
+export interface FairUseParts {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly metrics: MetricsRegistry;
+}
+
+/** Without objects to follow requests are counted. */
+export function createFairUse(parts: FairUseParts, followed?: StoredObjectParts): FairUse {
+  const { env, config, metrics } = parts;
+  const { maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, requestTimeoutMs } = config;
+  if (followed === undefined || !config.access.priorityAndFairness)
+    return { filter: inFlight<WithUser>({ metrics, readsMax, writesMax, isExempt: isMaster }), tasks: [] };
+  const { clock, nextTurn } = env;
+  const control = createFlowControl({
+    ...{ clock, metrics, requestTimeoutMs, askedTimeoutMs, serverSeats: readsMax + writesMax },
+    ...(nextTurn === undefined ? {} : { nextTurn }),
+    statsOf: objectStats(followed),
+  });
+  const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
+    const task = followObjects(followed, { group: "flowcontrol.apiserver.k8s.io", resource }, table);
+    return task === undefined ? [] : [task];
+  };
+  return {
+    filter: control.filter,
+    tasks: [
+      ...follow("flowschemas", control.flowSchemas),
+      ...follow("prioritylevelconfigurations", control.priorityLevels),
+    ],
+  };
+}
+
+function isMaster({ user }: WithUser): boolean {
+  return user.groups.includes(SYSTEM_MASTERS);
+}
+
+/** How large objects are changes slowly, and looking at all of them takes time. */
+const SIZES_MS = 60_000;
+
+/** Undefined while nobody can know, and for what is not stored here. */
+function objectStats({ clock, cache, resolve }: StoredObjectParts): (info: RequestInfo) => ObjectStats | undefined {
+  const sizes = new Map<string, { readonly atMs: number; readonly averageBytes: number }>();
+  const averageBytes = (prefix: string): number => {
+    const known = sizes.get(prefix);
+    const nowMs = clock.monotonic();
+    if (known !== undefined && nowMs - known.atMs < SIZES_MS) return known.averageBytes;
+    const entries = cache.range(prefix, prefixEnd(prefix));
+    const total = entries.reduce((sum, { item }) => sum + item.length, 0);
+    const average = entries.length === 0 ? 0 : total / entries.length;
+    sizes.set(prefix, { atMs: nowMs, averageBytes: average });
+    return average;
+  };
+  return ({ group, version, resource }) => {
+    if (cache.state !== "following") return undefined;
+    const prefix = resolve(group, version, resource)?.served?.stored.keyPrefix;
+    return prefix === undefined ? undefined : { count: cache.count(prefix), averageBytes: averageBytes(prefix) };
+  };
+}

@@ -1,0 +1,178 @@
+/**
+ * What servers write about themselves, written by a tenant: refused. And where somebody has allowed it by mistake: no
+ * request goes elsewhere, and servers agree on no other version.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { groupNames, type Answer, type Json } from "../peers/client.ts";
+import { lease, LEASES } from "../peers/stub-peer.ts";
+import { eventually } from "../peers/wait.ts";
+import { applyOf, asTenant, granted, OWN, patchOf, rule, startSite, type Site } from "./start.ts";
+
+const API = "internal.apiserver.k8s.io";
+const STORAGE_VERSIONS = `/apis/${API}/v1alpha1/storageversions`;
+const OBJECT = `${STORAGE_VERSIONS}/core.configmaps`;
+const JOBS = `/apis/batch/v1/namespaces/${OWN}/jobs`;
+const CONFIG_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
+const GHOST = {
+  apiServerID: "ghost",
+  encodingVersion: "v9",
+  decodableVersions: ["v9"],
+  servedVersions: ["v9"],
+} as const;
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite({ controllers: ["storage-version-garbage-collector"] }, "storageversion");
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const storageVersion = async (): Promise<Json> => (await site.first.get(OBJECT)).body;
+const agreedOn = ({ status }: Json): Json => [status.storageVersions, status.commonEncodingVersion];
+
+/** What the first server thinks of its peers, and what it makes of that. */
+async function routing(): Promise<Json> {
+  const peers = site.first.view.peers.map(({ id, address, isDraining, isReachable, isDescribed, release }) => ({
+    ...{ id, address, isDraining, isReachable, isDescribed, release },
+  }));
+  const answer = await asTenant(site.first, JOBS);
+  const groups = groupNames(await site.first.discovery("/apis"));
+  return { peers, groups, served: [answer.status, answer.headers["x-evenkeel-served-by"]] };
+}
+
+async function writes(name: string): Promise<number> {
+  return (await asTenant(site.first, CONFIG_MAPS, { method: "POST", body: { metadata: { name } } })).status;
+}
+
+describe("a tenant with rights in its own namespace", () => {
+  const status = { storageVersions: [GHOST], commonEncodingVersion: "v9" };
+  const ghost = { apiVersion: `${API}/v1alpha1`, kind: "StorageVersion", metadata: { name: "core.ghosts" }, spec: {} };
+  const ATTACKS: readonly (readonly [attack: string, verb: string, send: () => Promise<Answer>])[] = [
+    [
+      "creates an identity lease",
+      "create",
+      () => asTenant(site.first, LEASES, { method: "POST", body: lease("ghost") }),
+    ],
+    ["applies one", "patch", () => asTenant(site.first, `${LEASES}/ghost?fieldManager=t`, applyOf(lease("ghost")))],
+    [
+      "takes that of a server",
+      "patch",
+      () => asTenant(site.first, `${LEASES}/b`, patchOf("merge", { spec: { holderIdentity: "ghost" } })),
+    ],
+    ["deletes that of a server", "delete", () => asTenant(site.first, `${LEASES}/b`, { method: "DELETE" })],
+    ["deletes all of them", "deletecollection", () => asTenant(site.first, LEASES, { method: "DELETE" })],
+    [
+      "creates a StorageVersion",
+      "create",
+      () => asTenant(site.first, STORAGE_VERSIONS, { method: "POST", body: ghost }),
+    ],
+    ["changes one", "patch", () => asTenant(site.first, OBJECT, patchOf("merge", { status }))],
+    [
+      "changes the status of one",
+      "patch",
+      () => asTenant(site.first, `${OBJECT}/status`, patchOf("merge", { status })),
+    ],
+    [
+      "replaces the status of one",
+      "update",
+      async () =>
+        asTenant(site.first, `${OBJECT}/status`, { method: "PUT", body: { ...(await storageVersion()), status } }),
+    ],
+    ["deletes one", "delete", () => asTenant(site.first, OBJECT, { method: "DELETE" })],
+  ];
+  test.each(ATTACKS)("%s: 403, and nothing has changed", async (_attack, verb, send) => {
+    const before = [await storageVersion(), await routing()];
+    const { status: code, body } = await send();
+    expect([code, body.reason]).toEqual([403, "Forbidden"]);
+    expect(body.message).toContain(` is forbidden: User "tenant" cannot ${verb} resource "`);
+    expect([await storageVersion(), await routing()]).toEqual(before);
+  });
+
+  test("has leases of its own that name servers: they are nobody's", async () => {
+    const before = await routing();
+    const own = `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`;
+    for (const id of ["ghost", "b"])
+      expect((await asTenant(site.first, own, { method: "POST", body: lease(id, OWN) })).status).toBe(201);
+    expect(await routing()).toEqual(before);
+  });
+});
+
+describe("a tenant who may write them by mistake", () => {
+  beforeAll(async () => {
+    await granted(site.first, "mistake", [
+      rule("coordination.k8s.io", ["leases"], ["*"]),
+      rule(API, ["storageversions", "storageversions/status"], ["*"]),
+    ]);
+  });
+
+  const settled = (wanted: Json): Promise<Json> =>
+    eventually(storageVersion, (object) => JSON.stringify(agreedOn(object)) === JSON.stringify(wanted));
+
+  const FORGERIES: readonly (readonly [forgery: string, of: (entries: readonly Json[]) => Json])[] = [
+    [
+      "a server that nobody knows and that can read nothing of the others",
+      (entries) => ({ storageVersions: [...entries, GHOST] }),
+    ],
+    ["that server alone", () => ({ storageVersions: [GHOST], commonEncodingVersion: "v9" })],
+    [
+      "servers that write another version",
+      (entries) => ({
+        storageVersions: entries.map((entry) => ({ ...entry, encodingVersion: "v9", decodableVersions: ["v1", "v9"] })),
+        commonEncodingVersion: "v9",
+      }),
+    ],
+    ["nobody", () => ({ storageVersions: [] })],
+  ];
+  test.each(FORGERIES)(
+    "a StorageVersion of %s: put right, and written in the version that was agreed on",
+    async (forgery, of) => {
+      const [before, route] = [await storageVersion(), await routing()];
+      const status = { conditions: before.status.conditions, ...of(before.status.storageVersions) };
+      const forged = await asTenant(site.first, `${OBJECT}/status`, { method: "PUT", body: { ...before, status } });
+      expect(forged.status).toBe(200);
+      const name = `after-${FORGERIES.findIndex(([one]) => one === forgery)}`;
+      expect(await writes(name)).toBe(201);
+      const { items } = await site.cluster.kv.range({ start: `/registry/configmaps/${OWN}/${name}` });
+      expect(JSON.parse(items[0]!.value.toString("utf8")).apiVersion).toBe("v1");
+      await settled(agreedOn(before));
+      expect(await routing()).toEqual(route);
+    },
+  );
+
+  test("a StorageVersion that is deleted comes back as it was", async () => {
+    const before = await storageVersion();
+    expect((await asTenant(site.first, OBJECT, { method: "DELETE" })).status).toBe(200);
+    expect(await writes("after-deletion")).toBe(201);
+    await eventually(
+      () => site.first.get(OBJECT),
+      ({ status, body }) => status === 200 && JSON.stringify(agreedOn(body)) === JSON.stringify(agreedOn(before)),
+    );
+  });
+
+  test("an identity lease: nobody is sent there, and no version is agreed on but that of the servers", async () => {
+    const [before, route] = [await storageVersion(), await routing()];
+    const created = await asTenant(site.first, LEASES, { method: "POST", body: lease("ghost") });
+    expect(created.status).toBe(201);
+    await eventually(
+      () => site.first.view.peers.length,
+      (count) => count === 2,
+    );
+    const { peers, ...rest } = await routing();
+    expect(rest).toEqual({ groups: route.groups, served: route.served });
+    // It has no address, and none can be given to it by way of the API.
+    const nowhere = {
+      address: undefined,
+      isDraining: false,
+      isReachable: false,
+      isDescribed: false,
+      release: undefined,
+    };
+    expect(peers).toEqual([...route.peers, { id: "ghost", ...nowhere }]);
+    expect(await writes("beside-ghost")).toBe(201);
+    const { status } = await storageVersion();
+    expect(status.storageVersions).toEqual(before.status.storageVersions);
+    expect([undefined, before.status.commonEncodingVersion]).toContain(status.commonEncodingVersion);
+    expect((await site.first.delete(`${LEASES}/ghost`)).status).toBe(200);
+    await settled(agreedOn(before));
+    expect(await routing()).toEqual(route);
+  });
+});

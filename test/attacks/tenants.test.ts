@@ -1,0 +1,324 @@
+/** A tenant with rights in one namespace who wants more: refused in kube-apiserver's words, and nothing is written. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Json } from "../peers/client.ts";
+import {
+  applyOf,
+  asTenant,
+  bindingOf,
+  granted,
+  made,
+  OTHER,
+  OWN,
+  patchOf,
+  RBAC,
+  REVIEW,
+  REVIEW_PATH,
+  rule,
+  SECRET,
+  startSite,
+  TENANT,
+  TREASURE_REFUSED,
+  userIn,
+  type Site,
+  type TenantCall,
+} from "./start.ts";
+
+const ROLES = `${RBAC}/namespaces/${OWN}/roles`;
+const BINDINGS = `${RBAC}/namespaces/${OWN}/rolebindings`;
+const CLUSTER_ROLES = `${RBAC}/clusterroles`;
+const CLUSTER_BINDINGS = `${RBAC}/clusterrolebindings`;
+const KINDS: Readonly<Record<string, string>> = {
+  roles: "Role",
+  rolebindings: "RoleBinding",
+  clusterroles: "ClusterRole",
+  clusterrolebindings: "ClusterRoleBinding",
+};
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite();
+  const { first } = site;
+  // By mistake: whoever may write roles of the whole cluster is held by what it may do itself.
+  await granted(first, "tenant-clusterroles", [
+    rule("rbac.authorization.k8s.io", ["clusterroles", "clusterrolebindings"], ["get", "create", "update", "patch"]),
+  ]);
+  await made(first, ROLES, { metadata: { name: "weak" }, rules: [rule("", ["configmaps"], ["get"])] });
+  await made(first, CLUSTER_ROLES, { metadata: { name: "weak" }, rules: [rule("", ["configmaps"], ["get"])] });
+  await made(first, BINDINGS, { ...bindingOf("strong", "ClusterRole", "cluster-admin"), subjects: [] });
+  await made(first, BINDINGS, bindingOf("weak", "Role", "weak"));
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+/** What holds by whatever is tried: who the tenant is, what it may not read, and that no object has changed. */
+async function changesNothing(attack: () => Promise<Answer>, ...paths: readonly string[]): Promise<Answer> {
+  const look = async (): Promise<Json> =>
+    Promise.all(
+      paths.map(async (path) => {
+        const { status, body } = await site.first.get(path);
+        return { status, object: body.items?.map((item: Json) => item.metadata) ?? body };
+      }),
+    );
+  const before = await look();
+  const answer = await attack();
+  expect(await look()).toEqual(before);
+  const read = await asTenant(site.first, SECRET);
+  expect([read.status, read.body.message]).toEqual([403, TREASURE_REFUSED]);
+  return answer;
+}
+
+const WHO = 'user "tenant" (groups=["tenants" "system:authenticated"])';
+const MORE = rule("", ["secrets"], ["get"]);
+const EVERYTHING = rule("*", ["*"], ["*"]);
+const lacking = (resources: string, name: string, lines: readonly string[]): string =>
+  `${resources}.rbac.authorization.k8s.io "${name}" is forbidden: ${WHO} is attempting to grant RBAC permissions not currently held:\n${lines.join("\n")}`;
+const ALL = '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}';
+const ALL_URLS = '{NonResourceURLs:["*"], Verbs:["*"]}';
+const NODES = '{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}';
+
+const ofKind = (path: string, object: Json): Json => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: KINDS[path.split("/").at(-1)!],
+  ...object,
+});
+
+describe("escalation by roles", () => {
+  const roleOf = (name: string, ...rules: readonly Json[]): Json => ({ metadata: { name }, rules });
+
+  test.each([
+    ["a Role of everything", ROLES, "roles", [EVERYTHING], [ALL]],
+    ["a Role of what is not held, among what is", ROLES, "roles", [MORE, rule("", ["nodes"], ["get"])], [NODES]],
+    ["a ClusterRole of everything", CLUSTER_ROLES, "clusterroles", [EVERYTHING], [ALL]],
+    [
+      "a ClusterRole of what is held in one namespace only",
+      CLUSTER_ROLES,
+      "clusterroles",
+      [MORE],
+      ['{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'],
+    ],
+    ["a ClusterRole of URLs", CLUSTER_ROLES, "clusterroles", [{ nonResourceURLs: ["*"], verbs: ["*"] }], [ALL_URLS]],
+  ])("creating %s", async (_what, path, resource, rules, missing) => {
+    const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body: roleOf("new", ...rules) });
+    const answer = await changesNothing(create, path);
+    expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", missing)]);
+    expect(answer.body).toMatchObject({
+      reason: "Forbidden",
+      details: { name: "new", group: "rbac.authorization.k8s.io" },
+    });
+  });
+
+  const CHANGES: readonly (readonly [how: string, call: (object: Json) => TenantCall])[] = [
+    ["an update", (object) => ({ method: "PUT", body: { ...object, rules: [EVERYTHING] } })],
+    ["a JSON patch", () => patchOf("json", [{ op: "replace", path: "/rules/0", value: EVERYTHING }])],
+    ["a merge patch", () => patchOf("merge", { rules: [EVERYTHING] })],
+    ["a strategic merge patch", () => patchOf("strategic-merge", { rules: [EVERYTHING] })],
+    [
+      "an apply",
+      ({ apiVersion, kind, metadata: { name } }) =>
+        applyOf({ apiVersion, kind, metadata: { name }, rules: [EVERYTHING] }),
+    ],
+  ];
+  describe.each([
+    ["roles", ROLES],
+    ["clusterroles", CLUSTER_ROLES],
+  ])("of %s", (resource, path) => {
+    test.each(CHANGES)("by %s", async (how, call) => {
+      const object = ofKind(path, (await site.first.get(`${path}/weak`)).body);
+      const query = how === "an apply" ? "?fieldManager=tenant&force=true" : "";
+      const attack = (): Promise<Answer> => asTenant(site.first, `${path}/weak${query}`, call(object));
+      const answer = await changesNothing(attack, `${path}/weak`);
+      expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "weak", [ALL])]);
+    });
+
+    test("by an apply that creates it", async () => {
+      const object = ofKind(path, roleOf("applied", EVERYTHING));
+      const attack = (): Promise<Answer> =>
+        asTenant(site.first, `${path}/applied?fieldManager=tenant`, applyOf(object));
+      const answer = await changesNothing(attack, path);
+      expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "applied", [ALL])]);
+    });
+  });
+
+  test.each([
+    ["that gathers by labels", { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } }],
+    ["that gathers everything", { aggregationRule: { clusterRoleSelectors: [{}] }, rules: [] }],
+  ])("a ClusterRole %s", async (_how, more) => {
+    const body = { metadata: { name: "gathering" }, ...more };
+    const create = (): Promise<Answer> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
+    const answer = await changesNothing(create, CLUSTER_ROLES);
+    expect([answer.status, answer.body.message]).toEqual([
+      403,
+      'clusterroles.rbac.authorization.k8s.io "gathering" is forbidden: must have cluster-admin privileges to use the aggregationRule',
+    ]);
+  });
+
+  test("a ClusterRole whose labels have it gathered into a role that others hold", async () => {
+    const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
+    const body = { metadata: { name: "gathered", labels }, rules: [EVERYTHING] };
+    const create = (): Promise<Answer> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
+    const answer = await changesNothing(create, CLUSTER_ROLES);
+    expect([answer.status, answer.body.message]).toEqual([403, lacking("clusterroles", "gathered", [ALL])]);
+  });
+});
+
+describe("escalation by bindings", () => {
+  test.each([
+    ["a RoleBinding to cluster-admin", BINDINGS, "rolebindings"],
+    ["a ClusterRoleBinding to cluster-admin", CLUSTER_BINDINGS, "clusterrolebindings"],
+  ])("creating %s", async (_what, path, resource) => {
+    const body = bindingOf("new", "ClusterRole", "cluster-admin");
+    const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body });
+    const answer = await changesNothing(create, path);
+    expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", [ALL, ALL_URLS])]);
+    const apply = (): Promise<Answer> =>
+      asTenant(site.first, `${path}/new?fieldManager=tenant`, applyOf(ofKind(path, body)));
+    expect((await changesNothing(apply, path)).status).toBe(403);
+  });
+
+  test("joining a binding that an administrator has made", async () => {
+    const { subjects } = bindingOf("", "", "");
+    const path = `${BINDINGS}/strong`;
+    for (const type of ["merge", "strategic-merge"] as const) {
+      const answer = await changesNothing(() => asTenant(site.first, path, patchOf(type, { subjects })), path);
+      expect([answer.status, answer.body.message]).toEqual([403, lacking("rolebindings", "strong", [ALL, ALL_URLS])]);
+    }
+  });
+
+  test("leading a binding to another role", async () => {
+    const path = `${BINDINGS}/weak`;
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
+    const answer = await changesNothing(() => asTenant(site.first, path, patchOf("merge", { roleRef })), path);
+    expect([answer.status, answer.body.message]).toEqual([403, lacking("rolebindings", "weak", [ALL, ALL_URLS])]);
+  });
+
+  test("a binding to a role that is made afterwards", async () => {
+    const body = bindingOf("early", "ClusterRole", "to-come");
+    const create = (): Promise<Answer> => asTenant(site.first, BINDINGS, { method: "POST", body });
+    const answer = await changesNothing(create, BINDINGS);
+    expect([answer.status, answer.body.message]).toEqual([
+      404,
+      'rolebindings.rbac.authorization.k8s.io "to-come" not found',
+    ]);
+  });
+});
+
+describe("impersonation without permission", () => {
+  const cannot = (mode: string): string =>
+    `secrets "treasure" is forbidden: User "tenant" cannot impersonate-on:${mode}:get resource "secrets" in API group "" in the namespace "${OTHER}"`;
+  test.each([
+    ["a user", { "impersonate-user": "admin" }, "user-info"],
+    ["system:masters", { "impersonate-user": "tenant", "impersonate-group": "system:masters" }, "user-info"],
+    ["a service account", { "impersonate-user": "system:serviceaccount:kube-system:default" }, "serviceaccount"],
+    ["a node", { "impersonate-user": "system:node:n1" }, "arbitrary-node"],
+    ["the servers themselves", { "impersonate-user": "system:apiserver" }, "user-info"],
+    [
+      "itself with an extra",
+      { "impersonate-user": "tenant", "impersonate-extra-example.com%2fscopes": "all" },
+      "user-info",
+    ],
+    ["itself with a uid", { "impersonate-user": "tenant", "impersonate-uid": "0" }, "user-info"],
+  ])("of %s", async (_whom, headers, mode) => {
+    const answer = await asTenant(site.first, SECRET, { headers });
+    expect([answer.status, answer.body.message]).toEqual([403, cannot(mode)]);
+  });
+
+  test.each([
+    [
+      "a group alone",
+      { "impersonate-group": "system:masters" },
+      'UID:"", Groups:[]string{"system:masters"}, Extra:map[string][]string(nil)',
+    ],
+    ["a uid alone", { "impersonate-uid": "0" }, 'UID:"0", Groups:[]string(nil), Extra:map[string][]string(nil)'],
+    [
+      "an extra alone",
+      { "impersonate-extra-a": "b" },
+      'UID:"", Groups:[]string(nil), Extra:map[string][]string{"a":[]string{"b"}}',
+    ],
+  ])("of %s: nobody is named", async (_what, headers, said) => {
+    const answer = await asTenant(site.first, SECRET, { headers });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      `requested &user.DefaultInfo{Name:"", ${said}} without impersonating a user name`,
+    ]);
+  });
+
+  test("of groups, by somebody who may name one user", async () => {
+    await granted(site.first, "tenant-as-jane", [{ ...rule("", ["users"], ["impersonate"]), resourceNames: ["jane"] }]);
+    const headers = { "impersonate-user": "jane", "content-type": "application/json" };
+    const call = { method: "POST", body: REVIEW };
+    const asJane = await asTenant(site.first, REVIEW_PATH, { ...call, headers });
+    expect(userIn(asJane)).toEqual({ username: "jane", groups: ["system:authenticated"] });
+    for (const more of [
+      { "impersonate-group": "system:masters" },
+      { "impersonate-group": ["dev", "system:masters"] },
+      { "impersonate-uid": "0" },
+      { "impersonate-extra-example.com%2fscopes": "all" },
+    ]) {
+      const refused = await asTenant(site.first, REVIEW_PATH, { ...call, headers: { ...headers, ...more } });
+      expect([refused.status, refused.body.reason]).toEqual([403, "Forbidden"]);
+    }
+    const twice = { ...headers, "impersonate-user": ["jane", "admin"] };
+    const answer = await asTenant(site.first, REVIEW_PATH, { ...call, headers: twice });
+    expect(userIn(answer)?.username).not.toBe("admin");
+    expect(
+      userIn(await asTenant(site.first, REVIEW_PATH, { ...call, headers: { "content-type": "application/json" } })),
+    ).toEqual(TENANT);
+  });
+});
+
+describe("creating with the right to change only", () => {
+  beforeAll(async () => {
+    await granted(site.first, "tenant-changes", [
+      rule("", ["configmaps"], ["get", "update", "patch"]),
+      rule("coordination.k8s.io", ["leases"], ["get", "update", "patch"]),
+    ]);
+  });
+  const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${OTHER}/leases`;
+  const CONFIG_MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
+  const refused = (resources: string, group: string, name: string): string =>
+    `${resources}${group && `.${group}`} "${name}" is forbidden: User "tenant" cannot create resource "${resources}" in API group "${group}" in the namespace "${OTHER}"`;
+
+  test("by PUT of what may be created so", async () => {
+    const body = { metadata: { name: "new" }, spec: {} };
+    const answer = await changesNothing(() => asTenant(site.first, `${LEASES}/new`, { method: "PUT", body }), LEASES);
+    expect([answer.status, answer.body.message]).toEqual([403, refused("leases", "coordination.k8s.io", "new")]);
+  });
+
+  test("by apply", async () => {
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "new" } };
+    const apply = (): Promise<Answer> => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, applyOf(object));
+    const answer = await changesNothing(apply, CONFIG_MAPS);
+    expect([answer.status, answer.body.message]).toEqual([403, refused("configmaps", "", "new")]);
+  });
+});
+
+describe("reviews", () => {
+  test("say of every attack what becomes of it", async () => {
+    const ask = async (resourceAttributes: Json): Promise<boolean> => {
+      const body = { spec: { resourceAttributes } };
+      const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+      return (await asTenant(site.first, path, { method: "POST", body })).body.status.allowed;
+    };
+    expect(await ask({ verb: "get", resource: "secrets", namespace: OWN })).toBe(true);
+    for (const attributes of [
+      { verb: "get", resource: "secrets", namespace: OTHER },
+      { verb: "get", resource: "secrets", namespace: "" },
+      { verb: "*", resource: "*", group: "*" },
+      { verb: "escalate", resource: "roles", group: "rbac.authorization.k8s.io", namespace: OWN },
+      { verb: "bind", resource: "clusterroles", group: "rbac.authorization.k8s.io", name: "cluster-admin" },
+      { verb: "impersonate", resource: "users", name: "admin" },
+      { verb: "create", resource: "leases", group: "coordination.k8s.io", namespace: "kube-system" },
+    ])
+      expect([attributes, await ask(attributes)]).toEqual([attributes, false]);
+  });
+
+  test("of others, and for others, are not for tenants", async () => {
+    for (const [group, resource] of [
+      ["authorization.k8s.io", "subjectaccessreviews"],
+      ["authentication.k8s.io", "tokenreviews"],
+    ]) {
+      const body = { spec: { user: "tenant", groups: ["system:masters"], token: "admin-token" } };
+      const answer = await asTenant(site.first, `/apis/${group}/v1/${resource}`, { method: "POST", body });
+      expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
+    }
+  });
+});
