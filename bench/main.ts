@@ -12,6 +12,7 @@ import { residentMb } from "./process-usage.ts";
 import { renderComparison, renderResult, type Result } from "./report.ts";
 import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import type { Row } from "./row.ts";
+import { accessRows } from "./rows-access.ts";
 import { customRows } from "./rows-custom.ts";
 import { deploymentRows } from "./rows-deployment.ts";
 import { discoveryRows } from "./rows-discovery.ts";
@@ -139,6 +140,7 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
     ...(only.has("namespace") ? await step("namespace deletion", () => namespaceRows(context)) : []),
     ...(only.has("owner-graph") ? await step("memory of the owner graph", () => ownerGraphRows(context)) : []),
     ...(only.has("custom") ? await step("custom resources", () => customRows(context)) : []),
+    ...(only.has("access") ? await step("authorization", () => accessRows(context)) : []),
   ];
 }
 

@@ -14,6 +14,7 @@ export const ROW_NAMES = [
   "namespace",
   "owner-graph",
   "custom",
+  "access",
   "proxy",
   "filter",
   "if-ready",
@@ -41,12 +42,13 @@ that answers the same bytes (the floor). Rounds of both alternate; the figures a
 For publish, migrate, owner-graph and if-ready the floor is the same server without what is measured: publish shows what
 publishing storage versions adds to a start, migrate what clients notice of a storage migration that is killed
 and resumed, owner-graph what the garbage collector takes of memory. namespace deletes a full one: no floor.
+access compares RBAC with 10,000 bindings with AlwaysAllow.
 custom compares 1,000 definitions with one, and custom resources with Deployments of the same bytes.
 
   --only LIST      some of: ${ROW_NAMES.join(", ")}
   --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed);
                    servers that call each other (proxy, merge) need etcd;
-                   publish, migrate, namespace, owner-graph and custom are measured on the embedded one
+                   publish, migrate, namespace, owner-graph, custom and access are measured on the embedded one
   --rounds N       rounds per row (default 5); migrate and owner-graph, which take minutes, have 3 at most
   --scale SHARE    of the work of a round, such as 0.05 (default 1): no measurement below 1
   --quick          3 short rounds, scale 0.2: a first impression, not a measurement

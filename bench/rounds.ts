@@ -29,6 +29,8 @@ export interface RoundsOptions {
   readonly warmUp: number;
   /** How many different numbers requests carry; each request its own when undefined. */
   readonly numbers?: number;
+  /** Default: the administrator's. */
+  readonly token?: string;
 }
 
 interface Measured {
@@ -83,7 +85,7 @@ async function measureSide(
 ): Promise<Measured> {
   const { client, protocol, connections, concurrency } = options;
   const name = "rounds";
-  await client.open({ name, protocol, port: side.port, connections, token: TOKEN });
+  await client.open({ name, protocol, port: side.port, connections, token: options.token ?? TOKEN });
   const helper = (): number => (side.helperPid === undefined ? 0 : cpuMs(side.helperPid));
   const own = (): number => side.pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
   const before = { own: own(), helper: helper() };

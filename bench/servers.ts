@@ -27,6 +27,8 @@ export interface ServerStart {
   readonly core: number | undefined;
   readonly dataDirectory: string;
   readonly etcd?: string;
+  /** Further lines of the token file. */
+  readonly users?: readonly string[];
   /** Further flags of `evenkeel serve`. */
   readonly flags?: readonly string[];
 }
@@ -40,11 +42,12 @@ export async function startServer({
   core,
   dataDirectory,
   etcd,
+  users = [],
   flags: more = [],
 }: ServerStart): Promise<RunningServer> {
   const port = await freePort();
   const tokens = join(dataDirectory, "bench-tokens.csv");
-  writeFileSync(tokens, `${TOKEN},bench,bench,"system:masters"\n`);
+  writeFileSync(tokens, [`${TOKEN},bench,bench,"system:masters"`, ...users].join("\n"));
   const flags = [
     "--secure-port",
     String(port),
@@ -52,6 +55,8 @@ export async function startServer({
     dataDirectory,
     "--token-auth-file",
     tokens,
+    // What is measured are pods, not whether they have accounts.
+    "--disable-admission-plugins=ServiceAccount",
     "--log-level",
     "error",
     ...(etcd === undefined ? [] : ["--etcd-servers", etcd]),

@@ -18,7 +18,7 @@ import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { inMedia } from "./render/media.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
-import { rendererFor, representationFor } from "./render/respond.ts";
+import { isRefusal, rendererFor, representationFor } from "./render/respond.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
 import { isConnection } from "./subresources/connections.ts";
 import { subresourceEndpoint } from "./subresources/subresources.ts";
@@ -127,9 +127,8 @@ async function answer<Req extends WithRequester>(
     return withWarnings(response, told);
   } catch (thrown) {
     // Refusals, too, are said in YAML or protobuf to whoever asked for it, and warned about.
-    const isRefusal = thrown instanceof StatusError && thrown.reason !== "InternalError";
     const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || told.size > 0;
-    if (isRefusal && isMore) return withWarnings(errorResponse(thrown), told);
+    if (isMore && isRefusal(thrown)) return withWarnings(errorResponse(thrown), told);
     throw thrown;
   }
 }

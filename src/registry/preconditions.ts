@@ -28,6 +28,13 @@ export function refuseForeignNamespace(object: JsonObject, namespace: string): v
   if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
 }
 
+/** As kubernetes shows it to whoever admits: an object that does not say so lies where its path does. */
+export function inNamespace(object: JsonObject, namespace: string): JsonObject {
+  const metadata = objectAt(object, "metadata");
+  if (namespace === "" || stringAt(metadata, "namespace") !== "") return object;
+  return { ...object, metadata: { ...metadata, namespace } };
+}
+
 export interface Wish {
   readonly object: JsonObject;
   readonly existing: JsonObject;

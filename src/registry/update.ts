@@ -9,7 +9,7 @@ import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
-import { MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
+import { inNamespace, MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, type Door } from "./prepare.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
@@ -51,8 +51,9 @@ export async function update(
       key: objectKey(stored, request.namespace, request.name),
       dryRun: request.dryRun,
       decide: async (existing, entry) => {
-        const object = await request.next(existing);
-        refuseMisplaced(object, request);
+        const sent = await request.next(existing);
+        refuseMisplaced(sent, request);
+        const object = stored.namespaced ? inNamespace(sent, request.namespace) : sent;
         refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
         refuseUnconditional(served, object, request);
         const next = withDefaults(context, served, withinDoor(served, object, { existing, door: request.door }));

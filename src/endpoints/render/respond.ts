@@ -60,9 +60,14 @@ export function chunksResponse(
   };
 }
 
-/** A refusal is warned about as well; what went wrong inside is for who reports it. */
+/** What went wrong inside is for who reports it. */
+export function isRefusal(thrown: unknown): thrown is StatusError {
+  return thrown instanceof StatusError && (thrown.reason !== "InternalError" || thrown.cause === undefined);
+}
+
+/** A refusal is warned about as well. */
 export function refusedResponse(thrown: unknown, warnings: readonly string[]): ApiResponse {
-  if (warnings.length === 0 || !(thrown instanceof StatusError) || thrown.reason === "InternalError") throw thrown;
+  if (warnings.length === 0 || !isRefusal(thrown)) throw thrown;
   const response = errorResponse(thrown);
   return { ...response, headers: { ...response.headers, ...warningHeaders(warnings) } };
 }

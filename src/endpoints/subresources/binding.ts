@@ -4,7 +4,7 @@ import { objectAt, stringAt } from "../../meta/json.ts";
 import { badRequest, StatusError } from "../../meta/status-error.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import { bindingErrors, bindPod } from "../../registry/subresources/binding.ts";
-import { refuseForeignNamespace } from "../../registry/preconditions.ts";
+import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { optionsObject, writeOptions } from "../options.ts";
@@ -23,7 +23,8 @@ export async function bindingEndpoint(call: EndpointCall): Promise<ApiResponse> 
   await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
   const admission = call.admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
   const write = { operation: "CREATE", name, existing: undefined } as const;
-  const binding = (await admission?.mutate({ ...write, object: sent })) ?? sent;
+  const placed = inNamespace(sent, namespace);
+  const binding = (await admission?.mutate({ ...write, object: placed })) ?? placed;
   if (name !== given) throw badRequest("name in URL does not match name in Binding object");
   const errors = bindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
   // As kubernetes: what is wrong with a binding is said without a reason.

@@ -7,7 +7,7 @@ import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lif
 import type { Admission } from "../../registry/admission.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
-import { refuseForeignNamespace } from "../../registry/preconditions.ts";
+import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
 import { toDeleteOptions } from "../delete.ts";
 import type { EndpointCall } from "../endpoint.ts";
@@ -27,7 +27,8 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
   await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
   const admission = evictionAdmission(call, sent);
   const write = { operation: "CREATE", name, existing: undefined } as const;
-  const object = (await admission?.mutate({ ...write, object: sent })) ?? sent;
+  const placed = inNamespace(sent, namespace);
+  const object = (await admission?.mutate({ ...write, object: placed })) ?? placed;
   if (stringAt(objectAt(object, "metadata"), "name") !== name)
     throw badRequest("name in URL does not match name in Eviction object");
   const given = objectAt(object, "deleteOptions");

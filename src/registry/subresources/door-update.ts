@@ -10,7 +10,7 @@ import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
 import { absentFields, inVersion } from "../managed-fields.ts";
 import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
-import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
+import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
 
 export interface SubresourceDoor {
   readonly subresource: string;
@@ -44,8 +44,9 @@ export function updateThrough(
     dryRun: request.dryRun,
     decide: async (existing, entry) => {
       const made = request.next(existing);
-      const wish = made instanceof Promise ? await made : made;
-      refuseMisplaced(wish, request);
+      const sent = made instanceof Promise ? await made : made;
+      refuseMisplaced(sent, request);
+      const wish = served.stored.namespaced ? inNamespace(sent, request.namespace) : sent;
       refuseOutdated(served, { object: wish, existing, entry });
       const { admission, name } = request;
       const write = { operation: "UPDATE", name, existing } as const;

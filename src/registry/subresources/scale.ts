@@ -7,7 +7,7 @@ import { splitFieldPath } from "../../object/json-path.ts";
 import type { Admission } from "../admission.ts";
 import type { RegistryContext } from "../context.ts";
 import { metadataErrors } from "../metadata-validation.ts";
-import { refuseMisplaced } from "../preconditions.ts";
+import { inNamespace, refuseMisplaced } from "../preconditions.ts";
 import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
 import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";
@@ -104,8 +104,9 @@ export async function updateScale(
   const { name, admission } = request;
   const next = async (workload: JsonObject): Promise<JsonObject> => {
     const before = scaleOf(served, workload);
-    const wish = request.next(before);
-    refuseMisplaced(wish, request);
+    const sent = request.next(before);
+    refuseMisplaced(sent, request);
+    const wish = inNamespace(sent, request.namespace);
     const write = { operation: "UPDATE", name, object: wish, existing: before } as const;
     const scale = admission === undefined ? wish : await admission.mutate(write);
     const { uid, resourceVersion } = objectAt(scale, "metadata");

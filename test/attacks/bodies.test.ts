@@ -1,0 +1,231 @@
+/** Bodies that want more than their size: more memory, more time, other objects' properties. Each costs its sender a refusal. */
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
+import type { Answer, Json } from "../peers/client.ts";
+import { applyOf, asTenant, made, OWN, patchOf, startSite, type Site } from "./start.ts";
+
+const CONFIG_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
+const TARGET = `${CONFIG_MAPS}/target`;
+/** Honest requests take milliseconds; what explodes takes minutes or all memory. */
+const LONG_MS = 5_000;
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite();
+  await made(site.first, CONFIG_MAPS, { metadata: { name: "target" }, data: { a: "1" } });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+let before: Json;
+beforeEach(async () => {
+  before = (await site.first.get(CONFIG_MAPS)).body.items;
+});
+afterEach(async () => {
+  expect((await site.first.get(CONFIG_MAPS)).body.items).toEqual(before);
+  expect((await site.first.get("/readyz")).status).toBe(200);
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});
+
+async function refused(send: () => Promise<Answer>, status: number): Promise<Json> {
+  const started = performance.now();
+  const answer = await send();
+  expect([answer.status, answer.body.status]).toEqual([status, "Failure"]);
+  expect(performance.now() - started).toBeLessThan(LONG_MS);
+  return answer.body;
+}
+
+const post = (text: string, type = "application/json"): Promise<Answer> =>
+  asTenant(site.first, CONFIG_MAPS, { method: "POST", body: text, headers: { "content-type": type } });
+const yaml = (text: string): Promise<Answer> => post(text, "application/yaml");
+const HEAD = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}';
+
+/** Nine levels of nine: a text of 1 kB that means 3 GB. */
+function aliasBomb(levels: number): string {
+  const lines = ['a0: &a0 ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]'];
+  for (let level = 1; level <= levels; level++)
+    lines.push(`a${level}: &a${level} [${Array.from({ length: 9 }, () => `*a${level - 1}`).join(",")}]`);
+  return lines.join("\n");
+}
+
+describe("YAML", () => {
+  const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n";
+  test.each([
+    ["aliases that multiply", `${head}data:\n${aliasBomb(9).replaceAll(/^/gm, "  ")}\n`],
+    [
+      "aliases of maps that multiply",
+      `${head}x: &x {a: 1}\n${Array.from({ length: 30 }, (_, at) => `x${at}: &x${at} {${at === 0 ? "<<: *x" : `a: *x${at - 1}, b: *x${at - 1}`}}`).join("\n")}\n`,
+    ],
+    ["an alias of itself", `${head}data: &d\n  a: *d\n`],
+    ["depth", `${head}data: ${"[".repeat(100_000)}${"]".repeat(100_000)}\n`],
+    ["a tag that makes functions", `${head}data: !!js/function 'function () { return process }'\n`],
+  ])("%s", async (_attack, text) => {
+    await refused(() => yaml(text), 400);
+  });
+
+  test("aliases that multiply, by apply", async () => {
+    const call = { method: "PATCH", headers: { "content-type": "application/apply-patch+yaml" } };
+    const body = `${head}data:\n${aliasBomb(9).replaceAll(/^/gm, "  ")}\n`;
+    await refused(() => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, { ...call, body }), 400);
+  });
+});
+
+describe("JSON", () => {
+  const deep = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  const deepObject = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+  test.each([
+    ["of depth 100,000", `${HEAD},"data":${deep(100_000)}}`],
+    ["of depth 100,000, in objects", `${HEAD},"data":${deepObject(100_000)}}`],
+    [
+      "of depth 100,000 where anything may stand",
+      `${HEAD},"metadata":{"managedFields":[{"fieldsV1":${deepObject(100_000)}}]}}`,
+    ],
+    ["that never ends", `${HEAD},"data":${"[".repeat(100_000)}`],
+    ["with a number that nobody can hold", `${HEAD},"data":{"a":1e999999999}}`],
+  ])("%s", async (_attack, text) => {
+    await refused(() => post(text), 400);
+  });
+
+  test.each([
+    ["a JSON patch", "json-patch+json", `[{"op":"add","path":"/data/b","value":${deep(100_000)}}]`],
+    ["a merge patch", "merge-patch+json", `{"data":${deepObject(100_000)}}`],
+    ["a strategic merge patch", "strategic-merge-patch+json", `{"data":${deepObject(100_000)}}`],
+    ["an apply", "apply-patch+yaml", `${HEAD},"data":${deepObject(100_000)}}`],
+  ])("of depth 100,000 in %s", async (_what, type, body) => {
+    const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
+    await refused(() => asTenant(site.first, `${TARGET}?fieldManager=t`, call), 400);
+  });
+});
+
+describe("keys that name what all objects share", () => {
+  const polluted = '{"polluted":"yes"}';
+  const notPolluted = (): void => expect(({} as Json).polluted).toBeUndefined();
+
+  test("in an object and its maps", async () => {
+    const keys = ["__proto__", "constructor", "prototype", "hasOwnProperty", "toString", "valueOf"];
+    const data = keys.map((key) => `"${key}":"x"`).join(",");
+    const text = `${HEAD.replace('"new"', `"new","labels":{${data}},"annotations":{${data}}`)},"__proto__":${polluted},"data":{${data}}}`;
+    const created = await asTenant(site.first, `${CONFIG_MAPS}?dryRun=All`, {
+      ...{ method: "POST", body: text, headers: { "content-type": "application/json" } },
+    });
+    notPolluted();
+    expect(created.status).toBeOneOf([201, 422]);
+    const plain = await asTenant(site.first, `${CONFIG_MAPS}?dryRun=All`, {
+      ...{ method: "POST", body: `${HEAD},"data":{${data}}}`, headers: { "content-type": "application/json" } },
+    });
+    expect(plain.status).toBeOneOf([201, 422]);
+    for (const key of plain.status === 201 ? keys : []) expect(Object.hasOwn(plain.body.data, key)).toBe(true);
+    notPolluted();
+  });
+
+  test.each([
+    ["a JSON patch", "json-patch+json", '[{"op":"add","path":"/__proto__/polluted","value":"yes"}]'],
+    [
+      "a JSON patch of a constructor",
+      "json-patch+json",
+      '[{"op":"add","path":"/constructor/prototype/polluted","value":"yes"}]',
+    ],
+    ["a JSON patch that copies", "json-patch+json", '[{"op":"copy","from":"/data","path":"/__proto__/polluted"}]'],
+    ["a JSON patch that moves", "json-patch+json", '[{"op":"move","from":"/data/__proto__","path":"/data/a"}]'],
+  ])("by %s", async (_what, type, body) => {
+    const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
+    await refused(() => asTenant(site.first, TARGET, call), 422);
+    notPolluted();
+  });
+
+  const OWNER = '"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"target"}';
+  const UNTYPED = "failed to create typed patch object (/target; /v1, Kind=ConfigMap): ";
+  test.each([
+    [
+      "a merge patch",
+      "merge-patch+json",
+      `{"__proto__":${polluted},"constructor":{"prototype":${polluted}}}`,
+      undefined,
+    ],
+    ["a merge patch of metadata", "merge-patch+json", `{"metadata":{"__proto__":${polluted}}}`, undefined],
+    [
+      "a strategic merge patch",
+      "strategic-merge-patch+json",
+      `{"__proto__":${polluted},"metadata":{"__proto__":${polluted}}}`,
+      undefined,
+    ],
+    [
+      "a strategic merge patch that orders it",
+      "strategic-merge-patch+json",
+      `{"__proto__":${polluted},"$setElementOrder/__proto__":[1]}`,
+      "expected a []interface {}, but received a map[string]interface {}",
+    ],
+    [
+      "an apply",
+      "apply-patch+yaml",
+      `{${OWNER},"__proto__":${polluted}}`,
+      `${UNTYPED}.__proto__: field not declared in schema`,
+    ],
+    [
+      "an apply in YAML with merged keys",
+      "apply-patch+yaml",
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: target}\ndata: {<<: *m, __proto__: ${polluted}}\n`,
+      `${UNTYPED}.data.__proto__: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"polluted":"yes"}}`,
+    ],
+  ])("by %s", async (_what, type, body, message) => {
+    const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
+    const answer = await asTenant(site.first, `${TARGET}?fieldManager=t&dryRun=All`, call);
+    notPolluted();
+    expect(answer.body.message).toBe(message);
+    expect(answer.body.polluted).toBeUndefined();
+  });
+
+  test("in queries and headers", async () => {
+    const answer = await asTenant(
+      site.first,
+      `${CONFIG_MAPS}?__proto__=polluted&constructor=x&__proto__[polluted]=yes`,
+      {
+        headers: { __proto__x: "1", "content-type": "application/json" },
+      },
+    );
+    expect(answer.status).toBe(200);
+    notPolluted();
+  });
+});
+
+describe("patches that grow", () => {
+  const copies = (count: number): Json[] =>
+    Array.from({ length: count }, (_, at) => ({ op: "copy", from: "/data", path: `/data/${"x".repeat(3)}${at}` }));
+
+  test("a JSON patch that doubles itself 100 times", async () => {
+    await refused(() => asTenant(site.first, TARGET, patchOf("json", copies(100))), 422);
+  });
+
+  test("a JSON patch that copies a large text again and again", async () => {
+    const large = [{ op: "add", path: "/data/large", value: "x".repeat(500_000) }];
+    const many = Array.from({ length: 5_000 }, (_, at) => ({ op: "copy", from: "/data/large", path: `/data/c${at}` }));
+    const body = await refused(() => asTenant(site.first, TARGET, patchOf("json", [...large, ...many])), 422);
+    expect(JSON.stringify(body.details)).toContain("copy");
+  });
+
+  test("a JSON patch of 60,000 operations", async () => {
+    const many = Array.from({ length: 60_000 }, () => ({ op: "test", path: "/data/a", value: "1" }));
+    const body = await refused(() => asTenant(site.first, TARGET, patchOf("json", many)), 413);
+    expect(body.message).toContain("The allowed maximum operations in a JSON patch is 10000, got 60000");
+  });
+
+  test("a merge patch that makes an object too large to be kept", async () => {
+    const data = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`k${at}`, "x".repeat(60_000)]));
+    await refused(() => asTenant(site.first, TARGET, patchOf("merge", { data })), 422);
+  });
+
+  test("a strategic merge patch whose directives multiply", async () => {
+    const nested = (depth: number): Json =>
+      depth === 0 ? { $patch: "replace" } : { $patch: "merge", a: nested(depth - 1) };
+    const answer = await asTenant(
+      site.first,
+      `${TARGET}?dryRun=All`,
+      patchOf("strategic-merge", { data: nested(5_000) }),
+    );
+    expect([answer.status >= 400, answer.status === 500]).toEqual([true, false]);
+  });
+
+  test("an apply that makes an object too large to be kept", async () => {
+    const data = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, "x".repeat(250)]));
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "target" }, data };
+    await refused(() => asTenant(site.first, `${TARGET}?fieldManager=t&force=true`, applyOf(object)), 422);
+  });
+});
