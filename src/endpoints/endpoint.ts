@@ -33,8 +33,8 @@ export interface WithRequester extends WithInfo {
 export interface AdmissionAbout {
   /** What is written: the resource's kind, or a subresource's such as Scale. */
   readonly kind: Pick<ServedResource, "groupVersion" | "kind">;
-  /** CreateOptions and its like, with kind and apiVersion. */
-  readonly options: JsonObject;
+  /** CreateOptions and its like, with kind and apiVersion; connections have none. */
+  readonly options: JsonObject | undefined;
   readonly dryRun: boolean;
 }
 

@@ -198,7 +198,10 @@ describe("patches that grow", () => {
     const large = [{ op: "add", path: "/data/large", value: "x".repeat(500_000) }];
     const many = Array.from({ length: 5_000 }, (_, at) => ({ op: "copy", from: "/data/large", path: `/data/c${at}` }));
     const body = await refused(() => asTenant(site.first, TARGET, patchOf("json", [...large, ...many])), 422);
-    expect(JSON.stringify(body.details)).toContain("copy");
+    expect(body).toMatchObject({
+      reason: "Invalid",
+      message: "the server rejected our request due to an error in our request",
+    });
   });
 
   test("a JSON patch of 60,000 operations", async () => {

@@ -80,7 +80,7 @@ export async function startSite(more: Partial<ServerOptions> = {}, source?: Rout
 }
 
 /** The tenant administers its namespace and may ask for widgets; somebody else has a Secret. */
-async function furnish(server: Member): Promise<void> {
+export async function furnish(server: Member): Promise<void> {
   for (const name of [OWN, OTHER]) await made(server, "/api/v1/namespaces", { metadata: { name } });
   await made(server, `/api/v1/namespaces/${OTHER}/secrets`, {
     metadata: { name: "treasure" },

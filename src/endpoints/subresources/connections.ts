@@ -7,10 +7,11 @@
  */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { badRequest, StatusError } from "../../meta/status-error.ts";
+import { badRequest, forbidden, isReason, StatusError } from "../../meta/status-error.ts";
 import { get } from "../../registry/read.ts";
 import { objectIn } from "../../registry/representation.ts";
 import type { EndpointCall } from "../endpoint.ts";
+import { connectOptions } from "./connect-options.ts";
 
 const CONNECTIONS: ReadonlySet<string> = new Set(["log", "exec", "attach", "portforward", "proxy"]);
 
@@ -20,9 +21,12 @@ export function isConnection(subresource: string): boolean {
 
 export async function connectionEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { resource, subresource, name } = call.request.info;
+  const options = subresource === "log" ? undefined : await admitted(call);
   if (subresource === "proxy") return proxyEndpoint(call);
+  if (options !== undefined) await refuseWhoMayOnlyGet(call);
   const pod = await read(call, name);
-  if (subresource !== "portforward") refuseUnknownContainer(pod, call.request.query.get("container") ?? "");
+  const container = options === undefined ? (call.request.query.get("container") ?? "") : stringAt(options, "container");
+  if (subresource !== "portforward") refuseUnknownContainer(pod, container);
   const node = stringAt(objectAt(pod, "spec"), "nodeName");
   if (node !== "")
     throw unreachable(
@@ -31,6 +35,33 @@ export async function connectionEndpoint(call: EndpointCall): Promise<ApiRespons
   // As kubernetes: nothing ran yet, so the log is empty.
   if (subresource === "log") return { status: 204, headers: {}, body: bytesBody(Buffer.alloc(0)) };
   throw badRequest(`pod ${name} does not have a host assigned`);
+}
+
+/** The options as they are to be. */
+async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
+  if (request.query.has("dryRun")) throw badRequest("dryRun is not supported");
+  const sent = connectOptions(request);
+  const kind = { groupVersion: { group: "", version: "v1" }, kind: sent.kind };
+  const admission = admit?.({ kind, dryRun: false, options: undefined });
+  if (admission === undefined) return sent;
+  const write = { operation: "CONNECT", name: request.info.name, existing: undefined } as const;
+  const object = await admission.mutate({ ...write, object: sent });
+  await admission.validate({ ...write, object });
+  return object;
+}
+
+const CREATES_SINCE_MINOR = 35;
+
+/** Whoever connects by a GET, as WebSockets do, must be allowed to create as well. */
+async function refuseWhoMayOnlyGet({ served, request, refuseCreation }: EndpointCall): Promise<void> {
+  if (request.info.verb === "create" || served.minor < CREATES_SINCE_MINOR) return;
+  try {
+    await refuseCreation?.();
+  } catch (thrown) {
+    // As kubernetes, which does not say why.
+    if (isReason(thrown, "Forbidden")) throw forbidden(served.groupResource, request.info.name, "");
+    throw thrown;
+  }
 }
 
 async function proxyEndpoint(call: EndpointCall): Promise<ApiResponse> {

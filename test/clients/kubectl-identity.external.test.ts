@@ -1,0 +1,230 @@
+/** kubectl with every credential: who it is for the server, what it may, and what it prints when it may not. */
+import { rmSync, writeFileSync } from "node:fs";
+import { request as httpsRequest } from "node:https";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAuthority, issue, type KeyedCertificate } from "../../src/http/node/certificate-authority.ts";
+import type { Json } from "../smoke/client.ts";
+import { startEvenkeel, temporaryDirectory, type Evenkeel } from "../smoke/start-evenkeel.ts";
+import { KubectlSession } from "./kubectl-session.ts";
+import { findTools } from "./tools.ts";
+
+const RELEASE = "1.36";
+const NAMESPACE = "identity";
+const UNAUTHORIZED = "error: You must be logged in to the server (Unauthorized)\n";
+/** Files are looked at every ten seconds; a busy machine is a little late. */
+const RELOAD_POLLS_MAX = 60;
+const POLL_MS = 250;
+
+const { kubectls, missing } = findTools();
+if (missing !== undefined) console.warn(missing);
+const { path } = kubectls.find(({ version }) => version === RELEASE)!;
+
+interface Caller {
+  readonly certificate?: KeyedCertificate;
+  readonly token?: string;
+}
+
+describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
+  const directory = temporaryDirectory();
+  const clientCaFile = join(directory, "client-ca.crt");
+  const nowMs = Date.now();
+  const ca = createAuthority({ commonName: "client-ca", nowMs });
+  const jane = issue({ ca, commonName: "jane", organizations: ["devs"], usage: "clientAuth", nowMs });
+  let server: Evenkeel;
+  let admin: KubectlSession;
+
+  beforeAll(async () => {
+    writeFileSync(clientCaFile, ca.certPem);
+    const flags = ["--release", RELEASE, "--client-ca-file", clientCaFile, "--anonymous-auth=false"];
+    server = await startEvenkeel({ flags });
+    admin = new KubectlSession({ path: path!, server, namespace: NAMESPACE });
+    await admin.run("create", "namespace", NAMESPACE);
+    await admin.run("create", "configmap", "first", "--from-literal=a=1");
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  function as(name: string, { certificate, token }: Caller): KubectlSession {
+    const base64 = (text: string): string => Buffer.from(text).toString("base64");
+    const user = {
+      ...(token === undefined ? {} : { token }),
+      ...(certificate && {
+        "client-certificate-data": base64(certificate.certPem),
+        "client-key-data": base64(certificate.keyPem),
+      }),
+    };
+    const cluster = { server: server.url, "certificate-authority-data": base64(server.ca) };
+    const config = {
+      ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+      clusters: [{ name: "c", cluster }],
+      users: [{ name: "c", user }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "c" } }],
+    };
+    return admin.withEnv({ KUBECONFIG: admin.file(`${name}.kubeconfig`, config) });
+  }
+
+  const whoIs = async (kubectl: KubectlSession, ...flags: string[]): Promise<Json> =>
+    (await kubectl.json<Json>("auth", "whoami", ...flags)).status.userInfo;
+  const cannot = (user: string, verb: string, where = `in the namespace "${NAMESPACE}"`): string =>
+    `configmaps is forbidden: User "${user}" cannot ${verb} resource "configmaps" in API group "" ${where}\n`;
+
+  test("with a client certificate is its common name, with its organizations as groups", async () => {
+    const kubectl = as("jane", { certificate: jane });
+    expect(await whoIs(kubectl)).toEqual({
+      username: "jane",
+      groups: ["devs", "system:authenticated"],
+      extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/)] },
+    });
+    expect(await kubectl.fails("get", "configmaps")).toBe(`Error from server (Forbidden): ${cannot("jane", "list")}`);
+    expect(await kubectl.fails("get", "configmaps", "-A")).toBe(
+      `Error from server (Forbidden): ${cannot("jane", "list", "at the cluster scope")}`,
+    );
+    expect(await kubectl.fails("get", "configmap", "first")).toBe(
+      `Error from server (Forbidden): configmaps "first" is forbidden: User "jane" cannot get resource "configmaps" in API group "" in the namespace "${NAMESPACE}"\n`,
+    );
+    await admin.run("create", "rolebinding", "devs-view", "--clusterrole=view", "--group=devs");
+    expect(await kubectl.run("get", "configmaps", "first", "-o", "name")).toBe("configmap/first\n");
+    expect(await kubectl.fails("create", "configmap", "second")).toBe(
+      `error: failed to create configmap: ${cannot("jane", "create")}`,
+    );
+    expect(await kubectl.fails("get", "--raw", "/metrics")).toBe(
+      'Error from server (Forbidden): forbidden: User "jane" cannot get path "/metrics"\n',
+    );
+  });
+
+  test("is told what it may do", async () => {
+    const kubectl = as("jane", { certificate: jane });
+    expect(await kubectl.run("auth", "can-i", "list", "pods")).toBe("yes\n");
+    await using refused = kubectl.start("auth", "can-i", "delete", "pods");
+    expect([(await refused.exited).code, refused.stdout]).toEqual([1, "no\n"]);
+    await using secret = kubectl.start("auth", "can-i", "get", "secrets/x", "-q");
+    expect((await secret.exited).code).toBe(1);
+    const list = await kubectl.run("auth", "can-i", "--list");
+    const rows = list.split("\n").map((line) => line.trimEnd().split(/ {2,}/));
+    expect(rows[0]).toEqual(["Resources", "Non-Resource URLs", "Resource Names", "Verbs"]);
+    expect(rows).toContainEqual(["selfsubjectaccessreviews.authorization.k8s.io", "[]", "[]", "[create]"]);
+    expect(rows).toContainEqual(["configmaps", "[]", "[]", "[get list watch]"]);
+    expect(list).toMatch(/^ +\[\/healthz\] +\[\] +\[get\]$/m);
+    expect(await admin.run("auth", "can-i", "*", "*", "-A")).toBe("yes\n");
+    expect(await admin.run("auth", "can-i", "--list", "--no-headers")).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
+  });
+
+  test("with a token of a service account is the account, for as long as that is there", async () => {
+    await admin.run("create", "serviceaccount", "robot");
+    const token = (await admin.run("create", "token", "robot", "--duration=10m")).trim();
+    const kubectl = as("robot", { token });
+    const username = `system:serviceaccount:${NAMESPACE}:robot`;
+    expect(await whoIs(kubectl)).toEqual({
+      username,
+      uid: (await admin.object("serviceaccounts/robot")).metadata.uid,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${NAMESPACE}`, "system:authenticated"],
+      extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^JTI=/)] },
+    });
+    expect(await kubectl.fails("get", "configmaps")).toBe(`Error from server (Forbidden): ${cannot(username, "list")}`);
+    await admin.run("create", "rolebinding", "robot", "--clusterrole=edit", `--serviceaccount=${NAMESPACE}:robot`);
+    expect(await kubectl.run("create", "configmap", "by-robot")).toBe("configmap/by-robot created\n");
+    expect(await kubectl.fails("create", "namespace", "x")).toBe(
+      `Error from server (Forbidden): namespaces is forbidden: User "${username}" cannot create resource "namespaces" in API group "" at the cluster scope\n`,
+    );
+    const foreign = (await admin.run("create", "token", "robot", "--audience=https://vault.example.com")).trim();
+    expect(await as("foreign", { token: foreign }).fails("get", "configmaps")).toBe(UNAUTHORIZED);
+    expect(await as("forged", { token: `${token.slice(0, -4)}AAAA` }).fails("get", "configmaps")).toBe(UNAUTHORIZED);
+    expect(await admin.fails("create", "token", "nobody")).toBe(
+      'error: failed to create token: serviceaccounts "nobody" not found\n',
+    );
+    await admin.run("delete", "serviceaccount", "robot");
+    expect(await kubectl.fails("get", "configmaps")).toBe(UNAUTHORIZED);
+  });
+
+  test("--as, --as-group and --as-uid make an administrator somebody else, and nobody else", async () => {
+    expect(await whoIs(admin, "--as", "anna")).toEqual({ username: "anna", groups: ["system:authenticated"] });
+    const all = ["--as", "anna", "--as-group", "devs", "--as-group", "ops", "--as-uid", "u-7"];
+    expect(await whoIs(admin, ...all)).toEqual({
+      ...{ username: "anna", uid: "u-7", groups: ["devs", "ops", "system:authenticated"] },
+    });
+    expect(await admin.fails("get", "configmaps", "--as", "anna")).toBe(
+      `Error from server (Forbidden): ${cannot("anna", "list")}`,
+    );
+    expect(await admin.run("get", "configmaps", "first", "-o", "name", "--as", "anna", "--as-group", "devs")).toBe(
+      "configmap/first\n",
+    );
+    const account = `system:serviceaccount:${NAMESPACE}:default`;
+    expect(await whoIs(admin, "--as", account)).toEqual({
+      username: account,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${NAMESPACE}`, "system:authenticated"],
+    });
+    const kubectl = as("jane", { certificate: jane });
+    const refusal = `Error from server (Forbidden): ${cannot("jane", "impersonate-on:user-info:list")}`;
+    expect(await kubectl.fails("get", "configmaps", "--as", "admin", "--as-group", "system:masters")).toBe(refusal);
+    expect(await kubectl.fails("get", "configmaps", "--as", "jane", "--as-uid", "0")).toBe(refusal);
+  });
+
+  test("auth reconcile brings roles and bindings up to what a file says, and no further than its user may", async () => {
+    const api = { apiVersion: "rbac.authorization.k8s.io/v1" };
+    const rule = (verbs: readonly string[]): Json => ({ apiGroups: [""], resources: ["configmaps"], verbs });
+    const role = (verbs: readonly string[]): Json => ({
+      ...{ ...api, kind: "Role", metadata: { name: "reader", namespace: NAMESPACE }, rules: [rule(verbs)] },
+    });
+    const first = admin.file("role.json", role(["get"]));
+    expect(await admin.run("auth", "reconcile", "-f", first)).toContain(
+      "role.rbac.authorization.k8s.io/reader reconciled\n",
+    );
+    const more = admin.file("more.json", role(["get", "list"]));
+    expect(await admin.run("auth", "reconcile", "-f", more)).toContain(
+      "role.rbac.authorization.k8s.io/reader reconciled\n",
+    );
+    const { rules } = await admin.object("roles/reader", "rbac.authorization.k8s.io/v1");
+    expect(rules.flatMap(({ verbs }: Json) => verbs).toSorted()).toEqual(["get", "list"]);
+    const kubectl = as("jane", { certificate: jane });
+    await admin.run(
+      "create",
+      "role",
+      "roles",
+      "--verb=get,create,update",
+      "--resource=roles.rbac.authorization.k8s.io",
+    );
+    await admin.run("create", "rolebinding", "roles", "--role=roles", "--user=jane");
+    const all = admin.file("all.json", { ...role(["*"]), metadata: { name: "all", namespace: NAMESPACE } });
+    await using refused = kubectl.start("auth", "reconcile", "-f", all);
+    expect((await refused.exited).code).toBe(1);
+    expect(refused.stderr).toContain(
+      'roles.rbac.authorization.k8s.io "all" is forbidden: user "jane" (groups=["devs" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["configmaps"], Verbs:["*"]}\n',
+    );
+  });
+
+  test("without credentials is turned away where strangers are", async () => {
+    const kubectl = as("stranger", {});
+    expect(await kubectl.fails("get", "configmaps")).toBe(UNAUTHORIZED);
+    expect(await kubectl.fails("get", "--raw", "/version")).toBe(UNAUTHORIZED);
+    expect(await as("wrong", { token: "wrong" }).fails("auth", "whoami")).toBe(UNAUTHORIZED);
+  });
+
+  test("with a certificate of the new CA is let in once the file of the CA has been replaced, and with the old no more", async () => {
+    const next = createAuthority({ commonName: "next-ca", nowMs });
+    const anna = issue({ ca: next, commonName: "anna", organizations: ["devs"], usage: "clientAuth", nowMs });
+    const [before, after] = [as("jane", { certificate: jane }), as("anna", { certificate: anna })];
+    expect(await after.fails("get", "configmaps")).toBe(UNAUTHORIZED);
+    writeFileSync(clientCaFile, next.certPem);
+    let polls = 0;
+    while ((await statusAs(server, anna)) === 401 && polls++ < RELOAD_POLLS_MAX) await pause(POLL_MS);
+    expect(polls).toBeLessThan(RELOAD_POLLS_MAX);
+    expect(await whoIs(after)).toMatchObject({ username: "anna", groups: ["devs", "system:authenticated"] });
+    expect(await before.fails("get", "configmaps")).toBe(UNAUTHORIZED);
+    expect(await admin.run("get", "configmaps", "first", "-o", "name")).toBe("configmap/first\n");
+  });
+});
+
+function statusAs({ url, ca }: Evenkeel, { certPem: cert, keyPem: key }: KeyedCertificate): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(`${url}/version`, { ca, cert, key, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.on("error", reject);
+    request.end();
+  });
+}
