@@ -34,11 +34,12 @@ import { createLeasePool } from "../storage/lease-pool.ts";
 import type { Kv } from "../storage/kv.ts";
 import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
-import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
+import { bootstrapHooks, ensureIdentityNamespace, publishTrust } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
 import { accessPorts, catchUpOf, openIdOf } from "./access-endpoints.ts";
 import { createGatekeeping, type Gatekeeping } from "./gatekeeping.ts";
-import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
+import type { TrustParts } from "../auth/cluster-trust.ts";
+import { startBackground, waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
 import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
@@ -181,7 +182,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   endOutdatedWatches(shared.custom.table, openWatches);
   registerServerMetrics(metrics, { env, cache, table, openWatches, version: config.version });
   const handle = buildHandler(filtersOf(parts, loopback), createRoutes(parts));
-  const background = startBackground(backgroundTasks(parts, hooks), env.log);
+  const background = startBackground([...backgroundTasks(parts, hooks), trustPublisher(parts, call)], env.log);
   return {
     catalogue,
     handle,
@@ -239,6 +240,27 @@ function openAuditOf(env: Env, { audit: config }: ServerConfig, metrics: Metrics
   return openAudit({ ...env, config, openOutput: env.openAuditLog, metrics, attributesOf: accessOf });
 }
 
+function trustOf({ authorities, requestHeader }: ServerConfig): () => TrustParts {
+  return () => {
+    const { users, frontProxies } = authorities.current;
+    return { clientCa: users?.pem, frontProxyCa: frontProxies?.pem, requestHeader };
+  };
+}
+
+/** The CA files may be replaced while the server runs. */
+function trustPublisher({ env, config, catalogue }: Parts, call: Server["call"]): BackgroundTask {
+  const { clock, log } = env;
+  return {
+    name: "cluster-authentication",
+    async run(signal) {
+      config.authorities.onChange(() => {
+        if (!signal.aborted) void publishTrust({ call, clock, log, catalogue, trust: trustOf(config) }, signal);
+      });
+      await whenOrAborted(new Promise(() => {}), signal);
+    },
+  };
+}
+
 /** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */
 function openPeers({ openUpstream }: Env, { peers }: ServerConfig): Upstream | undefined {
   const { credentials, egress } = peers;
@@ -275,6 +297,7 @@ interface HookParts extends Pick<
 function startupHooks(parts: HookParts): StartupHook[] {
   const { env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, access } = parts;
   const { announced } = parts;
+  const trust = trustOf(config);
   const usesRoles = config.access.authorizationModes.includes("RBAC");
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
@@ -290,7 +313,7 @@ function startupHooks(parts: HookParts): StartupHook[] {
     ...(storageVersions === undefined ? [] : [storageVersions.hook]),
     serviceRepairHook(repair),
     { name: "rbac/roles-synced", run: (signal) => waitUntil(clock, () => access.isLoaded(), signal) },
-    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published, usesRoles }),
+    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published, usesRoles, trust }),
     ...cluster.hooks,
     ...shared.hooks,
   ];

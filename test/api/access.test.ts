@@ -3,7 +3,15 @@ import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
 import { apiRequest } from "../../src/http/testing/requests.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
-import { CONFIG_MAPS, configMap, header, startServer as start, type Answer, type StartOptions, type TestServer } from "./start.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  header,
+  startServer as start,
+  type Answer,
+  type StartOptions,
+  type TestServer,
+} from "./start.ts";
 
 /** As `serve` starts it. */
 const startServer = (options: StartOptions = {}): Promise<TestServer> => start({ access: {}, ...options });
@@ -68,13 +76,10 @@ describe("who may ask", () => {
     expect((await api.get(`${CONFIG_MAPS}/x`)).status).toBe(404);
   });
 
-  test.each(["/healthz", "/livez", "/readyz", "/version"])(
-    "a stranger may ask for %s",
-    async (target) => {
-      await using api = await startServer();
-      expect((await as(api, target)).status).toBe(200);
-    },
-  );
+  test.each(["/healthz", "/livez", "/readyz", "/version"])("a stranger may ask for %s", async (target) => {
+    await using api = await startServer();
+    expect((await as(api, target)).status).toBe(200);
+  });
 
   test("a stranger cannot tell a path that exists from one that does not", async () => {
     await using api = await startServer();

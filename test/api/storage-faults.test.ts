@@ -5,6 +5,7 @@ import {
   configMap,
   header,
   names,
+  OPEN,
   startServer,
   type Answer,
   type StartOptions,
@@ -256,8 +257,9 @@ describe("limits on requests", () => {
     expect((await api.get(`${CONFIG_MAPS}?timeout=soon`)).status).toBe(400);
   });
 
-  test("more reads at once than allowed are 429 with Retry-After, and writes are counted apart", async () => {
-    await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1 });
+  test("without priorities more reads at once than allowed are 429 with Retry-After, and writes are counted apart", async () => {
+    const access = { ...OPEN, priorityAndFairness: false };
+    await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1, access });
     const { api, store } = world;
     store.stall();
     const held = [
@@ -276,8 +278,8 @@ describe("limits on requests", () => {
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
 
-  test("watches are not counted", async () => {
-    await using api = await startServer({ maxRequestsInflight: 1 });
+  test("without priorities watches are not counted", async () => {
+    await using api = await startServer({ maxRequestsInflight: 1, access: { ...OPEN, priorityAndFairness: false } });
     for (let index = 0; index < 5; index++) expect((await api.watch(`${CONFIG_MAPS}?watch=true`)).status).toBe(200);
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });

@@ -36,8 +36,8 @@ test("a claim comes back as it is meant, and is held until nobody uses it", asyn
   expect((await server.get(`${CLAIMS}/c`)).status).toBe(404);
 });
 
-test("a claim stays as it was made, and grows once it is bound", async () => {
-  await server.create(CLAIMS, { metadata: { name: "c" }, spec: CLAIM_SPEC });
+test("a claim stays as it was made, and grows once it is bound, if its class allows it", async () => {
+  await server.create(CLAIMS, { metadata: { name: "c" }, spec: { ...CLAIM_SPEC, storageClassName: "grows" } });
   const grown = { spec: { resources: { requests: { storage: "2Gi" } } } };
   const refused = await server.mergePatch(`${CLAIMS}/c`, grown);
   expect([refused.status, refused.body.details.causes.length]).toEqual([422, 1]);
@@ -46,6 +46,12 @@ test("a claim stays as it was made, and grows once it is bound", async () => {
   );
   const status = { phase: "Bound", capacity: { storage: "1Gi" } };
   expect((await server.mergePatch(`${CLAIMS}/c/status`, { status })).body.status).toEqual(status);
+  expect((await server.mergePatch(`${CLAIMS}/c`, grown)).status).toBe(403);
+  await server.create(CLASSES, {
+    metadata: { name: "grows" },
+    provisioner: "example.com/disks",
+    allowVolumeExpansion: true,
+  });
   expect((await server.mergePatch(`${CLAIMS}/c`, grown)).body.spec.resources.requests.storage).toBe("2Gi");
 });
 

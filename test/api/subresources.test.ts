@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../../src/kinds/access/testing/signing-request.ts";
 import { protobufTables } from "../../src/catalogue/protobuf-tables.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
+import type { Kv } from "../../src/storage/kv.ts";
 import { encodeProtobufObject } from "../../src/object/protobuf/testing/encode.ts";
 import { header, names, pod, PODS, startServer, deployment, type Answer, type Json, type TestServer } from "./start.ts";
 
@@ -480,16 +482,27 @@ describe("eviction", () => {
   });
 
   test("a pending pod that changes at the same moment is evicted all the same", async () => {
-    await created(server.create(PODS, pod("a")));
-    const change = JSON.stringify({ metadata: { labels: { x: "y" } } });
-    const [changed, evicted] = await server.world.run(
-      Promise.all([
-        server.begin("PATCH", `${PODS}/a`, change, { headers: { "content-type": "application/merge-patch+json" } }),
-        server.begin("POST", `${PODS}/a/eviction`, eviction("a")),
-      ]),
-    );
-    expect([changed.status, evicted.status]).toEqual([200, 201]);
-    expect((await server.get(`${PODS}/a`)).status).toBe(404);
+    let whenDeleted: (() => Promise<unknown>) | undefined;
+    const wrapKv = (kv: Kv): Kv =>
+      overlaidKv(kv, {
+        async commit(change) {
+          const first = change.kind === "delete" ? whenDeleted : undefined;
+          whenDeleted = first === undefined ? whenDeleted : undefined;
+          await first?.();
+          return kv.commit(change);
+        },
+      });
+    await using api = await startServer({ wrapKv });
+    await created(api.create(PODS, pod("a")));
+    const changed: number[] = [];
+    whenDeleted = async () => {
+      const headers = { "content-type": "application/merge-patch+json" };
+      const change = JSON.stringify({ metadata: { labels: { x: "y" } } });
+      changed.push((await api.begin("PATCH", `${PODS}/a`, change, { headers })).status);
+    };
+    expect((await api.create(`${PODS}/a/eviction`, eviction("a"))).status).toBe(201);
+    expect(changed).toEqual([200]);
+    expect((await api.get(`${PODS}/a`)).status).toBe(404);
   });
 
   test("in a namespace that is being terminated it is refused as drains expect it", async () => {

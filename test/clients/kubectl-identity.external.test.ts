@@ -169,14 +169,16 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     const role = (verbs: readonly string[]): Json => ({
       ...{ ...api, kind: "Role", metadata: { name: "reader", namespace: NAMESPACE }, rules: [rule(verbs)] },
     });
-    const first = admin.file("role.json", role(["get"]));
-    expect(await admin.run("auth", "reconcile", "-f", first)).toContain(
-      "role.rbac.authorization.k8s.io/reader reconciled\n",
-    );
-    const more = admin.file("more.json", role(["get", "list"]));
-    expect(await admin.run("auth", "reconcile", "-f", more)).toContain(
-      "role.rbac.authorization.k8s.io/reader reconciled\n",
-    );
+    const [plain, wider] = [admin.file("plain.json", role(["get"])), admin.file("wider.json", role(["get", "list"]))];
+    const stdout = "role.rbac.authorization.k8s.io/reader reconciled\n";
+    const added = (verb: string): string =>
+      `\tmissing rules added:\n\t\t{Verbs:[${verb}] APIGroups:[] Resources:[configmaps] ResourceNames:[] NonResourceURLs:[]}\n`;
+    expect(await admin.both("auth", "reconcile", "-f", plain)).toEqual({
+      ...{ stdout, stderr: `\treconciliation required create\n${added("get")}` },
+    });
+    expect(await admin.both("auth", "reconcile", "-f", wider)).toEqual({
+      ...{ stdout, stderr: `\treconciliation required update\n${added("list")}` },
+    });
     const { rules } = await admin.object("roles/reader", "rbac.authorization.k8s.io/v1");
     expect(rules.flatMap(({ verbs }: Json) => verbs).toSorted()).toEqual(["get", "list"]);
     const kubectl = as("jane", { certificate: jane });
@@ -197,9 +199,9 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
   });
 
   test("without credentials is turned away where strangers are", async () => {
-    const kubectl = as("stranger", {});
-    expect(await kubectl.fails("get", "configmaps")).toBe(UNAUTHORIZED);
-    expect(await kubectl.fails("get", "--raw", "/version")).toBe(UNAUTHORIZED);
+    for (const target of ["/version", "/livez", "/api/v1/namespaces"]) expect(await statusOf(server, target)).toBe(401);
+    const basic = ["--username", "admin", "--password", "admin"];
+    expect(await as("stranger", {}).fails("get", "configmaps", ...basic)).toBe(UNAUTHORIZED);
     expect(await as("wrong", { token: "wrong" }).fails("auth", "whoami")).toBe(UNAUTHORIZED);
   });
 
@@ -210,7 +212,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await after.fails("get", "configmaps")).toBe(UNAUTHORIZED);
     writeFileSync(clientCaFile, next.certPem);
     let polls = 0;
-    while ((await statusAs(server, anna)) === 401 && polls++ < RELOAD_POLLS_MAX) await pause(POLL_MS);
+    while ((await statusOf(server, "/version", anna)) === 401 && polls++ < RELOAD_POLLS_MAX) await pause(POLL_MS);
     expect(polls).toBeLessThan(RELOAD_POLLS_MAX);
     expect(await whoIs(after)).toMatchObject({ username: "anna", groups: ["devs", "system:authenticated"] });
     expect(await before.fails("get", "configmaps")).toBe(UNAUTHORIZED);
@@ -218,9 +220,10 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
   });
 });
 
-function statusAs({ url, ca }: Evenkeel, { certPem: cert, keyPem: key }: KeyedCertificate): Promise<number> {
+function statusOf({ url, ca }: Evenkeel, target: string, shown?: KeyedCertificate): Promise<number> {
+  const certificate = shown && { cert: shown.certPem, key: shown.keyPem };
   return new Promise((resolve, reject) => {
-    const request = httpsRequest(`${url}/version`, { ca, cert, key, agent: false }, (response) => {
+    const request = httpsRequest(`${url}${target}`, { ca, agent: false, ...certificate }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });

@@ -11,6 +11,8 @@ import { systemNamespaces } from "./namespaces.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "../../peers/identity-lease.ts";
 import { ensureAll, nameOf, type Making, type OwnedObject } from "./owned-object.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";
+import type { TrustParts } from "../../auth/cluster-trust.ts";
+import { clusterAuthentication } from "./cluster-authentication.ts";
 import { bootstrapRoles } from "./rbac/bootstrap-roles.ts";
 import { seed, type Seeding } from "./seed.ts";
 import { servedVersions, type Serves } from "./served-version.ts";
@@ -19,6 +21,8 @@ import { defaultServiceCidr } from "./service-cidr.ts";
 export interface BootstrapOptions extends Making, Seeding {
   readonly catalogue: Catalogue;
   readonly serviceCidr: string;
+  /** Whom this server trusts, as it is now. */
+  readonly trust: () => TrustParts;
   /** Nobody may do anything without roles. */
   readonly usesRoles: boolean;
   /** The Service `kubernetes`; undefined when nobody can reach this server from outside its process. */
@@ -34,7 +38,7 @@ export interface Published {
 
 /** Which objects each hook answers for. */
 function ownedBy(
-  { serviceCidr, published, usesRoles }: BootstrapOptions,
+  { serviceCidr, published, usesRoles, trust, clock }: BootstrapOptions,
   serves: Serves,
   listening: string,
 ): readonly (readonly OwnedObject[])[] {
@@ -46,6 +50,7 @@ function ownedBy(
     flowControl(serves),
     defaultServiceCidr(serves, serviceCidr),
     usesRoles ? bootstrapRoles(serves) : [],
+    clusterAuthentication(serves, trust, () => clock.now()),
   ];
 }
 
@@ -56,6 +61,7 @@ const HOOKS: readonly string[] = [
   "priority-and-fairness-config-producer",
   "start-kubernetes-service-cidr-controller",
   "rbac/bootstrap-roles",
+  "start-cluster-authentication-info-controller",
 ];
 
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
@@ -76,6 +82,15 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
       await ensureAll(options, (await starting)[index] ?? [], signal);
     },
   }));
+}
+
+/** Tells the cluster anew whom this server trusts. */
+export function publishTrust(
+  options: Making & Pick<BootstrapOptions, "catalogue" | "trust">,
+  signal: AbortSignal,
+): Promise<void> {
+  const owned = clusterAuthentication(servedVersions(options.catalogue), options.trust, () => options.clock.now());
+  return ensureAll(options, owned, signal);
 }
 
 /** The namespace of the identity leases alone, which comes before everything else. */

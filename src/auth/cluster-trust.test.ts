@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { clusterTrust, type TrustParts } from "./cluster-trust.ts";
+import { requestHeaderOptions } from "./request-header-options.ts";
+import { issueCa, NOW } from "./testing/certificates.ts";
+
+const [users, otherUsers, proxies] = [issueCa("users"), issueCa("other users"), issueCa("proxies")];
+const YEARS_MS = 100 * 365 * 86_400_000;
+const requestHeader = requestHeaderOptions({ clientCa: proxies.pem, allowedNames: ["front"] });
+const parts: TrustParts = { clientCa: users.pem, frontProxyCa: proxies.pem, requestHeader };
+
+test("a server without a CA says nothing", () => {
+  expect(
+    clusterTrust({}, { clientCa: undefined, frontProxyCa: undefined, requestHeader: undefined }, NOW),
+  ).toBeUndefined();
+});
+
+test("names the CAs, and how front proxies speak", () => {
+  expect(clusterTrust({}, parts, NOW)).toEqual({
+    "client-ca-file": users.pem,
+    "requestheader-allowed-names": '["front"]',
+    "requestheader-client-ca-file": proxies.pem,
+    "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+    "requestheader-group-headers": '["X-Remote-Group"]',
+    "requestheader-uid-headers": '["X-Remote-Uid"]',
+    "requestheader-username-headers": '["X-Remote-User"]',
+  });
+});
+
+test("keeps what other servers trust until it expires, and repeats nothing", () => {
+  const before = { "client-ca-file": otherUsers.pem, "requestheader-allowed-names": '["back","front"]' };
+  const after = clusterTrust(before, parts, NOW)!;
+  expect(after["client-ca-file"]).toBe(otherUsers.pem + users.pem);
+  expect(after["requestheader-allowed-names"]).toBe('["back","front"]');
+  expect(clusterTrust(after, parts, NOW)).toEqual(after);
+  expect(clusterTrust(before, { ...parts, clientCa: undefined }, NOW + YEARS_MS)?.["client-ca-file"]).toBeUndefined();
+});
+
+test("what cannot be read is replaced", () => {
+  const broken = {
+    "client-ca-file": "nonsense",
+    "requestheader-allowed-names": "{",
+    "requestheader-uid-headers": "[1]",
+  };
+  expect(clusterTrust(broken, parts, NOW)).toEqual(clusterTrust({}, parts, NOW));
+});
