@@ -1,7 +1,7 @@
 import { randomInteger } from "../base/random.ts";
 import type { Counter } from "../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
-import { isReason } from "../meta/status-error.ts";
+import { badRequest, isReason } from "../meta/status-error.ts";
 import type { ProtobufTables } from "../object/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
@@ -20,7 +20,7 @@ import {
 } from "./options.ts";
 import type { Renderer } from "./render/renderer.ts";
 import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
-import { requiredValue } from "../meta/field-selector.ts";
+import { requiredValue, type FieldRequirement } from "../meta/field-selector.ts";
 
 export interface WatchDependencies {
   readonly protobuf: () => ProtobufTables;
@@ -38,10 +38,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
   const errors = listOptionErrors(options, "watch");
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
   const { namespace, name } = request.info;
-  const named = name !== "" && requiredValue(selectors.fields, "metadata.name") === undefined;
-  const fields = named
-    ? [...selectors.fields, { field: "metadata.name", value: name, negated: false }]
-    : selectors.fields;
+  const fields = fieldsOfName(name, selectors.fields);
   const watchRequest: WatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
   try {
     const start = await startWatch(context, served, watchRequest);
@@ -89,4 +86,13 @@ function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResp
     headers: { "content-type": format.streamContentType, "cache-control": "no-cache, private" },
     body: { kind: "stream", open },
   };
+}
+
+/** As kubernetes: a path that names an object is about that object, whatever is selected beside it. */
+function fieldsOfName(name: string, fields: readonly FieldRequirement[]): readonly FieldRequirement[] {
+  if (name === "") return fields;
+  if (fields.length === 0) return [{ field: "metadata.name", value: name, negated: false }];
+  if (requiredValue(fields, "metadata.name") !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  return fields;
 }

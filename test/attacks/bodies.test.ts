@@ -19,11 +19,13 @@ let before: Json;
 beforeEach(async () => {
   before = (await site.first.get(CONFIG_MAPS)).body.items;
 });
-afterEach(async () => {
+afterEach(unharmed);
+
+async function unharmed(): Promise<void> {
   expect((await site.first.get(CONFIG_MAPS)).body.items).toEqual(before);
   expect((await site.first.get("/readyz")).status).toBe(200);
   expect(Object.keys(Object.prototype)).toEqual([]);
-});
+}
 
 async function refused(send: () => Promise<Answer>, status: number): Promise<Json> {
   const started = performance.now();
@@ -102,18 +104,13 @@ describe("keys that name what all objects share", () => {
   test("in an object and its maps", async () => {
     const keys = ["__proto__", "constructor", "prototype", "hasOwnProperty", "toString", "valueOf"];
     const data = keys.map((key) => `"${key}":"x"`).join(",");
-    const text = `${HEAD.replace('"new"', `"new","labels":{${data}},"annotations":{${data}}`)},"__proto__":${polluted},"data":{${data}}}`;
-    const created = await asTenant(site.first, `${CONFIG_MAPS}?dryRun=All`, {
-      ...{ method: "POST", body: text, headers: { "content-type": "application/json" } },
-    });
+    const call = { method: "POST", headers: { "content-type": "application/json" } };
+    const text = `{"metadata":{"name":"new"},"__proto__":${polluted},"constructor":{"prototype":${polluted}},"data":{${data}}}`;
+    const created = await asTenant(site.first, `${CONFIG_MAPS}?dryRun=All`, { ...call, body: text });
     notPolluted();
-    expect(created.status).toBeOneOf([201, 422]);
-    const plain = await asTenant(site.first, `${CONFIG_MAPS}?dryRun=All`, {
-      ...{ method: "POST", body: `${HEAD},"data":{${data}}}`, headers: { "content-type": "application/json" } },
-    });
-    expect(plain.status).toBeOneOf([201, 422]);
-    for (const key of plain.status === 201 ? keys : []) expect(Object.hasOwn(plain.body.data, key)).toBe(true);
-    notPolluted();
+    expect(created.status).toBe(201);
+    expect(Object.keys(created.body.data).toSorted()).toEqual(keys.toSorted());
+    expect(Object.getPrototypeOf(created.body)).toBe(Object.prototype);
   });
 
   test.each([
@@ -223,7 +220,7 @@ describe("patches that grow", () => {
       `${TARGET}?dryRun=All`,
       patchOf("strategic-merge", { data: nested(5_000) }),
     );
-    expect([answer.status >= 400, answer.status === 500]).toEqual([true, false]);
+    expect([answer.status, answer.body.message]).toEqual([400, "exceeded max depth"]);
   });
 
   test("an apply that makes an object too large to be kept", async () => {

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueClient, type Issued } from "../../src/auth/testing/certificates.ts";
 import { PROXY_NAME } from "../peers/credentials.ts";
+import { eventually } from "../peers/wait.ts";
 import {
+  openTls,
   presented,
   REVIEW,
   REVIEW_PATH,
@@ -92,6 +94,21 @@ describe("spoofed identity headers", () => {
     const tenant = { ...asked, authorization: `Bearer ${TENANT_TOKEN}` };
     expect(userIn(await sendHttp2(site.first, tenant, { body: REVIEW }))).toEqual(TENANT);
   });
+});
+
+test("a connection is nobody's: each request on it is who its own credentials say", async () => {
+  const socket = await openTls(site.first);
+  let received = "";
+  socket.on("data", (chunk: Buffer) => (received += chunk.toString("utf8")));
+  const statuses = (): number[] => [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  const tokens = ["admin-token", undefined, TENANT_TOKEN, "wrong", undefined, "admin-token", TENANT_TOKEN];
+  for (const [at, token] of tokens.entries()) {
+    const who = token === undefined ? [] : [`Authorization: Bearer ${token}`];
+    socket.write([`GET ${SECRET} HTTP/1.1`, "Host: x", ...who, "", ""].join("\r\n"));
+    await eventually(statuses, ({ length }) => length > at);
+  }
+  socket.destroy();
+  expect(statuses()).toEqual([200, 403, 403, 401, 403, 200, 403]);
 });
 
 const DAY_MS = 86_400_000;

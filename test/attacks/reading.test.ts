@@ -1,9 +1,14 @@
 /** A tenant who wants to see what is none of its business: by other verbs, other endpoints, and paths that mean another. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../peers/client.ts";
 import {
   asTenant,
+  bindingOf,
+  made,
   OTHER,
   OWN,
+  RBAC,
+  rule,
   SECRET,
   sendHttp2,
   sendLines,
@@ -65,11 +70,92 @@ describe("a Secret of somebody else", () => {
     expect([answer.status, answer.text.includes(TREASURE)]).toEqual([403, false]);
   });
 
-  test("a page of one's own does not lead on to the next namespace", async () => {
-    const page = await site.first.get("/api/v1/secrets?limit=1");
-    const token = encodeURIComponent(page.body.metadata.continue ?? "");
+  test.each(["../other/", "/other/", "x/../../other/treasure", "..", "./../other/"])(
+    "behind a page of one's own: a continue token that starts at %s",
+    async (start) => {
+      const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start })).toString("base64url");
+      const answer = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
+      expect([answer.status, answer.body.reason]).toEqual([400, "BadRequest"]);
+    },
+  );
+
+  test("behind a page of all: its continue token shows what is in the namespace that is asked for, and no more", async () => {
+    await made(site.first, OTHERS, { metadata: { name: "second" } });
+    await made(site.first, `/api/v1/namespaces/${OWN}/secrets`, { metadata: { name: "mine" } });
+    const all = await site.first.get("/api/v1/secrets?limit=1");
+    const token = encodeURIComponent(all.body.metadata.continue);
     const answer = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
+    expect(answer.body.items.map(({ metadata }: Json) => metadata.namespace)).not.toContain(OTHER);
+    const refused = await asTenant(site.first, `/api/v1/secrets?limit=10&continue=${token}`);
+    expect(refused.status).toBe(403);
+  });
+});
+
+describe("a right to one name, and a selector that means more", () => {
+  beforeAll(async () => {
+    const { first } = site;
+    const rules = [
+      { ...rule("", ["secrets"], ["get", "list", "watch", "deletecollection"]), resourceNames: ["shared"] },
+    ];
+    await made(first, OTHERS, { metadata: { name: "shared" } });
+    await made(first, `${RBAC}/namespaces/${OTHER}/roles`, { metadata: { name: "shared" }, rules });
+    await made(first, `${RBAC}/namespaces/${OTHER}/rolebindings`, bindingOf("shared", "Role", "shared"));
+  });
+  const SHARED = "metadata.name%3Dshared";
+  const OTHER_NAME = "metadata.name%3Dtreasure";
+  const SELECTORS: readonly (readonly [selector: string, status: number, names: readonly string[] | undefined])[] = [
+    [`fieldSelector=${SHARED}`, 200, ["shared"]],
+    [`fieldSelector=${SHARED}&fieldSelector=${OTHER_NAME}`, 200, ["shared"]],
+    [`fieldSelector=${OTHER_NAME}&fieldSelector=${SHARED}`, 403, undefined],
+    [`fieldSelector=&fieldSelector=${SHARED}`, 403, undefined],
+    [`fieldSelector=${SHARED},${OTHER_NAME}`, 200, []],
+    [`fieldSelector=${OTHER_NAME},${SHARED}`, 403, undefined],
+    ["fieldSelector=metadata.name!%3Dshared", 403, undefined],
+    ["fieldSelector=metadata.name%3D%3Dshared,type!%3Dx", 200, ["shared"]],
+    ["fieldSelector=metadata.name%3Dshared%5C,metadata.name", 403, undefined],
+    ["fieldSelector=metadata.namespace%3Dother", 403, undefined],
+    ["fieldselector=metadata.name%3Dshared", 403, undefined],
+    ["labelSelector=metadata.name%3Dshared", 403, undefined],
+    [`limit=1&fieldSelector=${SHARED}`, 200, ["shared"]],
+  ];
+  test.each(SELECTORS)("list, %s", async (selector, status, names) => {
+    const answer = await asTenant(site.first, `${OTHERS}?${selector}`);
+    expect([answer.status, answer.body.items?.map(({ metadata }: Json) => metadata.name)]).toEqual([status, names]);
     expect(answer.text).not.toContain(TREASURE);
+  });
+
+  test("watch, each of them", async () => {
+    const seen = await Promise.all(
+      SELECTORS.map(async ([selector]) => {
+        const { status, text } = await asTenant(site.first, `${OTHERS}?watch=true&timeoutSeconds=1&${selector}`);
+        expect(text).not.toContain(TREASURE);
+        const events = text.split("\n").filter((line) => line !== "");
+        const names = events.map((line) => JSON.parse(line).object?.metadata.name);
+        return [selector, status, status === 200 ? names : undefined];
+      }),
+    );
+    expect(seen).toEqual(SELECTORS);
+  });
+
+  const MISMATCH = [400, "fieldSelector metadata.name doesn't match requested name"] as const;
+  test.each([
+    [`/api/v1/watch/namespaces/${OTHER}/secrets/shared?fieldSelector=${OTHER_NAME}`, ...MISMATCH],
+    [`/api/v1/watch/namespaces/${OTHER}/secrets/shared?fieldSelector=metadata.name!%3Dshared`, ...MISMATCH],
+    [`/api/v1/watch/namespaces/${OTHER}/secrets/shared?fieldSelector=type!%3Dx`, ...MISMATCH],
+    [`${OTHERS}/shared?watch=true&fieldSelector=${OTHER_NAME}`, 200, undefined],
+    [`${OTHERS}/shared/?fieldSelector=${OTHER_NAME}`, 200, undefined],
+  ])("by a path of that name: %s", async (path, status, message) => {
+    const answer = await asTenant(site.first, `${path}&timeoutSeconds=1`);
+    expect(answer.text).not.toContain(TREASURE);
+    expect([answer.status, answer.body?.message]).toEqual([status, message]);
+  });
+
+  test("deleting many at once is no right to any of them", async () => {
+    for (const selector of [SHARED, OTHER_NAME, ""]) {
+      const answer = await asTenant(site.first, `${OTHERS}?fieldSelector=${selector}`, { method: "DELETE" });
+      expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
+    }
+    expect((await site.first.get(SECRET)).status).toBe(200);
   });
 });
 
@@ -113,6 +199,18 @@ describe("paths that mean another", () => {
     [`/api/v1/namespaces%2f${OTHER}/secrets/treasure`, 403],
     [`/%61pi/v1/namespaces/${OTHER}/secrets/treasure`, 403],
     [`//api/v1/namespaces/${OTHER}/secrets/treasure`, 403],
+    ["/api/v1/namespaces//secrets/treasure", 403],
+    ["/api/v1/secrets/treasure", 403],
+    [`/api/v1/namespaces/${OTHER}/Secrets/treasure`, 403],
+    [`/apis//v1/namespaces/${OTHER}/secrets/treasure`, 403],
+    [`/apis/core/v1/namespaces/${OTHER}/secrets/treasure`, 403],
+    ["/openapi/../metrics", 404],
+    ["/openapi/v2/../../evenkeel/v1/status", 404],
+    ["/openapi/v3/%2e%2e%2f%2e%2e%2fmetrics", 404],
+    ["/api/../metrics", 403],
+    ["/apis/../evenkeel/v1/status", 403],
+    ["/healthz/../metrics", 403],
+    ["/version/../metrics", 403],
     [`///api//v1//namespaces//${OTHER}//secrets//treasure`, 403],
     [`/api/v1/namespaces/${OWN}//../${OTHER}/secrets/treasure`, 403],
     [`/./api/v1/namespaces/${OTHER}/secrets/treasure`, 403],
@@ -161,15 +259,31 @@ describe("paths that mean another", () => {
 
   test("names that are paths are no names: nothing is written outside of one's namespace", async () => {
     const before = await site.cluster.kv.currentRevision();
-    for (const name of ["../x", "..", ".", "a/b", "%2e%2e", `../../${OTHER}/x`, "a\0b"]) {
-      const created = await asTenant(site.first, `${own}/configmaps`, { method: "POST", body: { metadata: { name } } });
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`;
+    const names = {
+      "../x": 403,
+      "..": 404,
+      ".": 404,
+      "a/b": 403,
+      "%2e%2e": 404,
+      [`../../${OTHER}/x`]: 403,
+      "a\0b": 404,
+    };
+    for (const [name, status] of Object.entries(names)) {
+      const metadata = { name };
+      const created = await asTenant(site.first, `${own}/configmaps`, { method: "POST", body: { metadata } });
       expect([name, created.status]).toEqual([name, 422]);
-      const encoded = encodeURIComponent(name);
-      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name } };
-      const put = await asTenant(site.first, `${own}/configmaps/${encoded}`, { method: "PUT", body });
-      expect([name, put.status >= 400]).toEqual([name, true]);
+      const at = encodeURIComponent(name);
+      const changed = await asTenant(site.first, `${own}/configmaps/${at}`, { method: "PUT", body: { metadata } });
+      expect([name, changed.status]).toEqual([name, status]);
+      // What may be created so is refused for its name.
+      const put = await asTenant(site.first, `${leases}/${at}`, { method: "PUT", body: { metadata, spec: {} } });
+      expect([name, put.status]).toEqual([name, status === 404 ? 422 : 403]);
     }
-    const { items } = await site.cluster.kv.range({ start: "/registry/configmaps/", end: "/registry/configmaps0" });
-    expect(items.filter(({ modRevision }) => modRevision > before)).toEqual([]);
+    for (const place of ["configmaps", "leases"]) {
+      const { items } = await site.cluster.kv.range({ start: `/registry/${place}/`, end: `/registry/${place}0` });
+      const written = items.filter(({ modRevision }) => modRevision > before).map(({ key }) => key);
+      expect(written.filter((key) => !key.startsWith("/registry/leases/kube-system/"))).toEqual([]);
+    }
   });
 });

@@ -85,18 +85,18 @@ describe("escalation by roles", () => {
   const roleOf = (name: string, ...rules: readonly Json[]): Json => ({ metadata: { name }, rules });
 
   test.each([
-    ["a Role of everything", ROLES, "roles", [EVERYTHING], [ALL]],
-    ["a Role of what is not held, among what is", ROLES, "roles", [MORE, rule("", ["nodes"], ["get"])], [NODES]],
-    ["a ClusterRole of everything", CLUSTER_ROLES, "clusterroles", [EVERYTHING], [ALL]],
+    ["a Role of everything", ROLES, [EVERYTHING], [ALL]],
+    ["a Role of what is not held, among what is", ROLES, [MORE, rule("", ["nodes"], ["get"])], [NODES]],
+    ["a ClusterRole of everything", CLUSTER_ROLES, [EVERYTHING], [ALL]],
     [
       "a ClusterRole of what is held in one namespace only",
       CLUSTER_ROLES,
-      "clusterroles",
       [MORE],
       ['{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'],
     ],
-    ["a ClusterRole of URLs", CLUSTER_ROLES, "clusterroles", [{ nonResourceURLs: ["*"], verbs: ["*"] }], [ALL_URLS]],
-  ])("creating %s", async (_what, path, resource, rules, missing) => {
+    ["a ClusterRole of URLs", CLUSTER_ROLES, [{ nonResourceURLs: ["*"], verbs: ["*"] }], [ALL_URLS]],
+  ])("creating %s", async (_what, path, rules, missing) => {
+    const resource = path.split("/").at(-1)!;
     const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body: roleOf("new", ...rules) });
     const answer = await changesNothing(create, path);
     expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", missing)]);
@@ -288,6 +288,52 @@ describe("creating with the right to change only", () => {
     const apply = (): Promise<Answer> => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, applyOf(object));
     const answer = await changesNothing(apply, CONFIG_MAPS);
     expect([answer.status, answer.body.message]).toEqual([403, refused("configmaps", "", "new")]);
+  });
+});
+
+describe("writing elsewhere by what the body says", () => {
+  const OWN_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
+  const OTHER_MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
+  const elsewhere = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "stray", namespace: OTHER } };
+  const mismatch = "the namespace of the provided object does not match the namespace sent on the request";
+
+  test.each([
+    ["POST", "", { method: "POST", body: elsewhere }, [400, mismatch]],
+    [
+      "PUT",
+      "/here",
+      { method: "PUT", body: { ...elsewhere, metadata: { name: "here", namespace: OTHER } } },
+      [400, mismatch],
+    ],
+    [
+      "PUT of another name",
+      "/here",
+      { method: "PUT", body: { ...elsewhere, metadata: { name: "stray" } } },
+      [400, "the name of the object (stray) does not match the name on the URL (here)"],
+    ],
+    ["a merge patch", "/here", patchOf("merge", { metadata: { namespace: OTHER } }), [400, mismatch]],
+    [
+      "a JSON patch",
+      "/here",
+      patchOf("json", [{ op: "replace", path: "/metadata/namespace", value: OTHER }]),
+      [400, mismatch],
+    ],
+    ["an apply", "/stray?fieldManager=t", applyOf(elsewhere), [400, mismatch]],
+  ] as const)("by %s", async (_how, path, call, told) => {
+    await asTenant(site.first, OWN_MAPS, { method: "POST", body: { metadata: { name: "here" } } });
+    const answer = await changesNothing(() => asTenant(site.first, `${OWN_MAPS}${path}`, call), OTHER_MAPS, OWN_MAPS);
+    expect([answer.status, answer.body.message]).toEqual(told);
+  });
+
+  test("a token of somebody else's account, and one of its own without the right to it", async () => {
+    for (const namespace of [OWN, "kube-system"]) {
+      const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`;
+      const answer = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
+      expect([answer.status, answer.body.message]).toEqual([
+        403,
+        `serviceaccounts "default" is forbidden: User "tenant" cannot create resource "serviceaccounts/token" in API group "" in the namespace "${namespace}"`,
+      ]);
+    }
   });
 });
 

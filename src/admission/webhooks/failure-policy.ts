@@ -16,7 +16,7 @@ export interface Failure {
 /** Returns where the webhook's failure is to be ignored; throws a StatusError where it is not. */
 export function heedFailurePolicy(webhook: Webhook, { thrown, attributes, failedOpenKey, metrics }: Failure): void {
   if (!(thrown instanceof WebhookCallError)) throw StatusError.from(thrown);
-  if (!webhook.ignoresFailures) throw internalError(thrown.message, thrown);
+  if (!webhook.ignoresFailures) throw internalError(thrown.message);
   // There is no point in going on with what nobody waits for.
   if (attributes.signal.aborted) throw requestEnded();
   metrics.failedOpen(webhook.name);

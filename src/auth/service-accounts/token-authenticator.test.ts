@@ -172,3 +172,27 @@ describe("what a token is bound to", () => {
     await expect(authenticator(world(), { objects })(issued(), [])).rejects.toThrow("the store is away");
   });
 });
+
+describe("that a token is genuine", () => {
+  const many = Array.from({ length: 17 }, (_, index) => `audience-${index}`);
+
+  test.each<readonly [what: string, wish: Partial<TokenWish>, verifications: number]>([
+    ["is found out once", {}, 1],
+    ["is found out again where it has many audiences", { audiences: ["api", ...many] }, 2],
+    ["is found out again where it is long", { audiences: ["api", "x".repeat(4096)] }, 2],
+  ])("%s", (_, wish, verifications) => {
+    let found = 0;
+    const { publicKey, algorithm } = KEY;
+    const key = {
+      ...{ publicKey, algorithm },
+      get keyId() {
+        found++;
+        return KEY.keyId;
+      },
+    };
+    const asked = authenticator(world(), { keys: [key] });
+    const token = issued(wish);
+    for (let use = 0; use < 2; use++) expect(asked(token, ["api"])).toHaveProperty("user");
+    expect(found).toBe(verifications);
+  });
+});

@@ -50,6 +50,9 @@ type Verdict = Verified | "unknown" | { readonly error: string };
 
 /** As many as a cluster of 5,000 nodes has in use at one server, and a few megabytes. */
 const TOKENS_REMEMBERED_MAX = 8192;
+/** What a pod is given is much less: whoever asks for tokens with thousands of audiences shall not fill the memory. */
+const REMEMBERED_CHARACTERS_MAX = 4096;
+const REMEMBERED_AUDIENCES_MAX = 16;
 const CRYPTO_FAILURE = "go-jose/go-jose: error in cryptographic primitive";
 const LEGACY_ANNOTATION = "authentication.k8s.io/legacy-token";
 
@@ -62,10 +65,14 @@ export function serviceAccountTokenAuthenticator(options: ServiceAccountTokenOpt
     if (known === undefined) {
       known = verify(token);
       if (known === "unknown" || "error" in known) return known;
-      verified.set(key, known);
+      if (isShort(token, known)) verified.set(key, known);
     }
     return judge(known, requested, options);
   };
+}
+
+function isShort(token: string, { audiences }: Verified): boolean {
+  return token.length <= REMEMBERED_CHARACTERS_MAX && audiences.size <= REMEMBERED_AUDIENCES_MAX;
 }
 
 function tokenVerifier(options: ServiceAccountTokenOptions): (token: string) => Verdict {

@@ -25,7 +25,8 @@ export async function connectionEndpoint(call: EndpointCall): Promise<ApiRespons
   if (subresource === "proxy") return proxyEndpoint(call);
   if (options !== undefined) await refuseWhoMayOnlyGet(call);
   const pod = await read(call, name);
-  const container = options === undefined ? (call.request.query.get("container") ?? "") : stringAt(options, "container");
+  const container =
+    options === undefined ? (call.request.query.get("container") ?? "") : stringAt(options, "container");
   if (subresource !== "portforward") refuseUnknownContainer(pod, container);
   const node = stringAt(objectAt(pod, "spec"), "nodeName");
   if (node !== "")

@@ -38,6 +38,7 @@ import { followObjects, preferredServed, type StoredObjectParts } from "../store
 import { createChargeQuota } from "./charge-quota.ts";
 import { createVersions, type Versions } from "./object-versions.ts";
 import { createParamKinds } from "./param-kinds.ts";
+import { createStatusZeros, type WithStatus } from "./status-zeros.ts";
 
 export interface AdmissionParts {
   readonly env: Env;
@@ -80,13 +81,14 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
     ...policies(parts, versions, follow),
     ...webhooks(parts, versions, follow),
   ]);
+  const withStatus = createStatusZeros(protobufTables);
   const enabled = new Set(config.access.admissionPlugins);
   const asked = createAdmission([paramAccess(parts), ...plugins.filter(({ name }) => enabled.has(name))]);
   return {
     tasks,
     admit(request, about) {
       const base = admissionRequest(request, about, versions);
-      const admission = asked(base) && writeByWrite(asked, base);
+      const admission = asked(base) && writeByWrite(asked, base, withStatus);
       return withGrantChecked(parts, request, admission);
     },
   };
@@ -179,10 +181,19 @@ function admissionRequest(request: WithUser, about: RequestAdmission, versions: 
   };
 }
 
-function writeByWrite(asked: AdmitRequest, base: AdmissionRequest): Admission {
+function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withStatus: WithStatus): Admission {
   return {
-    mutate: (write) => asked(requestFor(base, write))?.mutate(write) ?? Promise.resolve(write.object),
-    validate: (write) => asked(requestFor(base, write))?.validate(write) ?? Promise.resolve(),
+    async mutate(write) {
+      const admission = asked(requestFor(base, write));
+      if (admission === undefined) return write.object;
+      const shown = withStatus(write.object);
+      const object = await admission.mutate({ ...write, object: shown });
+      return object === shown ? write.object : object;
+    },
+    async validate(write) {
+      const object = write.object && withStatus(write.object);
+      await asked(requestFor(base, write))?.validate({ ...write, object });
+    },
   };
 }
 

@@ -144,7 +144,7 @@ export class Exchange implements ConnectionUser {
     this.#leave();
     const isClean = this.#reader.rest.length === 0 && connection.socket.writableLength === 0;
     connection.giveBack();
-    if (isClean && head.isReusable && this.#sender?.isDone !== false) {
+    if (isClean && head.isReusable && !this.#parts.request.isUpgrade && this.#sender?.isDone !== false) {
       this.#parts.release(connection, head);
     } else {
       connection.destroy();

@@ -1,0 +1,404 @@
+/** The built-in plugins as a server has them: what they make of objects, and what they refuse. */
+import { describe, expect, test } from "vitest";
+import { World } from "../../src/simulator/world.ts";
+import {
+  configMap,
+  deployment,
+  header,
+  pod,
+  startServer as start,
+  type Answer,
+  type Json,
+  type StartOptions,
+  type TestServer,
+} from "./start.ts";
+
+const TOKENS = "secret-bob,bob,uid-bob\n";
+
+/** As `serve` starts it, without controllers. */
+const startServer = (options: StartOptions = {}): Promise<TestServer> =>
+  start({ access: {}, tokenFile: TOKENS, ...options });
+
+const inNamespace = (namespace: string, resource: string): string => `/api/v1/namespaces/${namespace}/${resource}`;
+const PODS = inNamespace("default", "pods");
+const CLAIMS = inNamespace("default", "persistentvolumeclaims");
+
+async function withAccount(api: TestServer, namespace = "default"): Promise<TestServer> {
+  const accounts = inNamespace(namespace, "serviceaccounts");
+  expect((await api.create(accounts, { metadata: { name: "default" } })).status).toBe(201);
+  return api;
+}
+
+async function namespace(api: TestServer, name: string, labels: Json = {}): Promise<string> {
+  expect((await api.create("/api/v1/namespaces", { metadata: { name, labels } })).status).toBe(201);
+  await withAccount(api, name);
+  return inNamespace(name, "pods");
+}
+
+/** The message of a refusal, or what came of it. */
+function outcome({ status, body }: Answer): string {
+  return status < 300 ? "admitted" : `${status} ${body.message}`;
+}
+
+const limited = (requests: Json, limits: Json = {}): Json => ({
+  containers: [{ name: "main", image: "main", resources: { requests, limits } }],
+});
+
+const claim = (name: string, spec: Json = {}): Json => ({
+  metadata: { name },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+});
+
+const storageClass = (name: string, isDefault: boolean): Json => ({
+  metadata: { name, annotations: { "storageclass.kubernetes.io/is-default-class": String(isDefault) } },
+  provisioner: "example.com/disk",
+});
+
+describe("ServiceAccount", () => {
+  test("a pod waits for the default account of a new namespace, and gets its token as a volume", async () => {
+    await using api = await startServer();
+    await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
+    const waiting = api.begin("POST", inNamespace("new", "pods"), pod("a"));
+    await api.world.advance(200);
+    await withAccount(api, "new");
+    const { status, body } = await api.world.run(waiting);
+    expect(status).toBe(201);
+    expect(body.spec).toMatchObject({ serviceAccountName: "default", serviceAccount: "default" });
+    const [volume] = body.spec.volumes;
+    expect(volume.name).toMatch(/^kube-api-access-[a-z0-9]{5}$/);
+    expect(volume.projected.sources.map((source: Json) => Object.keys(source)[0])).toEqual([
+      "serviceAccountToken",
+      "configMap",
+      "downwardAPI",
+    ]);
+    const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+    expect(body.spec.containers[0].volumeMounts).toEqual([{ name: volume.name, readOnly: true, mountPath }]);
+  });
+
+  test("an account that is not there is no account", async () => {
+    await using api = await startServer();
+    await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
+    expect(outcome(await api.create(inNamespace("new", "pods"), pod("a", { serviceAccountName: "gone" })))).toBe(
+      '403 pods "a" is forbidden: error looking up service account new/gone: serviceaccount "gone" not found',
+    );
+    expect(outcome(await api.create(inNamespace("new", "pods"), pod("a")))).toBe(
+      '403 pods "a" is forbidden: error looking up service account new/default: serviceaccount "default" not found',
+    );
+  });
+
+  test("the account says whether its token is mounted, and which images can be pulled", async () => {
+    await using api = await withAccount(await startServer());
+    const account = {
+      metadata: { name: "quiet" },
+      automountServiceAccountToken: false,
+      imagePullSecrets: [{ name: "r" }],
+    };
+    await api.create(inNamespace("default", "serviceaccounts"), account);
+    const { spec } = (await api.create(PODS, pod("a", { serviceAccountName: "quiet" }))).body;
+    expect([spec.volumes, spec.imagePullSecrets]).toEqual([undefined, [{ name: "r" }]]);
+  });
+});
+
+test("LimitRanger fills in what a namespace says, and refuses what is too much or too little", async () => {
+  await using api = await withAccount(await startServer());
+  const container = { type: "Container", max: { cpu: "1" }, min: { cpu: "100m" }, default: { cpu: "500m" } };
+  const storage = { type: "PersistentVolumeClaim", max: { storage: "5Gi" } };
+  const limits = [{ ...container, defaultRequest: { cpu: "250m" }, maxLimitRequestRatio: { cpu: "4" } }, storage];
+  await api.create(inNamespace("default", "limitranges"), { metadata: { name: "l" }, spec: { limits } });
+  const made = await api.create(PODS, pod("a"));
+  expect(made.body.spec.containers[0].resources).toEqual({ limits: { cpu: "500m" }, requests: { cpu: "250m" } });
+  expect(made.body.metadata.annotations["kubernetes.io/limit-ranger"]).toBe(
+    "LimitRanger plugin set: cpu request for container main; cpu limit for container main",
+  );
+  expect(outcome(await api.create(PODS, pod("b", limited({ cpu: "50m" }, { cpu: "2" }))))).toBe(
+    '403 pods "b" is forbidden: [minimum cpu usage per Container is 100m, but request is 50m, ' +
+      "maximum cpu usage per Container is 1, but limit is 2, " +
+      "cpu max limit to request ratio per Container is 4, but provided ratio is 40.000000]",
+  );
+  const large = claim("big", { resources: { requests: { storage: "9Gi" } } });
+  expect(outcome(await api.create(CLAIMS, large))).toBe(
+    '403 persistentvolumeclaims "big" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 9Gi',
+  );
+});
+
+describe("ResourceQuota", () => {
+  const QUOTAS = inNamespace("default", "resourcequotas");
+  const MAPS = inNamespace("default", "configmaps");
+  const controllers = ["resourcequota-controller"];
+
+  async function limit(api: TestServer, hard: Json): Promise<void> {
+    await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard } });
+    // Somebody has to count once before anything can be charged.
+    await api.world.advance(60_000);
+    expect((await used(api)).hard).toEqual(hard);
+  }
+
+  async function used(api: TestServer): Promise<Json> {
+    return (await api.get(`${QUOTAS}/q`)).body.status;
+  }
+
+  test("what is made is charged, what is refused or only tried is not, and what is gone is given back", async () => {
+    await using api = await withAccount(await startServer({ controllers }));
+    await limit(api, { pods: "2", "requests.cpu": "1", "count/configmaps": "1" });
+    expect(outcome(await api.create(PODS, pod("a")))).toBe(
+      '403 pods "a" is forbidden: failed quota: q: must specify requests.cpu for: main',
+    );
+    expect(outcome(await api.create(`${PODS}?dryRun=All`, pod("a", limited({ cpu: "1" }))))).toBe("admitted");
+    expect(outcome(await api.create(PODS, pod("a", limited({ cpu: "600m" }))))).toBe("admitted");
+    expect(outcome(await api.create(PODS, pod("b", limited({ cpu: "500m" }))))).toBe(
+      '403 pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1',
+    );
+    expect(outcome(await api.create(MAPS, configMap("a")))).toBe("admitted");
+    expect(outcome(await api.create(MAPS, configMap("b")))).toBe(
+      '403 configmaps "b" is forbidden: exceeded quota: q, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1',
+    );
+    expect((await used(api)).used).toEqual({ pods: "1", "requests.cpu": "600m", "count/configmaps": "1" });
+    await api.delete(`${PODS}/a?gracePeriodSeconds=0`);
+    await api.delete(`${MAPS}/a`);
+    await api.world.advance(10_000);
+    expect((await used(api)).used).toEqual({ pods: "0", "requests.cpu": "0", "count/configmaps": "0" });
+    expect(outcome(await api.create(MAPS, configMap("b")))).toBe("admitted");
+  });
+
+  test("before anybody has counted nothing is limited, as in kubernetes", async () => {
+    await using api = await startServer();
+    await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard: { "count/configmaps": "0" } } });
+    expect(outcome(await api.create(MAPS, configMap("a")))).toBe("admitted");
+    const hard = { "count/configmaps": "1" };
+    await api.mergePatch(`${QUOTAS}/q/status`, { status: { hard } });
+    expect(outcome(await api.create(MAPS, configMap("b")))).toBe(
+      '403 configmaps "b" is forbidden: status unknown for quota: q, resources: count/configmaps',
+    );
+  });
+
+  test("servers that charge at the same time never let in more than the quota has", async () => {
+    const world = new World({ seed: 7 });
+    await using one = await startServer({ world, controllers });
+    await using other = await startServer({ world });
+    await limit(one, { "count/configmaps": "5" });
+    const servers = [one, other];
+    const answers = await world.run(
+      Promise.all(Array.from({ length: 16 }, (_, at) => servers[at % 2]!.begin("POST", MAPS, configMap(`c${at}`)))),
+    );
+    const outcomes = answers.map(outcome);
+    expect(outcomes.filter((text) => text === "admitted")).toHaveLength(5);
+    for (const text of outcomes.filter((each) => each !== "admitted"))
+      expect(text).toContain("exceeded quota: q, requested: count/configmaps=1, used: count/configmaps=5");
+    expect((await used(other)).used).toEqual({ "count/configmaps": "5" });
+    expect((await one.get(MAPS)).body.items).toHaveLength(5);
+  });
+});
+
+test("Priority makes of a class its value, and knows one default", async () => {
+  await using api = await withAccount(await startServer());
+  const CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses";
+  await api.create(CLASSES, { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" });
+  await api.create(CLASSES, { metadata: { name: "usual" }, value: 7, globalDefault: true });
+  const { spec: high } = (await api.create(PODS, pod("a", { priorityClassName: "high" }))).body;
+  expect(high).toMatchObject({ priority: 1000, preemptionPolicy: "Never" });
+  const { spec: usual } = (await api.create(PODS, pod("b"))).body;
+  expect(usual).toMatchObject({ priority: 7, priorityClassName: "usual" });
+  expect(outcome(await api.create(PODS, pod("c", { priorityClassName: "gone" })))).toBe(
+    '403 pods "c" is forbidden: no PriorityClass with name gone was found',
+  );
+  const second = { metadata: { name: "second" }, value: 1, globalDefault: true };
+  expect(outcome(await api.create(CLASSES, second))).toContain("PriorityClass usual is already marked as default");
+});
+
+test("nodes begin unready, and pods wait for theirs for five minutes", async () => {
+  await using api = await withAccount(await startServer());
+  const { spec } = (await api.create("/api/v1/nodes", { metadata: { name: "n" } })).body;
+  expect(spec.taints).toEqual([{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
+  const own = { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 };
+  const { tolerations } = (await api.create(PODS, pod("a", { tolerations: [own] }))).body.spec;
+  expect(tolerations).toEqual([
+    own,
+    { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 },
+  ]);
+});
+
+test("PodSecurity enforces, warns and notes what a namespace's labels say", async () => {
+  await using api = await startServer();
+  const level = (mode: string): string => `pod-security.kubernetes.io/${mode}`;
+  const strict = await namespace(api, "strict", { [level("enforce")]: "baseline", [level("warn")]: "restricted" });
+  const refused = await api.create(strict, pod("a", { hostNetwork: true }));
+  expect(outcome(refused)).toBe(
+    '403 pods "a" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
+  );
+  const warned = await api.create(strict, pod("b"));
+  expect(warned.status).toBe(201);
+  expect(header(warned, "warning")).toContain('would violate PodSecurity \\"restricted:latest\\"');
+  const workloads = "/apis/apps/v1/namespaces/strict/deployments";
+  const made = await api.create(workloads, deployment("d"));
+  expect([made.status, header(made, "warning")]).toEqual([201, expect.stringContaining("would violate PodSecurity")]);
+  const lax = await namespace(api, "lax");
+  await api.create(lax, pod("c", { hostNetwork: true }));
+  const tightened = await api.mergePatch("/api/v1/namespaces/lax", {
+    metadata: { labels: { [level("enforce")]: "baseline" } },
+  });
+  expect(header(tightened, "warning")).toContain("c: host namespaces");
+  expect(
+    outcome(await api.mergePatch("/api/v1/namespaces/lax", { metadata: { labels: { [level("warn")]: "x" } } })),
+  ).toMatch(/^422 .*must be one of privileged, baseline, restricted/);
+});
+
+test("DefaultStorageClass is the newest of the default classes", async () => {
+  await using api = await startServer();
+  const CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
+  await api.create(CLASSES, storageClass("plain", false));
+  expect((await api.create(CLAIMS, claim("none"))).body.spec.storageClassName).toBeUndefined();
+  for (const name of ["first", "second"]) {
+    await api.create(CLASSES, storageClass(name, true));
+    await api.world.advance(2_000);
+    expect((await api.create(CLAIMS, claim(name))).body.spec.storageClassName).toBe(name);
+  }
+  expect((await api.create(CLAIMS, claim("own", { storageClassName: "plain" }))).body.spec.storageClassName).toBe(
+    "plain",
+  );
+  expect((await api.create(CLAIMS, claim("empty", { storageClassName: "" }))).body.spec.storageClassName).toBe("");
+});
+
+describe("certificates", () => {
+  const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  const ROLES = "/apis/rbac.authorization.k8s.io/v1";
+
+  async function grant(api: TestServer, name: string, rules: readonly Json[]): Promise<void> {
+    await api.create(`${ROLES}/clusterroles`, { metadata: { name }, rules });
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "bob" }];
+    await api.create(`${ROLES}/clusterrolebindings`, { metadata: { name }, roleRef, subjects });
+  }
+
+  function asBob(api: TestServer, target: string, body: Json): Promise<Answer> {
+    const headers = { authorization: "Bearer secret-bob", "content-type": "application/merge-patch+json" };
+    return api.call("PATCH", target, JSON.stringify(body), { asClient: true, headers });
+  }
+
+  test("who may write approvals may still approve only for the signers that are theirs", async () => {
+    await using api = await startServer();
+    const signerName = "example.com/signer";
+    await api.create(REQUESTS, {
+      metadata: { name: "one" },
+      spec: { request: Buffer.from(CSR).toString("base64"), signerName, usages: ["client auth"] },
+    });
+    const group = { apiGroups: ["certificates.k8s.io"] };
+    await grant(api, "door", [{ ...group, resources: ["certificatesigningrequests/approval"], verbs: ["patch"] }]);
+    const approved = { status: { conditions: [{ type: "Approved", status: "True", reason: "r" }] } };
+    expect(outcome(await asBob(api, `${REQUESTS}/one/approval`, approved))).toBe(
+      `403 certificatesigningrequests.certificates.k8s.io "one" is forbidden: user not permitted to approve requests with signerName "${signerName}"`,
+    );
+    await grant(api, "signer", [
+      { ...group, resources: ["signers"], resourceNames: ["example.com/*"], verbs: ["approve"] },
+    ]);
+    expect(outcome(await asBob(api, `${REQUESTS}/one/approval`, approved))).toBe("admitted");
+  });
+});
+
+describe("plugins are switched", () => {
+  type Look = (api: TestServer) => Promise<unknown>;
+  const podWith = async (api: TestServer, spec: Json = {}): Promise<Json> =>
+    (await api.create(PODS, pod("a", spec))).body;
+
+  test.each<[plugin: string, look: Look, on: unknown, off: unknown]>([
+    ["ServiceAccount", async (api) => (await podWith(api)).spec.serviceAccountName, "default", undefined],
+    ["Priority", async (api) => (await podWith(api)).spec.priority, 0, undefined],
+    ["DefaultTolerationSeconds", async (api) => (await podWith(api)).spec.tolerations?.length, 2, undefined],
+    ["RuntimeClass", async (api) => (await podWith(api, { runtimeClassName: "gone" })).code, 403, undefined],
+    [
+      "TaintNodesByCondition",
+      async (api) => (await api.create("/api/v1/nodes", { metadata: { name: "n" } })).body.spec.taints?.length,
+      1,
+      undefined,
+    ],
+    [
+      "PodSecurity",
+      async (api) => {
+        const labels = { "pod-security.kubernetes.io/enforce": "baseline" };
+        await api.mergePatch("/api/v1/namespaces/default", { metadata: { labels } });
+        return (await podWith(api, { hostNetwork: true })).code;
+      },
+      403,
+      undefined,
+    ],
+    [
+      "LimitRanger",
+      async (api) => {
+        const limits = [{ type: "Container", default: { cpu: "1" } }];
+        await api.create(inNamespace("default", "limitranges"), { metadata: { name: "l" }, spec: { limits } });
+        return (await podWith(api)).spec.containers[0].resources.limits?.cpu;
+      },
+      "1",
+      undefined,
+    ],
+    [
+      "ResourceQuota",
+      async (api) => {
+        const quotas = inNamespace("default", "resourcequotas");
+        const status = { hard: { pods: "0" }, used: { pods: "0" } };
+        await api.create(quotas, { metadata: { name: "q" }, spec: { hard: { pods: "0" } } });
+        await api.mergePatch(`${quotas}/q/status`, { status });
+        return (await podWith(api)).code;
+      },
+      403,
+      undefined,
+    ],
+    [
+      "DefaultStorageClass",
+      async (api) => {
+        await api.create("/apis/storage.k8s.io/v1/storageclasses", storageClass("first", true));
+        return (await api.create(CLAIMS, claim("c"))).body.spec.storageClassName;
+      },
+      "first",
+      undefined,
+    ],
+  ])("off: %s", async (plugin, look, on, off) => {
+    await using usual = await withAccount(await startServer());
+    expect(await look(usual)).toEqual(on);
+    await using without = await withAccount(await startServer({ access: { disableAdmissionPlugins: [plugin] } }));
+    expect(await look(without)).toEqual(off);
+  });
+
+  test.each<[plugin: string, look: Look, on: unknown, off: unknown]>([
+    [
+      "AlwaysPullImages",
+      async (api) => (await podWith(api, PINNED)).spec.containers[0].imagePullPolicy,
+      "Always",
+      "IfNotPresent",
+    ],
+    [
+      "DenyServiceExternalIPs",
+      async (api) => {
+        const spec = { externalIPs: ["192.0.2.1"], ports: [{ port: 80 }] };
+        return (await api.create(inNamespace("default", "services"), { metadata: { name: "s" }, spec })).status;
+      },
+      403,
+      201,
+    ],
+  ])("on: %s", async (plugin, look, on, off) => {
+    await using usual = await withAccount(await startServer());
+    expect(await look(usual)).toEqual(off);
+    await using more = await startServer({ access: { enableAdmissionPlugins: [plugin] } });
+    await more.create(inNamespace("default", "serviceaccounts"), { metadata: { name: "default" } });
+    expect(await look(more)).toEqual(on);
+  });
+});
+
+const PINNED = { containers: [{ name: "main", image: "main:1", imagePullPolicy: "IfNotPresent" }] };
+
+/** Of a key that nobody has. */
+const CSR = `-----BEGIN CERTIFICATE REQUEST-----
+MIICUTCCATkCAQAwDDEKMAgGA1UEAwwBeDCCASIwDQYJKoZIhvcNAQEBBQADggEP
+ADCCAQoCggEBAOb24ZaS1hled5jd6jOxWZqYclFwgio2S+VVBl4FW9ogCMEAIg82
+TSYV87Ode5VIGR7BTbk8v2/dyP9DqkEVcI5Ua11OL5FZAwljFytpFTGpRyVyhQqL
+x3xFVSwZXbT/NIxBUWKzmFlguiEi61mN3sePsgqtjACCWLT3ATPjK0Oe7teG1eUO
+/Clx/txtw3h+I5M92RmKWGMoFHb4Sj5O+KZEuabWTPxNNoR7SeQEEaRsdpteqZAJ
+V8k9ZGwNUFyx5lQ1j17qczKcL6uTftAw2LIlO93emVa9cyyOwtY9UOFSZJ5XzIdC
+C8AzoTNSYf2akEk7IV3UE+mtJEAhE9OZcFECAwEAAaAAMA0GCSqGSIb3DQEBCwUA
+A4IBAQDk7eUgvedzqYD1FmsFr48kYdk/4n4sCWhpqTf7FJVaFvH7+mEZ2rBQRoPX
+2K3uws/e2dAM+8bbsvN+XD6RqEfKc8WT/SzUrKjBNdLuDLKJbcGvDsmtkRIlwT9V
+LP8UGEJ1uG+7suoto5p8QGK9qzAZQQ42fjQFrgONrX+mBxwtEPMWC+r+iaOx1Et6
+tqV4keO3SWWgxbwHv52uqpz0gh8gSnC1Xk2XvKP01qReF/QvKS/DCx+KcG2J98C0
+PZk7Yf4CgDOr189JlBH0Fnxh0yuj8BozNk++eraDfg0Yx2m+pPMj8KEdIGyldACX
+JxDFUwxVhbm0JOd865Ec+96nH7Or
+-----END CERTIFICATE REQUEST-----
+`;

@@ -1,0 +1,161 @@
+/** Who may do one thing to one object does another thing, or does it to another object: what is asked for is what was allowed. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Json } from "../peers/client.ts";
+import { applyOf, asTenant, granted, made, OTHER, OWN, patchOf, rule, startSite, type Site } from "./start.ts";
+
+const MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
+const ACCOUNTS = `/api/v1/namespaces/${OTHER}/serviceaccounts`;
+const PODS = `/api/v1/namespaces/${OTHER}/pods`;
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite();
+  const { first } = site;
+  await granted(first, "tenant-one-thing", [
+    rule("", ["configmaps"], ["watch"]),
+    { ...rule("", ["configmaps"], ["create", "update", "patch", "get", "delete"]), resourceNames: ["mine"] },
+    { ...rule("", ["serviceaccounts/token", "pods/binding", "pods/eviction"], ["create"]), resourceNames: ["mine"] },
+    rule("authorization.k8s.io", ["localsubjectaccessreviews"], ["create"]),
+  ]);
+  for (const name of ["mine", "yours"]) {
+    await made(first, MAPS, { metadata: { name }, data: { a: "1" } });
+    await made(first, ACCOUNTS, { metadata: { name } });
+    await made(first, PODS, {
+      metadata: { name },
+      spec: { serviceAccountName: name, containers: [{ name: "c", image: "i" }] },
+    });
+  }
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+async function leavesAlone(attack: () => Promise<Answer>): Promise<Answer> {
+  const look = async (): Promise<Json[]> =>
+    Promise.all([MAPS, PODS].map(async (path) => (await site.first.get(path)).body.items));
+  const before = await look();
+  const answer = await attack();
+  expect(await look()).toEqual(before);
+  return answer;
+}
+
+const call = (method: string, path: string, body?: Json): Promise<Answer> =>
+  asTenant(site.first, path, { method, ...(body === undefined ? {} : { body }) });
+
+describe("the right to watch", () => {
+  const WATCH = `/api/v1/watch/namespaces/${OTHER}/configmaps`;
+  test.each([
+    ["DELETE", WATCH],
+    ["DELETE", `${WATCH}/yours`],
+    ["POST", WATCH],
+    ["PUT", `${WATCH}/yours`],
+    ["PATCH", `${WATCH}/yours`],
+  ])("%s %s is no watch", async (method, path) => {
+    const body = method === "DELETE" ? undefined : { metadata: { name: "yours" }, data: { a: "2" } };
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const answer = await leavesAlone(() =>
+      asTenant(site.first, path, {
+        ...{ method, headers: { "content-type": type } },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+    expect([answer.status, answer.body.reason]).toEqual([405, "MethodNotAllowed"]);
+  });
+
+  test.each(["DELETE", "POST", "PUT"])("%s with watch=true is no watch", async (method) => {
+    const path = `${MAPS}${method === "PUT" ? "/yours" : ""}?watch=true`;
+    const body = method === "DELETE" ? undefined : { metadata: { name: "yours" }, data: { a: "2" } };
+    expect((await leavesAlone(() => call(method, path, body))).status).toBe(403);
+  });
+
+  test.each([
+    ["X-HTTP-Method-Override", "DELETE"],
+    ["X-HTTP-Method", "DELETE"],
+    ["X-Method-Override", "PUT"],
+  ])("%s: %s means nothing", async (name, method) => {
+    const headers = { [name]: method, "x-original-url": `${MAPS}/yours`, "x-rewrite-url": `${MAPS}/yours` };
+    const answer = await leavesAlone(() => asTenant(site.first, `${MAPS}/mine`, { headers }));
+    expect([answer.status, answer.body.metadata.name]).toEqual([200, "mine"]);
+  });
+
+  test.each(["TRACE", "OPTIONS", "PROPFIND"])("%s is no verb that anybody was given", async (method) => {
+    const answer = await leavesAlone(() => asTenant(site.first, `${MAPS}/yours`, { method }));
+    expect([method, answer.status]).toEqual([method, 403]);
+  });
+});
+
+describe("the right to one name", () => {
+  const other = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "yours" }, data: { a: "2" } };
+  const WRONG_NAME = "the name of the object (yours) does not match the name on the URL (mine)";
+  test.each([
+    ["POST to the name", () => call("POST", `${MAPS}/mine`, other), 405],
+    ["POST to the collection", () => call("POST", MAPS, { ...other, metadata: { name: "mine2" } }), 403],
+    ["PUT of another object", () => call("PUT", `${MAPS}/mine`, other), 400],
+    ["PUT to the other name", () => call("PUT", `${MAPS}/yours`, { ...other, metadata: { name: "mine" } }), 403],
+    [
+      "an apply of another object",
+      () => asTenant(site.first, `${MAPS}/mine?fieldManager=t&force=true`, applyOf(other)),
+      400,
+    ],
+    [
+      "a merge patch of the name",
+      () => asTenant(site.first, `${MAPS}/mine`, patchOf("merge", { metadata: { name: "yours" } })),
+      400,
+    ],
+    [
+      "a JSON patch of the name",
+      () =>
+        asTenant(
+          site.first,
+          `${MAPS}/mine`,
+          patchOf("json", [{ op: "replace", path: "/metadata/name", value: "yours" }]),
+        ),
+      400,
+    ],
+    ["DELETE of the collection", () => call("DELETE", `${MAPS}?fieldSelector=metadata.name%3Dmine`), 403],
+    ["DELETE of the other", () => call("DELETE", `${MAPS}/yours?uid=mine`), 403],
+  ] as const)("%s", async (_attack, send, status) => {
+    const answer = await leavesAlone(send);
+    expect([answer.status, answer.body.status]).toEqual([status, "Failure"]);
+    if (status === 400) expect(answer.body.message).toBe(WRONG_NAME);
+  });
+
+  test("a token of another account by what the body says", async () => {
+    for (const [metadata, status, reason] of [
+      [{ name: "yours" }, 422, "Invalid"],
+      [{ name: "mine", namespace: "kube-system" }, 400, "BadRequest"],
+    ] as const) {
+      const answer = await call("POST", `${ACCOUNTS}/mine/token`, { metadata, spec: {} });
+      expect([answer.status, answer.body.reason, answer.body.status?.token]).toEqual([status, reason, undefined]);
+    }
+    expect((await call("POST", `${ACCOUNTS}/yours/token`, { spec: {} })).status).toBe(403);
+    const own = await call("POST", `${ACCOUNTS}/mine/token`, { spec: {} });
+    expect(own.status).toBe(201);
+  });
+
+  test("a token of one's own account bound to somebody else's pod", async () => {
+    const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "yours" };
+    const answer = await call("POST", `${ACCOUNTS}/mine/token`, { spec: { boundObjectRef } });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      'cannot bind token for serviceaccount "mine" to pod running with different serviceaccount name.',
+    ]);
+  });
+
+  test.each([
+    ["binding", { apiVersion: "v1", kind: "Binding", target: { kind: "Node", name: "n" } }],
+    ["eviction", { apiVersion: "policy/v1", kind: "Eviction" }],
+  ])("a %s of another pod by what the body says", async (subresource, body) => {
+    const send = (): Promise<Answer> =>
+      call("POST", `${PODS}/mine/${subresource}`, { ...body, metadata: { name: "yours", namespace: OTHER } });
+    const answer = await leavesAlone(send);
+    expect([answer.status, answer.body.status]).toEqual([400, "Failure"]);
+  });
+
+  test("a review of another namespace by what the body says", async () => {
+    const path = `/apis/authorization.k8s.io/v1/namespaces/${OWN}/localsubjectaccessreviews`;
+    const resourceAttributes = { namespace: OTHER, verb: "get", resource: "secrets" };
+    const answer = await call("POST", path, {
+      spec: { user: "admin", groups: ["system:masters"], resourceAttributes },
+    });
+    expect([answer.status, answer.body.status?.allowed]).toEqual([422, undefined]);
+  });
+});
