@@ -1,5 +1,5 @@
 /** `Authorization: Bearer …`: the token, and whoever can tell whose it is. */
-import { headerValue, type ConnectionInfo } from "../http/message.ts";
+import { headerValue, type ApiRequest, type ConnectionInfo } from "../http/message.ts";
 import type { Authenticated, Authenticator, AuthenticatorAnswer } from "./authenticate.ts";
 import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "./tokens.ts";
 import { AUTHENTICATED, UNAUTHENTICATED, type User } from "./user.ts";
@@ -21,25 +21,27 @@ export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOp
   const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
   const askLasting = tokenUnion(lasting);
   const askPassing = tokenUnion(passing);
-  const askedBoth = async (token: string, first: Promise<TokenAnswer>): Promise<AuthenticatorAnswer> => {
+  const askedBoth = async (token: string, first: Promise<TokenAnswer>): Promise<TokenAnswer> => {
     const answer = await first;
-    return authenticated(isOwner(answer) ? answer : await askPassing(token, apiAudiences));
+    return isOwner(answer) ? answer : askPassing(token, apiAudiences);
   };
-  return ({ headers, connection }) => {
+  return (request) => {
+    const { headers, connection } = request;
     const header = headerValue(headers, "authorization");
     const before = accepted.get(connection);
     if (header !== undefined && before?.header === header) return before.answer;
     const token = bearerToken(header);
     if (token === undefined || header === undefined) return "none";
     const known = askLasting(token, apiAudiences);
-    if (known instanceof Promise) return askedBoth(token, known);
+    if (known instanceof Promise) return askedBoth(token, known).then((answer) => authenticated(answer, request));
     if (isOwner(known)) {
       const answer: Authenticated = { user: known.user, isVerifiedPeer: false };
       accepted.set(connection, { header, answer });
       return answer;
     }
     const answer = askPassing(token, apiAudiences);
-    return answer instanceof Promise ? answer.then(authenticated) : authenticated(answer);
+    if (!(answer instanceof Promise)) return authenticated(answer, request);
+    return answer.then((given) => authenticated(given, request));
   };
 }
 
@@ -48,8 +50,10 @@ function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^bearer +(\S+)\s*$/i.exec(header)?.[1];
 }
 
-function authenticated(answer: TokenAnswer): AuthenticatorAnswer {
-  return isOwner(answer) ? { user: answer.user, isVerifiedPeer: false } : "rejected";
+function authenticated(answer: TokenAnswer, { audit }: Pick<ApiRequest, "audit">): AuthenticatorAnswer {
+  if (!isOwner(answer)) return "rejected";
+  for (const [key, value] of Object.entries(answer.annotations ?? {})) audit?.annotate(key, value);
+  return { user: answer.user, isVerifiedPeer: false };
 }
 
 function isOwner(answer: TokenAnswer): answer is TokenOwner {

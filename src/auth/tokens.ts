@@ -5,6 +5,8 @@ export interface TokenOwner {
   readonly user: User;
   /** Of the audiences that were asked for, those the token is meant for. */
   readonly audiences: readonly string[];
+  /** What the audit event is told of the token. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export type TokenAnswer =
