@@ -138,6 +138,28 @@ describe("a request has events", () => {
     expect(some.metrics.render()).toContain("apiserver_audit_event_total 1");
   });
 
+  test("a decision is not asked for its reason where nobody records it", async () => {
+    let asked = 0;
+    const decision = {
+      allowed: true,
+      get reason() {
+        asked++;
+        return "because";
+      },
+    };
+    const decided: Handler<Asked> = (request) => {
+      recordDecision(request, decision);
+      return OK(request);
+    };
+    await new Scene({ rule: { level: "None" } }).send({}, decided);
+    const { clock, random } = new World({ seed: 1 }).env;
+    const silent = createAudit({ clock, random, metrics: createAuditMetrics(new MetricsRegistry()) });
+    await silent.identify(decided as Handler<ApiRequest>)(infoRequest({}));
+    expect(asked).toBe(0);
+    await new Scene().send({}, decided);
+    expect(asked).toBe(1);
+  });
+
   test("with what a refusal says, whether it was thrown or answered", async () => {
     const scene = new Scene();
     const refusal = notFound({ group: "", resource: "configmaps" }, "c");

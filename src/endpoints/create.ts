@@ -10,6 +10,7 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
   const { object, warnings } = await decodeObject(call, fieldValidation);
   request.audit?.requestObject(object);
+  let heard: readonly string[] = [];
   try {
     const written = await create(context, served, {
       namespace: request.info.namespace,
@@ -17,10 +18,13 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
       manager,
       dryRun,
       requester: request.user,
+      heard: (texts) => {
+        heard = texts;
+      },
       admission: call.admit?.({ kind: served, dryRun, options: optionsObject(request, "CreateOptions") }),
     });
     return writtenResponse(201, written, renderer, warnings);
   } catch (thrown) {
-    return refusedResponse(thrown, warnings);
+    return refusedResponse(thrown, [...warnings, ...heard]);
   }
 }

@@ -13,21 +13,29 @@ import { readWish, type WriteWish } from "./write-wish.ts";
 /** PUT and PATCH differ only in how they say what they want. */
 export async function updateEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const wish = await readWish(call, call.served);
+  let heard: readonly string[] = [];
+  const hear = (texts: readonly string[]): void => {
+    heard = texts;
+  };
   try {
-    const { written, isCreated } = await granted(call, wish);
+    const { written, isCreated } = await granted(call, wish, hear);
     return writtenResponse(isCreated ? 201 : 200, written, call.renderer, wish.warnings());
   } catch (thrown) {
-    return refusedResponse(thrown, wish.warnings());
+    return refusedResponse(thrown, [...wish.warnings(), ...heard]);
   }
 }
 
-function granted(call: EndpointCall, wish: Awaited<ReturnType<typeof readWish>>): Promise<Updated> {
+function granted(
+  call: EndpointCall,
+  wish: Awaited<ReturnType<typeof readWish>>,
+  heard: (warnings: readonly string[]) => void,
+): Promise<Updated> {
   const { context, served, request, refuseCreation } = call;
   const { namespace, name, verb } = request.info;
   const { manager, dryRun } = wish;
   const admission = updateAdmission(call, served, wish);
   const place = { namespace, name, door: doorOf(request), requester: request.user };
-  const common = { ...place, manager, dryRun, admission, refuseCreation };
+  const common = { ...place, manager, dryRun, admission, refuseCreation, heard };
   if ("applied" in wish) {
     const { applied, force } = wish;
     return apply(context, served, { ...common, applied, force, bytesMax: BODY_BYTES_MAX });

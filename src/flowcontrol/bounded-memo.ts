@@ -18,6 +18,7 @@ export class BoundedMemo<Value> {
   }
 
   set(key: string, value: Value): void {
+    if (key.length > KEY_CHARACTERS_MAX) return;
     if (this.#young.size >= this.#max) {
       this.#old = this.#young;
       this.#young = new Map();
@@ -29,3 +30,6 @@ export class BoundedMemo<Value> {
     return this.#young.size + this.#old.size;
   }
 }
+
+/** No name of a user or a namespace is as long; together they could fill the memory. */
+const KEY_CHARACTERS_MAX = 1_024;

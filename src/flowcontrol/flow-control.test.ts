@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { User } from "../auth/user.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
 import { NO_BODY, type ApiResponse } from "../http/message.ts";
+import { bufferedBody } from "../http/request-body.ts";
 import type { RequestOptions } from "../http/testing/requests.ts";
 import { createManualClock } from "../storage/conformance/manual-clock.ts";
 import { BoundedMemo } from "./bounded-memo.ts";
@@ -325,4 +326,79 @@ test("what is remembered of users and flows is bounded, and what is asked for is
   }
   expect(memo.size).toBeLessThanOrEqual(200);
   expect(memo.get("user-1")).toBeUndefined();
+});
+
+test("nothing is remembered under a key that is no name: a path may be as long as a head", () => {
+  const memo = new BoundedMemo<number>(100);
+  memo.set("n".repeat(1_025), 1);
+  expect([memo.size, memo.get("n".repeat(1_025))]).toEqual([0, undefined]);
+});
+
+describe("work on what was sent", () => {
+  function workshop(workMs: number): {
+    readonly done: string[];
+    readonly send: (user: User, options?: RequestOptions & { signal?: AbortSignal }) => Promise<ApiResponse>;
+    readonly turn: () => Promise<number>;
+  } {
+    const [turns, done]: [(() => void)[], string[]] = [[], []];
+    const clock = createManualClock();
+    const control = createFlowControl({
+      ...{ clock, metrics: new MetricsRegistry(), serverSeats: 100, requestTimeoutMs: 60_000 },
+      ...{ nextTurn: (callback) => void turns.push(callback), statsOf: () => undefined },
+    });
+    const handler = control.filter(async ({ user, body }: ReturnType<typeof userRequest>) => {
+      await body.read(100);
+      clock.advance(workMs);
+      done.push(user.name);
+      return OK;
+    });
+    return {
+      done,
+      send: (user, { signal, ...options } = {}) => {
+        const request = userRequest(user, { method: "POST", url: "/api/v1/namespaces/a/configmaps", ...options });
+        const body = bufferedBody(Buffer.from("{}"));
+        return handler({ ...request, body, ...(signal === undefined ? {} : { signal }) });
+      },
+      async turn() {
+        for (const callback of turns.splice(0)) {
+          callback();
+          await new Promise(setImmediate);
+        }
+        return turns.length;
+      },
+    };
+  }
+
+  test("that fills a turn of the event loop leaves the next ones to others, one user after the other", async () => {
+    const { done, send, turn } = workshop(200);
+    const answers = [send(JANE), send(JANE), send(JANE), send(JOE), send(ROOT)];
+    await new Promise(setImmediate);
+    expect(done.toSorted()).toEqual(["jane", "root"]);
+    while ((await turn()) > 0);
+    expect(done.slice(2)).toEqual(["jane", "joe", "jane"]);
+    await Promise.all(answers);
+    void send(JOE);
+    await new Promise(setImmediate);
+    expect(done).toHaveLength(6);
+  });
+
+  test("that takes little is done in the same turn", async () => {
+    const { done, send, turn } = workshop(1);
+    for (let index = 0; index < 30; index++) void send(JANE);
+    await new Promise(setImmediate);
+    const counts = [done.length];
+    while ((await turn()) > 0) counts.push(done.length);
+    expect(counts).toEqual([1, 11, 21, 30]);
+  });
+
+  test("is not begun when nobody waits for it any more", async () => {
+    const { done, send, turn } = workshop(200);
+    const leaving = new AbortController();
+    const answers = Promise.allSettled([send(JANE), send(JOE, { signal: leaving.signal })]);
+    await new Promise(setImmediate);
+    leaving.abort(new Error("gone"));
+    while ((await turn()) > 0);
+    expect(done).toEqual(["jane"]);
+    expect(await answers).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason: { message: "gone" } }]);
+  });
 });

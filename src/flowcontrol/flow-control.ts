@@ -12,6 +12,7 @@ import type { Flow } from "./classifier.ts";
 import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-metrics.ts";
 import { FlowRegister, type NextTurn } from "./flow-register.ts";
 import type { Place } from "./queue-set.ts";
+import { inTurn, Turns } from "./turns.ts";
 import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
@@ -47,7 +48,8 @@ export function createFlowControl(options: FlowControlOptions): FlowControl {
   const register = new FlowRegister(serverSeats, turn, (readings) =>
     createFlowMetrics(metrics, { ...readings, executing, waiting }),
   );
-  const control: Control = { ...options, register, executing, waiting };
+  const turns = nextTurn && new Turns(clock, nextTurn);
+  const control: Control = { ...options, register, executing, waiting, turns };
   return {
     flowSchemas: register.flowSchemas,
     priorityLevels: register.priorityLevels,
@@ -60,6 +62,7 @@ interface Control extends FlowControlOptions {
   readonly register: FlowRegister;
   readonly executing: KindCounts;
   readonly waiting: KindCounts;
+  readonly turns: Turns | undefined;
 }
 
 async function serve<Req extends WithUser>(control: Control, next: Handler<Req>, request: Req): Promise<ApiResponse> {
@@ -82,7 +85,7 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   executing[kind]++;
   try {
     // A watch has been begun when its answer has. What is sent of an answer is not counted.
-    const { status, headers, body } = await next(request);
+    const { status, headers, body } = await next(paced(control, flow, request));
     return { status, headers: { ...flow.headers, ...headers }, body };
   } finally {
     executing[kind]--;
@@ -91,6 +94,12 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
     durations.observe((endedMs - place.startedMs) / 1_000);
     register.finish(level, place, endedMs);
   }
+}
+
+function paced<Req extends WithUser>({ turns }: Control, { level }: Flow, request: Req): Req {
+  const { body, signal, user } = request;
+  if (turns === undefined || body.isEmpty || level.config.isExempt) return request;
+  return Object.assign(request, { body: inTurn(body, signal, () => turns.take(user.name)) });
 }
 
 function kindOf({ verb }: RequestInfo): keyof KindCounts {

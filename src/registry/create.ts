@@ -15,7 +15,7 @@ import {
   type CreationPlace,
 } from "./namespace-lifecycle.ts";
 import { refuseForeignNamespace } from "./preconditions.ts";
-import { prepareForCreate } from "./prepare.ts";
+import { prepareForCreate, withSentLists } from "./prepare.ts";
 import { conversionOf, encodeForStorage } from "./representation.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./services/service-allocation.ts";
@@ -45,6 +45,8 @@ export interface CreateRequest {
   /** The object says itself who owns what. */
   readonly isApplied?: boolean;
   readonly admission?: Admission | undefined;
+  /** Told what there is to warn about also where the object is refused after that. */
+  readonly heard?: ((warnings: readonly string[]) => void) | undefined;
 }
 
 /** As it is to be but for its name, which it may still have to get. */
@@ -146,7 +148,8 @@ async function createNamed(
   ];
   if (errors.length > 0) throw invalid(groupKind(served), name, errors);
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
-  await validate(request, { name, object });
+  request.heard?.(warnings);
+  await validate(request, { name, object: withSentLists(object, request.object) });
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
     await request.place.look();

@@ -69,6 +69,12 @@ function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): Json
   return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
 }
 
+/** As kubernetes shows it to whoever admits: until it is stored a list that was sent empty is one. */
+export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObject {
+  const empty = Object.keys(sent).filter((key) => prepared[key] === null && Array.isArray(sent[key]));
+  return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };
+}
+
 function throughDoor(
   object: JsonObject,
   existing: JsonObject,

@@ -10,7 +10,7 @@ import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { inNamespace, MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
-import { prepareForUpdate, type Door } from "./prepare.ts";
+import { prepareForUpdate, withSentLists, type Door } from "./prepare.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./services/service-allocation.ts";
 import { updateMetadataErrors } from "./update-metadata.ts";
@@ -30,6 +30,8 @@ export interface UpdateRequest {
   readonly isApply?: boolean;
   readonly requester?: Requester | undefined;
   readonly admission?: Admission | undefined;
+  /** Told what there is to warn about also where the object is refused after that. */
+  readonly heard?: ((warnings: readonly string[]) => void) | undefined;
   /** Throws when the requester may change what is there but not create what is not. */
   readonly refuseCreation?: (() => Promise<void>) | undefined;
 }
@@ -64,7 +66,9 @@ export async function update(
         const admitted = admission === undefined ? tracked : await admission.mutate({ ...write, object: tracked });
         if (admitted !== tracked) refuseMisplaced(admitted, request);
         const change = decideChange(context, served, admitted, { existing, request });
-        if (admission !== undefined) await admission.validate({ ...write, object: change.object });
+        request.heard?.(change.kind === "store" ? (change.warnings ?? []) : []);
+        if (admission !== undefined)
+          await admission.validate({ ...write, object: withSentLists(change.object, admitted) });
         await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
         return allocation.apply(change, existing);
       },
@@ -77,9 +81,9 @@ export async function update(
         await request.refuseCreation?.();
         isCreated = true;
         await allocation.revert();
-        const { namespace, manager, dryRun, requester, admission } = request;
+        const { namespace, manager, dryRun, requester, admission, heard } = request;
         const object = withoutRevision(served, wished, request);
-        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied, admission });
+        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied, admission, heard });
       },
     }),
   );

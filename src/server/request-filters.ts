@@ -3,7 +3,7 @@ import { recordDecision, type Audit } from "../audit/create-audit.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Impersonated } from "../auth/impersonation/modes.ts";
 import type { WithUser } from "../auth/user.ts";
-import { authorize, type Authorizer, type CatchUp } from "../auth/authorize.ts";
+import { authorize, type AccessAttributes, type Authorizer, type CatchUp } from "../auth/authorize.ts";
 import { impersonate } from "../auth/impersonate.ts";
 import { spoofableHeaders } from "../auth/request-header-options.ts";
 import type { Clock } from "../base/clock.ts";
@@ -80,8 +80,22 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
     impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release), onImpersonated }),
     inFlight: parts.fairUse.filter,
-    authorize: authorize(authorizer, { catchUp, onDecision: recordDecision }),
+    authorize: authorize(healthWhileStarting(authorizer, parts), { catchUp, onDecision: recordDecision }),
   };
+}
+
+/** As the role system:public-info-viewer says in every new cluster. */
+const HEALTH: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
+
+/**
+ * DIFFERS: kube-apiserver refuses strangers' probes until it has read its roles. A server whose store is out of reach
+ * would look dead, and be restarted for nothing.
+ */
+function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: RequestFilterParts): Authorizer {
+  if (!config.access.authorizationModes.includes("RBAC")) return authorizer;
+  const isOpen = ({ isResourceRequest, verb, path }: AccessAttributes): boolean =>
+    !lifecycle.hasBeenReady && !isResourceRequest && verb === "get" && HEALTH.has(path);
+  return (user, asked) => (isOpen(asked) ? { allowed: true, reason: "" } : authorizer(user, asked));
 }
 
 /** By how long start-up has been in the step it is in. */

@@ -8,6 +8,7 @@ import {
   pod,
   startServer as start,
   type Answer,
+  type CallOptions,
   type Json,
   type StartOptions,
   type TestServer,
@@ -29,7 +30,7 @@ async function withAccount(api: TestServer, namespace = "default"): Promise<Test
   return api;
 }
 
-async function namespace(api: TestServer, name: string, labels: Json = {}): Promise<string> {
+async function podsOfNew(api: TestServer, name: string, labels: Json = {}): Promise<string> {
   expect((await api.create("/api/v1/namespaces", { metadata: { name, labels } })).status).toBe(201);
   await withAccount(api, name);
   return inNamespace(name, "pods");
@@ -220,7 +221,7 @@ test("nodes begin unready, and pods wait for theirs for five minutes", async () 
 test("PodSecurity enforces, warns and notes what a namespace's labels say", async () => {
   await using api = await startServer();
   const level = (mode: string): string => `pod-security.kubernetes.io/${mode}`;
-  const strict = await namespace(api, "strict", { [level("enforce")]: "baseline", [level("warn")]: "restricted" });
+  const strict = await podsOfNew(api, "strict", { [level("enforce")]: "baseline", [level("warn")]: "restricted" });
   const refused = await api.create(strict, pod("a", { hostNetwork: true }));
   expect(outcome(refused)).toBe(
     '403 pods "a" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
@@ -231,7 +232,7 @@ test("PodSecurity enforces, warns and notes what a namespace's labels say", asyn
   const workloads = "/apis/apps/v1/namespaces/strict/deployments";
   const made = await api.create(workloads, deployment("d"));
   expect([made.status, header(made, "warning")]).toEqual([201, expect.stringContaining("would violate PodSecurity")]);
-  const lax = await namespace(api, "lax");
+  const lax = await podsOfNew(api, "lax");
   await api.create(lax, pod("c", { hostNetwork: true }));
   const tightened = await api.mergePatch("/api/v1/namespaces/lax", {
     metadata: { labels: { [level("enforce")]: "baseline" } },
@@ -258,20 +259,41 @@ test("DefaultStorageClass is the newest of the default classes", async () => {
   expect((await api.create(CLAIMS, claim("empty", { storageClassName: "" }))).body.spec.storageClassName).toBe("");
 });
 
+const ROLES = "/apis/rbac.authorization.k8s.io/v1";
+
+async function grant(api: TestServer, name: string, rules: readonly Json[]): Promise<void> {
+  await api.create(`${ROLES}/clusterroles`, { metadata: { name }, rules });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "bob" }];
+  await api.create(`${ROLES}/clusterrolebindings`, { metadata: { name }, roleRef, subjects });
+}
+
+const asBob = (more: Record<string, string> = {}): CallOptions => ({
+  asClient: true,
+  headers: { authorization: "Bearer secret-bob", ...more },
+});
+
+test.each([
+  ["1.36", '403 pods "a" is forbidden: '],
+  ["1.34", "400 pod a does not have a host assigned"],
+])("in %s who connects by a GET must be allowed to create: %s", async (release, expected) => {
+  await using api = await withAccount(await startServer({ release }));
+  await api.create(PODS, pod("a"));
+  await grant(api, "look", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }]);
+  expect(outcome(await api.call("GET", `${PODS}/a/exec?command=ls`, undefined, asBob()))).toBe(expected);
+  await grant(api, "connect", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] }]);
+  for (const method of ["GET", "POST"]) {
+    const answer = await api.call(method, `${PODS}/a/exec?command=ls`, undefined, asBob());
+    expect(outcome(answer)).toBe("400 pod a does not have a host assigned");
+  }
+});
+
 describe("certificates", () => {
   const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-  const ROLES = "/apis/rbac.authorization.k8s.io/v1";
 
-  async function grant(api: TestServer, name: string, rules: readonly Json[]): Promise<void> {
-    await api.create(`${ROLES}/clusterroles`, { metadata: { name }, rules });
-    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
-    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "bob" }];
-    await api.create(`${ROLES}/clusterrolebindings`, { metadata: { name }, roleRef, subjects });
-  }
-
-  function asBob(api: TestServer, target: string, body: Json): Promise<Answer> {
-    const headers = { authorization: "Bearer secret-bob", "content-type": "application/merge-patch+json" };
-    return api.call("PATCH", target, JSON.stringify(body), { asClient: true, headers });
+  function patchAsBob(api: TestServer, target: string, body: Json): Promise<Answer> {
+    const options = asBob({ "content-type": "application/merge-patch+json" });
+    return api.call("PATCH", target, JSON.stringify(body), options);
   }
 
   test("who may write approvals may still approve only for the signers that are theirs", async () => {
@@ -284,13 +306,13 @@ describe("certificates", () => {
     const group = { apiGroups: ["certificates.k8s.io"] };
     await grant(api, "door", [{ ...group, resources: ["certificatesigningrequests/approval"], verbs: ["patch"] }]);
     const approved = { status: { conditions: [{ type: "Approved", status: "True", reason: "r" }] } };
-    expect(outcome(await asBob(api, `${REQUESTS}/one/approval`, approved))).toBe(
+    expect(outcome(await patchAsBob(api, `${REQUESTS}/one/approval`, approved))).toBe(
       `403 certificatesigningrequests.certificates.k8s.io "one" is forbidden: user not permitted to approve requests with signerName "${signerName}"`,
     );
     await grant(api, "signer", [
       { ...group, resources: ["signers"], resourceNames: ["example.com/*"], verbs: ["approve"] },
     ]);
-    expect(outcome(await asBob(api, `${REQUESTS}/one/approval`, approved))).toBe("admitted");
+    expect(outcome(await patchAsBob(api, `${REQUESTS}/one/approval`, approved))).toBe("admitted");
   });
 });
 

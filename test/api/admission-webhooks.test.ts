@@ -5,7 +5,7 @@ import { headerValue } from "../../src/http/message.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
-import { createMemoryKv } from "../../src/storage/kv-memory/kv.ts";
+import { createMemoryStore, type MemoryStore } from "../../src/storage/kv-memory/kv.ts";
 import { AdmissionWebhook, jsonPatch } from "./admission-webhook-server.ts";
 import type { Json } from "./start.ts";
 
@@ -15,29 +15,38 @@ const MAPS = "/api/v1/namespaces/default/configmaps";
 let webhook: AdmissionWebhook;
 let server: Server;
 
+const env = createNodeEnv({ logLevel: "error", write: () => undefined });
+let store: MemoryStore;
+
+/** Pods need no accounts. */
+async function startServer(hostname: string): Promise<Server> {
+  const access = { disableAdmissionPlugins: ["ServiceAccount"] };
+  const started = await buildServer(
+    { ...env, openKv: () => Promise.resolve(store.open()) },
+    resolveOptions({ storage: { kind: "memory" }, strictRelease: true, peers: { hostname }, access }),
+  );
+  await started.ready;
+  return started;
+}
+
+async function end(started: Server): Promise<void> {
+  started.endWatches();
+  await started.close();
+}
+
 beforeEach(async () => {
   webhook = new AdmissionWebhook();
   await webhook.start();
-  const env = createNodeEnv({ logLevel: "error", write: () => undefined });
-  const kv = createMemoryKv({ clock: env.clock });
-  server = await buildServer(
-    { ...env, openKv: () => Promise.resolve(kv) },
-    resolveOptions({
-      storage: { kind: "memory" },
-      strictRelease: true,
-      peers: { hostname: "here" },
-    }),
-  );
-  await server.ready;
+  store = createMemoryStore({ clock: env.clock });
+  server = await startServer("here");
 });
 
 afterEach(async () => {
-  server.endWatches();
-  await server.close();
+  await end(server);
   await webhook.stop();
 });
 
-async function ask(method: string, target: string, body?: Json): Promise<Json> {
+async function ask(method: string, target: string, body?: Json, asked = server): Promise<Json> {
   const headers: Record<string, string> = method === "PATCH" ? { "content-type": "application/merge-patch+json" } : {};
   const request: InProcessRequest = {
     method,
@@ -45,7 +54,7 @@ async function ask(method: string, target: string, body?: Json): Promise<Json> {
     headers,
     ...(body === undefined ? {} : { body }),
   };
-  const response = await server.call(method === "PATCH" ? { ...request, body: JSON.stringify(body) } : request);
+  const response = await asked.call(method === "PATCH" ? { ...request, body: JSON.stringify(body) } : request);
   const answer = JSON.parse(await response.text());
   return {
     ...answer,
@@ -172,4 +181,137 @@ test("a webhook that refuses everything does not keep anybody from deleting its 
     status: "Success",
   });
   await expect.poll(async () => (await ask("POST", MAPS, map("one"))).metadata?.name).toBe("one");
+});
+
+describe("what webhooks are shown", () => {
+  const EVERYTHING = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
+  const PODS = "/api/v1/namespaces/default/pods";
+  const about = ({ request }: Json): string =>
+    [request.operation, request.kind.kind, request.resource.resource, request.subResource].join(" ").trim();
+
+  async function told(method: string, target: string, body?: Json): Promise<Json> {
+    webhook.asked.length = 0;
+    await ask(method, target, body);
+    expect(webhook.asked.map(about)).toEqual([about(webhook.asked[0])]);
+    return { ...webhook.asked[0].request, about: about(webhook.asked[0]) };
+  }
+
+  test("subresources that are no objects of their own, each with its kind and its place", async () => {
+    await ask("POST", PODS, { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } });
+    const workload = {
+      selector: { matchLabels: { a: "b" } },
+      template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+    };
+    const WORKLOADS = "/apis/apps/v1/namespaces/default/deployments";
+    await ask("POST", WORKLOADS, { metadata: { name: "d" }, spec: workload });
+    await configure(webhook.configuration("Validating", "v", { rules: EVERYTHING }));
+    const scaled = { metadata: { name: "d" }, spec: { replicas: 3 } };
+    expect(await told("PUT", `${WORKLOADS}/d/scale`, scaled)).toMatchObject({
+      about: "UPDATE Scale deployments scale",
+      kind: { group: "autoscaling", version: "v1" },
+      object: { kind: "Scale", metadata: { namespace: "default" }, spec: { replicas: 3 } },
+      oldObject: { kind: "Scale", spec: { replicas: 1 } },
+    });
+    expect(await told("POST", `${PODS}/p/binding`, { metadata: { name: "p" }, target: { name: "n" } })).toMatchObject({
+      about: "CREATE Binding pods binding",
+      object: { metadata: { name: "p", namespace: "default" }, target: { name: "n" } },
+    });
+    expect(await told("POST", `${PODS}/p/eviction?dryRun=All`, { metadata: { name: "p" } })).toMatchObject({
+      ...{ about: "CREATE Eviction pods eviction", dryRun: true, kind: { group: "policy" } },
+      object: { metadata: { name: "p", namespace: "default" } },
+    });
+    expect(await told("POST", `${PODS}/p/exec?command=ls&command=-l&stdin=1&stdout=0`)).toMatchObject({
+      ...{ about: "CONNECT PodExecOptions pods exec", name: "p", options: null, oldObject: null },
+      object: { kind: "PodExecOptions", apiVersion: "v1", command: ["ls", "-l"], stdin: true },
+    });
+    expect(await told("POST", `${PODS}/gone/portforward?ports=80,81`)).toMatchObject({
+      ...{ about: "CONNECT PodPortForwardOptions pods portforward", object: { ports: [80, 81] } },
+    });
+    expect(await told("GET", `${PODS}/p/proxy/a/b/`)).toMatchObject({
+      ...{ about: "CONNECT PodProxyOptions pods proxy", object: { path: "/a/b/" } },
+    });
+  });
+
+  test("objects as Go writes them, where their path says that they are", async () => {
+    await configure(
+      webhook.configuration("Mutating", "m", { rules: [{ ...EVERYTHING[0], resources: ["pods", "configmaps"] }] }),
+    );
+    const spec = { containers: [{ name: "c", image: "i" }] };
+    const { object } = await told("POST", PODS, { metadata: { name: "p" }, spec });
+    expect(object).toMatchObject({ apiVersion: "v1", kind: "Pod", metadata: { namespace: "default" }, status: {} });
+    await ask("POST", MAPS, map("one"));
+    const update = await told("PUT", `${MAPS}/one`, { metadata: { name: "one" }, data: { a: "2" } });
+    expect(update.object.metadata).toMatchObject({ name: "one", namespace: "default" });
+    webhook.answer = () => jsonPatch({ op: "add", path: "/status/phase", value: "Running" });
+    expect(await ask("POST", PODS, { metadata: { name: "q" }, spec })).toMatchObject({ status: { phase: "Pending" } });
+  });
+
+  test("custom resources, pruned and valid as any after what they make of them", async () => {
+    const schema = {
+      openAPIV3Schema: {
+        type: "object",
+        properties: { spec: { type: "object", properties: { size: { type: "integer" } } } },
+      },
+    };
+    const names = { plural: "widgets", kind: "Widget" };
+    const versions = [{ name: "v1", served: true, storage: true, schema }];
+    const spec = { group: "example.com", scope: "Namespaced", names, versions };
+    await ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+      metadata: { name: "widgets.example.com" },
+      spec,
+    });
+    const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
+    const widget = (name: string): Json => ({
+      apiVersion: "example.com/v1",
+      kind: "Widget",
+      metadata: { name },
+      spec: {},
+    });
+    await expect.poll(async () => (await ask("POST", WIDGETS, widget("a"))).httpStatus).toBe(201);
+    await configure(
+      webhook.configuration("Mutating", "m", { rules: [{ ...EVERYTHING[0], resources: ["widgets", "configmaps"] }] }),
+    );
+    webhook.answer = () => jsonPatch({ op: "add", path: "/spec", value: { size: 7, unknown: 1 } });
+    expect((await ask("POST", WIDGETS, widget("b"))).spec).toEqual({ size: 7 });
+    webhook.answer = () => jsonPatch({ op: "add", path: "/spec", value: { size: "large" } });
+    expect(await ask("POST", WIDGETS, widget("c"))).toMatchObject({ code: 422 });
+  });
+});
+
+test("webhooks are told of dry runs, and one that has other effects cannot be configured", async () => {
+  await configure(webhook.configuration("Validating", "v", {}));
+  const { webhooks } = webhook.configuration("Validating", "v", { sideEffects: "NoneOnDryRun" });
+  const target = `${CONFIGURATIONS}/validatingwebhookconfigurations/v`;
+  expect(await ask("POST", `${MAPS}?dryRun=All`, map("one"))).toMatchObject({ httpStatus: 201 });
+  expect(await ask("PATCH", target, { webhooks })).toMatchObject({ webhooks: [{ sideEffects: "NoneOnDryRun" }] });
+  expect(await ask("POST", `${MAPS}?dryRun=All`, map("one"))).toMatchObject({ httpStatus: 201 });
+  expect(webhook.asked.at(-1).request.dryRun).toBe(true);
+  expect(await ask("PATCH", target, { webhooks: [{ ...webhooks[0], sideEffects: "Some" }] })).toMatchObject({
+    code: 422,
+  });
+});
+
+test("what is warned about is said also when a webhook fails", async () => {
+  await configure(webhook.configuration("Validating", "v", {}));
+  webhook.answer = () => ({ httpStatus: 500, text: "boom" });
+  expect(await ask("POST", MAPS, { ...map("one"), unknown: 1 })).toMatchObject({
+    reason: "InternalError",
+    warning: '299 - "unknown field \\"unknown\\""',
+  });
+});
+
+test("a webhook that is configured through one server is asked by the others, too", async () => {
+  const other = await startServer("there");
+  try {
+    await configure(webhook.configuration("Validating", "v", {}));
+    webhook.answer = () => ({ allowed: false, status: { message: "no" } });
+    await expect
+      .poll(async () => (await ask("POST", MAPS, map("one"), other)).message)
+      .toContain("denied the request: no");
+    const target = `${CONFIGURATIONS}/validatingwebhookconfigurations/v`;
+    expect(await ask("DELETE", target, undefined, other)).toMatchObject({ status: "Success" });
+    await expect.poll(async () => (await ask("POST", MAPS, map("one"))).metadata?.name).toBe("one");
+  } finally {
+    await end(other);
+  }
 });

@@ -45,6 +45,7 @@ const QUESTIONS: Readonly<Record<string, number>> = {
 
 /** Answered at any time as they ever are. */
 const EXEMPT: Readonly<Record<string, number>> = {
+  "anonymous /livez": 200,
   "GET /livez": 200,
   "GET /readyz/nosuch": 404,
   "GET /metrics/nosuch": 404,

@@ -1,0 +1,96 @@
+/**
+ * What was sent is mostly worked on in one go: decoded, admitted, encoded. Of many that arrive together each would follow
+ * the other at once, and nobody else, health checks included, would be heard before the last is done. So they go on one
+ * by one, of one user after the other, and when that has taken a while the event loop comes round first.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { RequestBody } from "../http/message.ts";
+
+/** As setImmediate: what is asked for now is called when the event loop comes round, one after the other. */
+type NextTurn = (callback: () => void) => void;
+
+/** After so much work the loop has to come round. */
+const TURN_MS = 10;
+/** Calls that are asked for at the same time. */
+const CALLS_MAX = 32;
+
+export class Turns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #nextTurn: NextTurn;
+  /** By user; who is next comes first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #waitingCount = 0;
+  /** Asked for and not yet made; while there is one, somebody has just gone on. */
+  #calls = 0;
+  #turn = 0;
+  #turnBeganMs = 0;
+
+  constructor(clock: Pick<Clock, "monotonic">, nextTurn: NextTurn) {
+    this.#clock = clock;
+    this.#nextTurn = nextTurn;
+  }
+
+  /** Undefined: at once. */
+  take(who: string): Promise<void> | undefined {
+    if (this.#calls === 0) return this.#ask();
+    return new Promise((goOn) => {
+      const others = this.#waiting.get(who);
+      if (others === undefined) this.#waiting.set(who, [goOn]);
+      else others.push(goOn);
+      this.#waitingCount++;
+      this.#askEnough();
+    });
+  }
+
+  #askEnough(): void {
+    if (this.#calls < Math.min(this.#waitingCount, CALLS_MAX)) this.#ask();
+  }
+
+  #ask(): undefined {
+    const askedIn = this.#turn;
+    this.#calls++;
+    this.#nextTurn(() => this.#called(askedIn));
+  }
+
+  /** What went on in the call before is done by now, unless it waits for somebody else. */
+  #called(askedIn: number): void {
+    this.#calls--;
+    const nowMs = this.#clock.monotonic();
+    if (askedIn === this.#turn) {
+      this.#turn++;
+      this.#turnBeganMs = nowMs;
+    }
+    const goOn = nowMs - this.#turnBeganMs < TURN_MS ? this.#next() : undefined;
+    if (goOn === undefined) return this.#askEnough();
+    if (this.#calls === 0) this.#ask();
+    else this.#askEnough();
+    goOn();
+  }
+
+  #next(): (() => void) | undefined {
+    for (const [who, waiting] of this.#waiting) {
+      const goOn = waiting.shift();
+      this.#waitingCount--;
+      this.#waiting.delete(who);
+      if (waiting.length > 0) this.#waiting.set(who, waiting);
+      return goOn;
+    }
+    return undefined;
+  }
+}
+
+/** Whoever reads it has a turn then. Rejects when nobody waits for that any more. */
+export function inTurn(body: RequestBody, signal: AbortSignal, take: () => Promise<void> | undefined): RequestBody {
+  return {
+    isEmpty: body.isEmpty,
+    stream: () => body.stream(),
+    async read(limitBytes) {
+      const bytes = await body.read(limitBytes);
+      const turn = take();
+      if (turn === undefined) return bytes;
+      await turn;
+      signal.throwIfAborted();
+      return bytes;
+    },
+  };
+}

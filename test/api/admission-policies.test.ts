@@ -1,0 +1,387 @@
+/** Policies written in CEL, as a server has them: what they refuse, warn about, note and change. */
+import { describe, expect, test } from "vitest";
+import { World } from "../../src/simulator/world.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  deployment,
+  header,
+  pod,
+  startServer as start,
+  type Answer,
+  type CallOptions,
+  type Json,
+  type StartOptions,
+  type TestServer,
+} from "./start.ts";
+
+const GROUP = "/apis/admissionregistration.k8s.io/v1";
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
+const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
+const BOB: CallOptions = { asClient: true, headers: { authorization: "Bearer secret-bob" } };
+
+/** As `serve` starts it, without controllers; pods need no accounts. */
+const startServer = (options: StartOptions = {}): Promise<TestServer> =>
+  start({
+    access: { disableAdmissionPlugins: ["ServiceAccount"] },
+    tokenFile: "secret-bob,bob,uid-bob\n",
+    ...options,
+  });
+
+interface Rule {
+  readonly resources: readonly string[];
+  readonly operations?: readonly string[];
+  readonly apiGroups?: readonly string[];
+}
+
+const MAPS_CREATED: Rule = { resources: ["configmaps"] };
+
+const ruleOf = ({ resources, operations = ["CREATE"], apiGroups = ["*"] }: Rule): Json => ({
+  ...{ resources, operations, apiGroups },
+  apiVersions: ["*"],
+});
+
+interface Bound {
+  readonly rule?: Rule;
+  readonly match?: Json;
+  readonly spec: Json;
+  readonly binding?: Json;
+}
+
+/** Returns when the server goes by it. */
+async function validating(
+  api: TestServer,
+  name: string,
+  { rule = MAPS_CREATED, match, spec, binding }: Bound,
+): Promise<void> {
+  const matchConstraints = { resourceRules: [ruleOf(rule)], ...match };
+  await made(api, `${GROUP}/validatingadmissionpolicies`, { metadata: { name }, spec: { matchConstraints, ...spec } });
+  const bound = { policyName: name, validationActions: ["Deny"], ...binding };
+  await made(api, `${GROUP}/validatingadmissionpolicybindings`, { metadata: { name }, spec: bound });
+  await api.world.advance(1_000);
+}
+
+async function mutating(
+  api: TestServer,
+  name: string,
+  { rule = MAPS_CREATED, match, spec, binding }: Bound,
+): Promise<void> {
+  const matchConstraints = { resourceRules: [ruleOf(rule)], ...match };
+  const policy = { matchConstraints, reinvocationPolicy: "Never", ...spec };
+  await made(api, `${GROUP}/mutatingadmissionpolicies`, { metadata: { name }, spec: policy });
+  await made(api, `${GROUP}/mutatingadmissionpolicybindings`, {
+    metadata: { name },
+    spec: { policyName: name, ...binding },
+  });
+  await api.world.advance(1_000);
+}
+
+async function made(api: TestServer, target: string, object: Json): Promise<void> {
+  const { status, body } = await api.create(target, object);
+  expect([status, body.message]).toEqual([201, undefined]);
+}
+
+const valid = (expression: string, more: Json = {}): Json => ({ validations: [{ expression, ...more }] });
+
+/** What a policy named p said, or what came of it. */
+function outcome({ status, body }: Answer): string {
+  if (status < 300) return "admitted";
+  const said = /^.* is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: (.*)$/s.exec(
+    body.message,
+  );
+  return said === null ? `${status} ${body.message}` : `denied: ${said[1]}`;
+}
+
+const create = async (api: TestServer, name: string, more: Json = {}): Promise<string> =>
+  outcome(await api.create(CONFIG_MAPS, configMap(name, more)));
+
+const labelled = (labels: Json): Json => ({ metadata: { labels } });
+
+async function define(api: TestServer, plural: string, properties: Json): Promise<void> {
+  const kind = plural[0]!.toUpperCase() + plural.slice(1, -1);
+  const openAPIV3Schema = {
+    type: "object",
+    properties: {
+      spec: { type: "object", properties },
+      status: { type: "object", properties: { phase: { type: "string" } } },
+    },
+  };
+  const subresources = {
+    status: {},
+    scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
+  };
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema }, subresources };
+  const names = { plural, kind };
+  const spec = { group: "example.com", scope: "Namespaced", names, versions: [version] };
+  const target = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await made(api, target, { metadata: { name: `${plural}.example.com` }, spec });
+  await api.world.advance(1_000);
+}
+
+const widget = (name: string, spec: Json): Json => ({
+  ...{ apiVersion: "example.com/v1", kind: "Widget" },
+  ...{ metadata: { name }, spec },
+});
+
+describe("a validating policy", () => {
+  test("says why in its own words, with its own reason, of every kind of write", async () => {
+    await using api = await startServer();
+    const validations = [
+      { expression: "object.data.a == '1'" },
+      { expression: "size(object.data) < 2", message: "too much", reason: "RequestEntityTooLarge" },
+      { expression: "size(object.metadata.name) < 5", messageExpression: "object.metadata.name + ' is long'" },
+    ];
+    await validating(api, "p", { rule: { ...MAPS_CREATED, operations: ["CREATE", "UPDATE"] }, spec: { validations } });
+    expect(await create(api, "one")).toBe("admitted");
+    const refused = await api.create(CONFIG_MAPS, configMap("two", { data: { a: "2" } }));
+    expect(refused.body).toMatchObject({ status: "Failure", reason: "Invalid", code: 422 });
+    expect(outcome(refused)).toBe("denied: failed expression: object.data.a == '1'");
+    const large = await api.create(CONFIG_MAPS, configMap("two", { data: { a: "1", b: "2" } }));
+    expect([large.status, outcome(large)]).toEqual([413, "denied: too much"]);
+    expect(await create(api, "toolong")).toBe("denied: toolong is long");
+    const bad = configMap("one", { data: { a: "2" } });
+    const FIRST = "denied: failed expression: object.data.a == '1'";
+    expect(outcome(await api.put(`${CONFIG_MAPS}/one`, bad))).toBe(FIRST);
+    expect(outcome(await api.mergePatch(`${CONFIG_MAPS}/one`, { data: { a: "2" } }))).toBe(FIRST);
+    const headers = { "content-type": "application/apply-patch+yaml" };
+    const applied = await api.call(
+      "PATCH",
+      `${CONFIG_MAPS}/new?fieldManager=m`,
+      JSON.stringify({ ...bad, metadata: { name: "new" } }),
+      { headers },
+    );
+    expect(outcome(applied)).toBe(FIRST);
+    expect(outcome(await api.create(`${CONFIG_MAPS}?dryRun=All`, bad))).toBe(FIRST);
+    expect((await api.get(`${CONFIG_MAPS}/new`)).status).toBe(404);
+  });
+
+  test("takes its parameters from ConfigMaps and from custom resources, as they are by then", async () => {
+    await using api = await startServer();
+    await define(api, "limits", { max: { type: "integer" } });
+    const LIMITS = "/apis/example.com/v1/namespaces/default/limits";
+    const rule = { resources: ["deployments"], operations: ["CREATE", "UPDATE"] };
+    await validating(api, "p", {
+      ...{ rule, binding: { paramRef: { name: "max", parameterNotFoundAction: "Deny" } } },
+      spec: {
+        paramKind: { apiVersion: "v1", kind: "ConfigMap" },
+        ...valid("object.spec.replicas <= int(params.data.max)"),
+      },
+    });
+    expect(outcome(await api.create(DEPLOYMENTS, deployment("a", 1)))).toContain("no params found for policy binding");
+    await api.create(CONFIG_MAPS, configMap("max", { data: { max: "3" } }));
+    expect(outcome(await api.create(DEPLOYMENTS, deployment("a", 3)))).toBe("admitted");
+    expect(outcome(await api.create(DEPLOYMENTS, deployment("b", 4)))).toMatch(/^denied/);
+    await api.mergePatch(`${CONFIG_MAPS}/max`, { data: { max: "9" } });
+    expect(outcome(await api.mergePatch(`${DEPLOYMENTS}/a`, { spec: { replicas: 9 } }))).toBe("admitted");
+    await api.delete(`${GROUP}/validatingadmissionpolicybindings/p`);
+    await api.delete(`${GROUP}/validatingadmissionpolicies/p`);
+    await validating(api, "p", {
+      ...{ rule, binding: { paramRef: { selector: {}, parameterNotFoundAction: "Allow" } } },
+      spec: {
+        paramKind: { apiVersion: "example.com/v1", kind: "Limit" },
+        ...valid("object.spec.replicas <= params.spec.max", {
+          messageExpression: "'at most ' + string(params.spec.max)",
+        }),
+      },
+    });
+    expect(outcome(await api.create(DEPLOYMENTS, deployment("c", 20)))).toBe("admitted");
+    for (const [name, max] of Object.entries({ some: 5, few: 2 }))
+      await api.create(LIMITS, { apiVersion: "example.com/v1", kind: "Limit", metadata: { name }, spec: { max } });
+    expect(outcome(await api.create(DEPLOYMENTS, deployment("d", 2)))).toBe("admitted");
+    expect(outcome(await api.create(DEPLOYMENTS, deployment("e", 3)))).toBe("denied: at most 2");
+  });
+
+  test("knows variables, the namespace, who asks and what they may do", async () => {
+    await using api = await startServer();
+    await validating(api, "p", {
+      spec: {
+        variables: [
+          { name: "space", expression: "namespaceObject.metadata.name" },
+          { name: "text", expression: "request.userInfo.username + ' in ' + variables.space" },
+        ],
+        ...valid("authorizer.group('').resource('secrets').namespace(variables.space).check('delete').allowed()", {
+          messageExpression: "variables.text",
+        }),
+      },
+    });
+    await allow(api, "maps", { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] });
+    expect(await create(api, "one")).toBe("admitted");
+    const asBob = async (name: string): Promise<string> =>
+      outcome(await api.call("POST", CONFIG_MAPS, configMap(name), BOB));
+    expect(await asBob("two")).toBe("denied: bob in default");
+    await allow(api, "secrets", { apiGroups: [""], resources: ["secrets"], verbs: ["delete"] });
+    expect(await asBob("two")).toBe("admitted");
+  });
+
+  test("warns and notes where it is not to deny", async () => {
+    await using api = await startServer();
+    await validating(api, "p", {
+      spec: valid("false", { message: "hm" }),
+      binding: { validationActions: ["Warn", "Audit"] },
+    });
+    const answer = await api.create(CONFIG_MAPS, configMap("one"));
+    expect(answer.status).toBe(201);
+    expect(header(answer, "warning")).toBe(
+      `299 - "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': hm"`,
+    );
+  });
+
+  test.each([
+    ["Fail", /^denied: expression 'object.data.nope == '1'' resulted in error: no such key: nope$/],
+    ["Ignore", /^admitted$/],
+  ])("whose expression fails: %s", async (failurePolicy, expected) => {
+    await using api = await startServer();
+    await validating(api, "p", { spec: { failurePolicy, ...valid("object.data.nope == '1'") } });
+    expect(await create(api, "one")).toMatch(expected);
+  });
+
+  test("is only asked about what it, its binding and its conditions match", async () => {
+    await using api = await startServer();
+    await validating(api, "p", {
+      match: {
+        namespaceSelector: { matchLabels: { strict: "yes" } },
+        excludeResourceRules: [{ ...ruleOf(MAPS_CREATED), resourceNames: ["free"] }],
+      },
+      spec: { matchConditions: [{ name: "not-mine", expression: "!has(object.data.mine)" }], ...valid("false") },
+      binding: { matchResources: { objectSelector: { matchLabels: { checked: "yes" } } } },
+    });
+    const checked = labelled({ checked: "yes" });
+    expect(await create(api, "a", checked)).toBe("admitted");
+    await api.mergePatch("/api/v1/namespaces/default", labelled({ strict: "yes" }));
+    expect(await create(api, "b", checked)).toMatch(/^denied/);
+    expect(await create(api, "c")).toBe("admitted");
+    expect(await create(api, "free", checked)).toBe("admitted");
+    expect(await create(api, "d", { ...checked, data: { mine: "" } })).toBe("admitted");
+  });
+
+  test("is asked about scales, statuses, deletions and connections, when it says so", async () => {
+    await using api = await startServer();
+    await define(api, "widgets", { replicas: { type: "integer" } });
+    const told =
+      "request.operation + ' ' + request.kind.kind + ' ' + request.resource.resource + '/' + request.?subResource.orValue('')";
+    await validating(api, "p", {
+      rule: {
+        resources: ["*/scale", "widgets/status", "configmaps", "pods/exec"],
+        operations: ["UPDATE", "DELETE", "CONNECT"],
+      },
+      spec: valid("false", { messageExpression: told }),
+    });
+    await made(api, DEPLOYMENTS, deployment("a"));
+    await made(api, WIDGETS, widget("w", { replicas: 1 }));
+    await made(api, CONFIG_MAPS, configMap("c"));
+    await made(api, "/api/v1/namespaces/default/pods", pod("p"));
+    const scaled = { spec: { replicas: 3 } };
+    expect(outcome(await api.mergePatch(`${DEPLOYMENTS}/a/scale`, scaled))).toBe(
+      "denied: UPDATE Scale deployments/scale",
+    );
+    expect(outcome(await api.mergePatch(`${WIDGETS}/w/scale`, scaled))).toBe("denied: UPDATE Scale widgets/scale");
+    expect(outcome(await api.mergePatch(`${WIDGETS}/w`, scaled))).toBe("admitted");
+    const phase = { status: { phase: "x" } };
+    expect(outcome(await api.mergePatch(`${WIDGETS}/w/status`, phase))).toBe("denied: UPDATE Widget widgets/status");
+    expect(outcome(await api.delete(`${CONFIG_MAPS}/c`))).toBe("denied: DELETE ConfigMap configmaps/");
+    expect(outcome(await api.delete(CONFIG_MAPS))).toBe("denied: DELETE ConfigMap configmaps/");
+    const exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";
+    expect(outcome(await api.create(exec, undefined))).toBe("denied: CONNECT PodExecOptions pods/exec");
+    expect((await api.get(`${CONFIG_MAPS}/c`)).status).toBe(200);
+  });
+
+  test("cannot keep anybody from changing policies, nor from asking what they may do", async () => {
+    await using api = await startServer();
+    await validating(api, "p", { rule: { resources: ["*"], operations: ["*"] }, spec: valid("false") });
+    expect(await create(api, "a")).toMatch(/^denied/);
+    const review = { spec: { resourceAttributes: { verb: "get", resource: "pods" } } };
+    expect((await api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)).status).toBe(201);
+    expect((await api.delete(`${GROUP}/validatingadmissionpolicies/p`)).status).toBe(200);
+    await api.world.advance(1_000);
+    expect(await create(api, "a")).toBe("admitted");
+  });
+});
+
+async function allow(api: TestServer, name: string, rule: Json): Promise<void> {
+  await made(api, `${RBAC}/clusterroles`, { metadata: { name }, rules: [rule] });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+  const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "bob" }];
+  await made(api, `${RBAC}/clusterrolebindings`, { metadata: { name }, roleRef, subjects });
+}
+
+describe("a mutating policy", () => {
+  const patch = (expression: string): Json => ({ patchType: "JSONPatch", jsonPatch: { expression } });
+
+  test("changes what is written, with parameters and conditions, before validating ones see it", async () => {
+    await using api = await startServer();
+    await mutating(api, "m", {
+      binding: { paramRef: { name: "params", namespace: "default", parameterNotFoundAction: "Allow" } },
+      spec: {
+        paramKind: { apiVersion: "v1", kind: "ConfigMap" },
+        variables: [{ name: "team", expression: "params.data.team + '!'" }],
+        matchConditions: [{ name: "unset", expression: "!has(object.data.team)" }],
+        mutations: [patch("[JSONPatch{op: 'add', path: '/data/team', value: variables.team}]")],
+      },
+    });
+    await validating(api, "p", { spec: valid("object.data.?team.orValue('') != 'bad!'") });
+    await made(api, CONFIG_MAPS, configMap("params", { data: { team: "red" } }));
+    expect((await api.create(CONFIG_MAPS, configMap("one"))).body.data).toEqual({ a: "1", team: "red!" });
+    expect((await api.get(`${CONFIG_MAPS}/one`)).body.data).toEqual({ a: "1", team: "red!" });
+    expect((await api.create(CONFIG_MAPS, configMap("two", { data: { team: "own" } }))).body.data).toEqual({
+      team: "own",
+    });
+    await api.mergePatch(`${CONFIG_MAPS}/params`, { data: { team: "bad" } });
+    expect(await create(api, "three")).toMatch(/^denied/);
+  });
+
+  test("merges into built-in and custom resources what it applies", async () => {
+    await using api = await startServer();
+    await define(api, "widgets", { replicas: { type: "integer" }, color: { type: "string" } });
+    const side = "Object.spec.template.spec.containers{name: 'side', image: 'side'}";
+    const template = `Object.spec.template{spec: Object.spec.template.spec{containers: [${side}]}}`;
+    const apply = (expression: string): Json => ({
+      patchType: "ApplyConfiguration",
+      applyConfiguration: { expression },
+    });
+    await mutating(api, "sidecar", {
+      rule: { resources: ["deployments"] },
+      spec: { mutations: [apply(`Object{spec: Object.spec{template: ${template}}}`)] },
+    });
+    await mutating(api, "paint", {
+      rule: { resources: ["widgets"] },
+      spec: { mutations: [apply("Object{spec: Object.spec{color: 'red'}}")] },
+    });
+    const { spec } = (await api.create(DEPLOYMENTS, deployment("a"))).body;
+    expect(spec.template.spec.containers.map(({ name }: Json) => name)).toEqual(["main", "side"]);
+    expect((await api.create(WIDGETS, widget("w", { replicas: 1 }))).body.spec).toEqual({ replicas: 1, color: "red" });
+  });
+});
+
+test("what a kind warns about is said also when a policy refuses it", async () => {
+  await using api = await startServer();
+  await validating(api, "p", {
+    rule: { resources: ["pods"], operations: ["*"] },
+    spec: valid("object.metadata.name == 'a'"),
+  });
+  const old = (name: string): Json => pod(name, { nodeSelector: { "beta.kubernetes.io/arch": "x" } });
+  const PODS = "/api/v1/namespaces/default/pods";
+  const WARNING = expect.stringContaining("spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14");
+  const told = (answer: Answer): unknown => [answer.status, header(answer, "warning")];
+  expect(told(await api.create(PODS, old("a")))).toEqual([201, WARNING]);
+  expect(told(await api.create(PODS, old("a")))).toEqual([409, WARNING]);
+  expect(told(await api.create(PODS, old("b")))).toEqual([422, WARNING]);
+});
+
+test("a policy that is made through one server holds on the others", async () => {
+  const world = new World({ seed: 3 });
+  await using one = await startServer({ world });
+  await using other = await startServer({ world });
+  await validating(one, "p", { spec: valid("object.data.a == '2'") });
+  expect(await create(other, "x")).toMatch(/^denied/);
+  await other.delete(`${GROUP}/validatingadmissionpolicybindings/p`);
+  await world.advance(1_000);
+  expect(await create(one, "x")).toBe("admitted");
+});
+
+test("policies are switched off with their plugin", async () => {
+  const disableAdmissionPlugins = ["ServiceAccount", "ValidatingAdmissionPolicy"];
+  await using api = await startServer({ access: { disableAdmissionPlugins } });
+  await validating(api, "p", { spec: valid("false") });
+  expect(await create(api, "one")).toBe("admitted");
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { World } from "../../src/simulator/world.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { CONFIG_MAPS, configMap, startServer, type Json } from "./start.ts";
+test.each([0, 1, 5, 50, 500])("early %d", async (at) => {
+  const world = new World({ seed: 1 });
+  await using one = await startServer({ world, access: {} });
+  const G = "/apis/admissionregistration.k8s.io/v1";
+  await one.create(`${G}/validatingadmissionpolicies`, { metadata: { name: "p" }, spec: { matchConstraints: { resourceRules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["configmaps"] }] }, validations: [{ expression: "false" }] } });
+  await one.create(`${G}/validatingadmissionpolicybindings`, { metadata: { name: "p" }, spec: { policyName: "p", validationActions: ["Deny"] } });
+  await one.create("/api/v1/namespaces/default/resourcequotas", { metadata: { name: "q" }, spec: { hard: { "count/secrets": "0" } } });
+  await one.mergePatch("/api/v1/namespaces/default/resourcequotas/q/status", { status: { hard: { "count/secrets": "0" }, used: { "count/secrets": "0" } } });
+  await world.advance(1000);
+  const wrapKv = (kv: Kv): Kv => ({ range: async (r) => { if (r.end !== undefined) await new Promise<void>((d) => void world.clock.after(1000, d)); return kv.range(r); }, commit: (c) => kv.commit(c), watch: (r, s) => kv.watch(r, s), currentRevision: () => kv.currentRevision(), compact: (r) => kv.compact(r), leaseGrant: (t) => kv.leaseGrant(t), leaseKeepAlive: (l) => kv.leaseKeepAlive(l), leaseRevoke: (l) => kv.leaseRevoke(l), close: () => kv.close() });
+  await using two = await startServer({ world, access: {}, skipReady: true, wrapKv });
+  const from = world.clock.monotonic();
+  const ready = two.server.ready.then(() => world.clock.monotonic() - from);
+  await world.advance(at);
+  const begun = two.begin("POST", CONFIG_MAPS, configMap("a"));
+  const secret = two.begin("POST", "/api/v1/namespaces/default/secrets", { metadata: { name: "a" } });
+  const told = async (p: Promise<Json>): Promise<unknown> => { const a = await world.run(p); return [a.status, a.body?.message, world.clock.monotonic() - from]; };
+  console.log("DEBUG", at, await told(begun), await told(secret), await world.run(ready));
+  expect(1).toBe(1);
+});
