@@ -101,6 +101,8 @@ describe("accessOf", () => {
     ["/api/v1/pods?fieldSelector=metadata.name%3Dx/y", "", ""],
     ["/api/v1/pods?fieldSelector=metadata.name%3D..", "", ""],
     ["/api/v1/pods?fieldSelector=nonsense", "", ""],
+    ["/apis/metrics.example/v1/pods?fieldSelector=metadata.name%3Dx,a;%3Db", "", ""],
+    ["/apis/metrics.example/v1/pods?fieldSelector=metadata.name=x,a=%zz", "", ""],
     ["/api/v1/watch/pods?fieldSelector=metadata.name%3Dx", "", ""],
     ["/api/v1/namespaces/n/pods/y?fieldSelector=metadata.name%3Dx", "n", "y"],
   ])("%s is about namespace %j and name %j", (url, namespace, name) => {

@@ -106,8 +106,11 @@ function isOldWatchPath({ apiPrefix, segments }: RequestInfo): boolean {
   return segments[head] === "watch" && segments.length > head + 1;
 }
 
+/** What Go would not have read in a query: an aggregated server would see no selector where this one sees a name. */
+const NOT_IN_GO = /[;%]/;
+
 function selectedName(fieldSelector: string): string {
-  if (fieldSelector === "") return "";
+  if (fieldSelector === "" || NOT_IN_GO.test(fieldSelector)) return "";
   try {
     const name = requiredValue(parseFieldSelector(fieldSelector), "metadata.name") ?? "";
     return pathSegmentErrors(name).length === 0 ? name : "";

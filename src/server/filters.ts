@@ -3,6 +3,7 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiRequest, ApiResponse } from "../http/message.ts";
 import { fence } from "../peers/fence.ts";
+import { isReview } from "../endpoints/reviews/reviews.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../peers/hop.ts";
 import { peerProxy } from "../peers/peer-proxy.ts";
 import type { ResourceQuestion } from "../peers/view.ts";
@@ -49,7 +50,10 @@ export function createFilters(parts: FilterParts): Filters {
           catchUp: cluster.catchUp,
         })
       : (next) => next,
-    fence: fence({ fence: cluster.identity.fence, isExempt: isLoopback }),
+    fence: fence({
+      fence: cluster.identity.fence,
+      isExempt: (request) => isLoopback(request) || isReview(request.info.group, request.info.resource),
+    }),
   };
 }
 

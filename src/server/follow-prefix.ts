@@ -25,8 +25,13 @@ export function followPrefix({ cache, clock, prefix, table }: FollowPrefixOption
     table.reset(cache.range(prefix, prefixEnd(prefix)));
     return cache.follow(prefix, cache.revision, {
       deliver({ kind, entry }) {
-        if (kind === "put") table.put(entry);
-        else table.remove(entry.key);
+        try {
+          if (kind === "put") table.put(entry);
+          else table.remove(entry.key);
+        } catch {
+          // The table is filled anew, and whoever tells of events is not held up.
+          onEnd();
+        }
         return true;
       },
       fellBehind: onEnd,

@@ -8,6 +8,7 @@ import type { ObjectReader, ObjectTable } from "../meta/object-table.ts";
 import { StatusError } from "../meta/status-error.ts";
 import { objectIn } from "../registry/representation.ts";
 import { collectionPrefix, objectKey, type ServedResource } from "../registry/resource.ts";
+import { translated } from "../registry/storage-errors.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
@@ -44,7 +45,9 @@ export function createObjectReader(parts: StoredObjectParts, store: Pick<ObjectS
     },
     async newest(resource, namespace, name) {
       const served = servedBy(resource);
-      const entry = served && (await store.get(objectKey(served.stored, namespace, name), { kind: "newest" }));
+      if (served === undefined) return undefined;
+      const key = objectKey(served.stored, namespace, name);
+      const entry = await translated(() => store.get(key, { kind: "newest" }));
       return entry && readEntry(entry, served);
     },
     list(resource, namespace) {

@@ -1,6 +1,8 @@
 /** Policies written in CEL, as a server has them: what they refuse, warn about, note and change. */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/simulator/world.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { forwardingKv } from "./forwarding-kv.ts";
 import {
   CONFIG_MAPS,
   configMap,
@@ -384,4 +386,32 @@ test("policies are switched off with their plugin", async () => {
   await using api = await startServer({ access: { disableAdmissionPlugins } });
   await validating(api, "p", { spec: valid("false") });
   expect(await create(api, "one")).toBe("admitted");
+});
+
+describe("a server that has just started", () => {
+  /** Everything that was stored is read after this time, and not before. */
+  const LOAD_MS = 1_001;
+
+  test.each([0, LOAD_MS, LOAD_MS + 1, LOAD_MS + 4])(
+    "lets nothing pass that policies refuse, %d ms after it",
+    async (ms) => {
+      const world = new World({ seed: 2 });
+      await using one = await startServer({ world });
+      await validating(one, "p", { spec: valid("false") });
+      const wrapKv = (kv: Kv): Kv =>
+        forwardingKv(kv, {
+          async range(request) {
+            if (request.end !== undefined) await new Promise<void>((done) => void world.clock.after(LOAD_MS, done));
+            return kv.range(request);
+          },
+        });
+      const access = {
+        disableAdmissionPlugins: ["ServiceAccount", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"],
+      };
+      await using late = await startServer({ world, access, skipReady: true, wrapKv });
+      await world.advance(ms);
+      expect(await create(late, "a")).toMatch(ms < LOAD_MS ? /^503/ : /^denied/);
+      await world.run(late.server.ready);
+    },
+  );
 });

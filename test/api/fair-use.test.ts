@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
+import { forwardingKv } from "./forwarding-kv.ts";
 import {
   CONFIG_MAPS,
   configMap,
@@ -18,20 +19,12 @@ const SLOW_MS = 100;
 /** What is called slow takes its time to be stored. */
 function slowKv(kv: Kv, clock: World["clock"]): Kv {
   const isSlow = (change: Parameters<Kv["commit"]>[0]): boolean => JSON.stringify(change).includes("/slow-");
-  return {
-    range: (request) => kv.range(request),
-    commit: async (change) => {
+  return forwardingKv(kv, {
+    async commit(change) {
       if (isSlow(change)) await new Promise<void>((done) => void clock.after(SLOW_MS, done));
       return kv.commit(change);
     },
-    watch: (request, sink) => kv.watch(request, sink),
-    currentRevision: () => kv.currentRevision(),
-    compact: (revision) => kv.compact(revision),
-    leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
-    leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),
-    leaseRevoke: (lease) => kv.leaseRevoke(lease),
-    close: () => kv.close(),
-  };
+  });
 }
 
 /** Few seats, everybody may do everything, and the store is slow for some. */

@@ -39,6 +39,11 @@ export function reviewEndpoint<Req extends WithRequester>(
   };
 }
 
+/** They are created, and nothing is written. */
+export function isReview(group: string, resource: string): boolean {
+  return REVIEWS.has(`${group}/${resource}`);
+}
+
 interface Review {
   /** Throws what is wrong with the question. */
   check(object: JsonObject): void;

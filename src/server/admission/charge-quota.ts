@@ -4,6 +4,7 @@ import { objectAt, stringAt } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import type { RegistryContext } from "../../registry/context.ts";
 import { objectIn } from "../../registry/representation.ts";
+import { translated } from "../../registry/storage-errors.ts";
 import { update } from "../../registry/update.ts";
 import type { ServedBy } from "../stored-objects.ts";
 
@@ -16,15 +17,17 @@ export function createChargeQuota(context: RegistryContext, servedBy: ServedBy):
     const metadata = objectAt(quota, "metadata");
     const { apiVersion, kind } = served;
     try {
-      const { written } = await update(context, served, {
-        namespace: stringAt(metadata, "namespace"),
-        name: stringAt(metadata, "name"),
-        door: "status",
-        verb: "update",
-        dryRun: false,
-        manager: MANAGER,
-        next: () => ({ apiVersion, kind, ...quota, status }),
-      });
+      const { written } = await translated(() =>
+        update(context, served, {
+          namespace: stringAt(metadata, "namespace"),
+          name: stringAt(metadata, "name"),
+          door: "status",
+          verb: "update",
+          dryRun: false,
+          manager: MANAGER,
+          next: () => ({ apiVersion, kind, ...quota, status }),
+        }),
+      );
       return "entry" in written ? objectIn(written.entry, served) : written.object;
     } catch (thrown) {
       if (isReason(thrown, "Conflict") || isReason(thrown, "NotFound")) return undefined;

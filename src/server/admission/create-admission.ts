@@ -39,6 +39,7 @@ import { createChargeQuota } from "./charge-quota.ts";
 import { createVersions, type Versions } from "./object-versions.ts";
 import { createParamKinds } from "./param-kinds.ts";
 import { createStatusZeros, type WithStatus } from "./status-zeros.ts";
+import { createUntilLoaded } from "./until-loaded.ts";
 
 export interface AdmissionParts {
   readonly env: Env;
@@ -70,10 +71,12 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
     schemaOf: ({ group, version }, kind) => schemas.kind(group, version, kind),
   });
   const tasks: BackgroundTask[] = [];
+  const untilLoaded = createUntilLoaded(parts.env.clock);
   const follow = (resource: string, table: ObjectTable): void => {
-    const task = followObjects(followed, { group: GROUP, resource }, table);
+    const awaited = untilLoaded.awaited(table);
+    const task = followObjects(followed, { group: GROUP, resource }, awaited);
     // Where the release does not know it there is none.
-    if (task === undefined) table.reset([]);
+    if (task === undefined) awaited.reset([]);
     else tasks.push(task);
   };
   const plugins = inPluginOrder([
@@ -83,7 +86,11 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   ]);
   const withStatus = createStatusZeros(protobufTables);
   const enabled = new Set(config.access.admissionPlugins);
-  const asked = createAdmission([paramAccess(parts), ...plugins.filter(({ name }) => enabled.has(name))]);
+  const asked = createAdmission([
+    untilLoaded.plugin,
+    paramAccess(parts),
+    ...plugins.filter(({ name }) => enabled.has(name)),
+  ]);
   return {
     tasks,
     admit(request, about) {
