@@ -35,7 +35,7 @@ export default defineConfig({
           exclude: ["**/node_modules/**", "dist/**"],
           // Isolated (the default): these keep processes and signal handlers, which must end with their file.
           // They wait more than they work: for outages to pass, processes to start, watches to time out.
-          maxWorkers: 3,
+          maxWorkers: 4,
         },
       },
     ],

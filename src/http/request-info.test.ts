@@ -103,8 +103,14 @@ describe("parseRequestInfo", () => {
       verb: "get",
       resource: "",
       version: "",
+      path: line.split(" ")[1],
       ...expected,
     });
+  });
+
+  test("the path is told as it was sent, but decoded", () => {
+    expect(infoOf("GET /healthz%2Fping/")?.path).toBe("/healthz/ping/");
+    expect(infoOf("GET /api/v1/pods/%61")).toMatchObject({ path: "/api/v1/pods/a", name: "a" });
   });
 
   test.each(["/api/v1/%", "/api/v1/%zz", "/api/v1/%ff", "/%c3%28"])("%s cannot be decoded", (path) => {
