@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { createAuthority, issue, type KeyedCertificate } from "../http/node/certificate-authority.ts";
+import { keptServiceAccountKey } from "./credential-flags.ts";
 import { CLUSTER_NAMES, ensureDirectory } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { list } from "./flags.ts";
@@ -22,7 +23,8 @@ export function certsCommand(): Command {
   return new Command("certs")
     .description(
       "Make the certificates with which servers of one cluster call each other: an authority and a serving " +
-        "certificate, and a front proxy's authority and certificate. What is there already is kept.",
+        "certificate, a front proxy's authority and certificate, and the key that signs tokens of service accounts. " +
+        "What is there already is kept.",
     )
     .requiredOption("--out <directory>", "where to put them")
     .option("--hosts <names>", "names and addresses of the server, beside those every cluster has", list, ["127.0.0.1"])
@@ -49,6 +51,8 @@ function certs({ out, hosts, name }: CertsFlags): void {
     kept(directory, FRONT_PROXY_NAME, () =>
       issue({ ca: frontProxyCa, commonName: FRONT_PROXY_NAME, usage: "clientAuth", nowMs }),
     );
+    const isThere = existsSync(join(directory, "sa.key"));
+    process.stdout.write(`${isThere ? "kept" : "made"}  ${keptServiceAccountKey(directory).file}\n`);
   }, `the certificates in ${directory} cannot be made`);
 }
 

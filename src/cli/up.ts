@@ -10,6 +10,7 @@ import { shareKv } from "../storage/share-kv.ts";
 import { ensureDirectory } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { list, port } from "./flags.ts";
+import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
 import { routingOptionsOf, withRoutingFlags, type RoutingFlags } from "./peer-flags.ts";
 import { inProcesses } from "./up/child-member.ts";
 import { Cluster } from "./up/cluster.ts";
@@ -25,7 +26,7 @@ import { createRollbackGuard } from "./up/rollback-guard.ts";
 import { DEFAULT_SERVERS, parseServerSpec, type CommonOptions, type ServerSpec } from "./up/server-spec.ts";
 import { serverJson, statusText, summaryText } from "./up/summary.ts";
 
-interface UpFlags extends RoutingFlags {
+interface UpFlags extends RoutingFlags, AccessFlags {
   readonly servers?: readonly string[];
   readonly dataDir: string;
   readonly port?: number;
@@ -66,7 +67,7 @@ export function upCommand(): Command {
       'controllers to run on the server that leads: "*" (default) for all, name, -name',
       list,
     );
-  return withRoutingFlags(command)
+  return withAccessFlags(withRoutingFlags(command))
     .option("--json", "print one line of JSON when everything is ready, and nothing else")
     .addOption(
       new Option("--log-level <level>", "what to log on standard error")
@@ -176,7 +177,7 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
 
 function commonOf(flags: UpFlags): CommonOptions {
   const { featureGates = [], controllers = ["*"] } = flags;
-  return { featureGates, controllers, peers: routingOptionsOf(flags) };
+  return { featureGates, controllers, access: accessOptionsOf(flags), peers: routingOptionsOf(flags) };
 }
 
 function specsOf(flags: UpFlags, kept: ClusterState | undefined): ServerSpec[] {

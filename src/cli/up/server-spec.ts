@@ -16,7 +16,9 @@ const SPEC_LENGTH_MAX = 4_096;
 const USAGE_ERROR = 2;
 
 /** What holds for every server of a cluster. */
-export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers"> & { readonly peers?: RoutingOptions };
+export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers" | "access"> & {
+  readonly peers?: RoutingOptions;
+};
 
 export function parseServerSpec(text: string, common: CommonOptions = {}): ServerSpec {
   if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the description of a server is too long", USAGE_ERROR);
