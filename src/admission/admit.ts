@@ -50,6 +50,10 @@ function isAsked(plugin: AdmissionPlugin, operation: Operation, about: About): b
 
 function admission(candidates: Candidates, request: AdmissionRequest): Admission {
   return {
+    // What is built in does not; what is defined may look at everything.
+    get hidesOwners() {
+      return !candidates.CREATE.some((plugin) => plugin.handlesChange === true && isAsked(plugin, "CREATE", request));
+    },
     async mutate(write) {
       const reinvocation = new Reinvocation();
       const round = async (before: JsonObject): Promise<JsonObject> => {

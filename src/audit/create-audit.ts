@@ -9,7 +9,13 @@ import type { Clock } from "../base/clock.ts";
 import { randomUuid, type Random } from "../base/random.ts";
 import type { Handler, PassingFilter } from "../http/chain.ts";
 import { isLongRunning, type WithInfo } from "../http/filters/request-info.ts";
-import { headerValue, type ApiRequest, type ApiResponse, type StreamSink } from "../http/message.ts";
+import {
+  headerValue,
+  type ApiRequest,
+  type ApiResponse,
+  type ResponseHeaders,
+  type StreamSink,
+} from "../http/message.ts";
 import { textResponse } from "../http/respond.ts";
 import { StatusError } from "../meta/status-error.ts";
 import { answerOf, CLOSED_EARLY, mediaTypeOf, panicOf, refusalOf, type Answer } from "./answers.ts";
@@ -89,9 +95,17 @@ function identify(newTrail: (request: ApiRequest) => AuditTrail): PassingFilter<
   return (next) => async (request) => {
     const audit = newTrail(request);
     const response = await next(Object.assign(request, { audit }));
-    // Headers may be shared by many answers.
-    return { ...response, headers: { ...response.headers, "audit-id": audit.id } };
+    const { status, headers, body } = response;
+    return { status, headers: answerHeaders(request, headers, audit.id), body };
   };
+}
+
+/** Headers may be shared by many answers. Copied and added to: to put three objects into one takes several times as long. */
+function answerHeaders({ answerHeaders: wanted }: ApiRequest, headers: ResponseHeaders, id: string): ResponseHeaders {
+  const all = { ...headers };
+  if (wanted !== undefined) for (const name in wanted) all[name] ??= wanted[name]!;
+  all["audit-id"] = id;
+  return all;
 }
 
 interface RecorderParts {

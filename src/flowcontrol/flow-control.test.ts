@@ -42,10 +42,15 @@ class World {
     );
   }
 
-  ask(user: User, options: RequestOptions & { signal?: AbortSignal; isProxied?: boolean } = {}): Promise<ApiResponse> {
+  async ask(
+    user: User,
+    options: RequestOptions & { signal?: AbortSignal; isProxied?: boolean } = {},
+  ): Promise<ApiResponse> {
     const { signal, isProxied = false, ...rest } = options;
-    const request = userRequest(user, { url: "/api/v1/namespaces/a/pods/x", ...rest });
-    return this.#handler({ ...request, isProxied, ...(signal === undefined ? {} : { signal }) });
+    const made = userRequest(user, { url: "/api/v1/namespaces/a/pods/x", ...rest });
+    const request: ReturnType<typeof userRequest> = { ...made, isProxied, ...(signal === undefined ? {} : { signal }) };
+    const response = await this.#handler(request);
+    return { ...response, headers: { ...request.answerHeaders, ...response.headers } };
   }
 
   /** All of the server's seats are one level's but for a few. */

@@ -85,8 +85,7 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   executing[kind]++;
   try {
     // A watch has been begun when its answer has. What is sent of an answer is not counted.
-    const { status, headers, body } = await next(paced(control, flow, request));
-    return { status, headers: { ...flow.headers, ...headers }, body };
+    return await next(Object.assign(paced(control, flow, request), { answerHeaders: flow.headers }));
   } finally {
     executing[kind]--;
     const endedMs = clock.monotonic();

@@ -21,6 +21,8 @@ export interface ApiRequest {
   readonly rawHeaders?: readonly string[];
   readonly body: RequestBody;
   readonly connection: ConnectionInfo;
+  /** What filters want the answer to say, unless it says something else itself. Added when it leaves the chain. */
+  readonly answerHeaders?: ResponseHeaders;
   /** What is told of the request to whoever keeps a record. Absent where it has no ID yet. */
   readonly audit?: AuditTrail;
   /** Aborts when the client is gone, or when a deadline filter says so. */

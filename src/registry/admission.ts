@@ -16,6 +16,8 @@ export interface AdmittedWrite {
 
 /** Both throw a StatusError where the write is refused. */
 export interface Admission {
+  /** Nobody who would be asked now looks at who owns what: a creation need not show it. */
+  readonly hidesOwners?: boolean;
   /** The object as it is to be; what was given is not changed. */
   mutate(write: AdmittedWrite & { readonly object: JsonObject }): Promise<JsonObject>;
   /** Asked when the object is complete and valid; of a deletion, before it happens. */

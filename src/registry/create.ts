@@ -96,10 +96,12 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const sendsOwners = objectAt(request.object, "metadata")["managedFields"] !== undefined;
   if (admission === undefined) return { object, managedFields, sendsOwners };
   const name = stringAt(objectAt(object, "metadata"), "name");
-  const whole = withManagedFields(object, managedFields);
+  const { hidesOwners } = admission;
+  const whole = hidesOwners === true ? object : withManagedFields(object, managedFields);
   const mutated = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
   if (mutated === whole) return { object, managedFields, sendsOwners };
   refuseForeignNamespace(mutated, request.namespace);
+  if (hidesOwners === true) return { object: mutated, managedFields, sendsOwners };
   return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
 }
 
@@ -180,7 +182,8 @@ async function validate(
 ): Promise<void> {
   if (admission === undefined) return;
   const write = { operation: "CREATE", name, existing: undefined } as const;
-  await admission.validate({ ...write, object: withManagedFields(object, managedFields) });
+  const whole = admission.hidesOwners === true ? object : withManagedFields(object, managedFields);
+  await admission.validate({ ...write, object: whole });
 }
 
 /** What is to be created cannot have been seen; what is no revision does not say so. */

@@ -190,6 +190,9 @@ function admissionRequest(request: WithUser, about: RequestAdmission, versions: 
 
 function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withStatus: WithStatus): Admission {
   return {
+    get hidesOwners() {
+      return asked(base)?.hidesOwners === true;
+    },
     async mutate(write) {
       const admission = asked(requestFor(base, write));
       if (admission === undefined) return write.object;
