@@ -72,10 +72,10 @@ describe("status and explain-route", () => {
 test("certs keeps what is there, and its keys are for their owner only", async () => {
   using directory = disposableDirectory();
   const first = await ended("certs", "--out", directory.path);
-  expect(first.stdout.match(/^made /gm)).toHaveLength(4);
+  expect(first.stdout.match(/^made /gm)).toHaveLength(5);
   for (const file of readdirSync(directory.path).filter((name) => name.endsWith(".key")))
     expect(statSync(join(directory.path, file)).mode & 0o077).toBe(0);
   const again = await ended("certs", "--out", directory.path, "--name", "second", "--hosts", "192.0.2.1");
-  expect(again.stdout.match(/^kept /gm)).toHaveLength(3);
+  expect(again.stdout.match(/^kept /gm)).toHaveLength(4);
   expect(again.stdout).toMatch(/^made .*second\.crt$/m);
 });
