@@ -2,7 +2,7 @@ import type { Filter } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { LOOP_GUARDS, NO_CLAIMS, PROXIED_BY_HEADER, type IdentityClaims } from "../http/filters/strip-identity.ts";
 import { StatusError } from "../meta/status-error.ts";
-import { ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, type User, type WithUser } from "./user.ts";
+import { ANONYMOUS, withAuthenticatedGroup, type User, type WithUser } from "./user.ts";
 
 export interface Authenticated {
   readonly user: User;
@@ -58,11 +58,4 @@ function saysProxied(claims: IdentityClaims): boolean {
   return LOOP_GUARDS.some((guard) =>
     claims.get(guard)?.some((line) => line.split(",").some((value) => value.trim() === "true")),
   );
-}
-
-/** A stranger stays one, also when a peer hands on what it asks for. */
-function withAuthenticatedGroup(user: User): User {
-  if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED) || user.name === ANONYMOUS.name)
-    return user;
-  return { ...user, groups: [...user.groups, AUTHENTICATED] };
 }

@@ -2,7 +2,7 @@
 import { headerValue, type ApiRequest, type ConnectionInfo } from "../http/message.ts";
 import type { Authenticated, Authenticator, AuthenticatorAnswer } from "./authenticate.ts";
 import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "./tokens.ts";
-import { AUTHENTICATED, UNAUTHENTICATED, type User } from "./user.ts";
+import { withAuthenticatedGroup } from "./user.ts";
 
 export interface BearerOptions {
   /** Whose answer to a token stays the same as long as the server runs; asked first. */
@@ -89,9 +89,4 @@ function decided({ errors }: UnionQuestion, answer: TokenAnswer): TokenOwner | u
   if (isOwner(answer)) return { ...answer, user: withAuthenticatedGroup(answer.user) };
   if (answer !== "unknown") errors.push(answer.error);
   return undefined;
-}
-
-function withAuthenticatedGroup(user: User): User {
-  if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED)) return user;
-  return { ...user, groups: [...user.groups, AUTHENTICATED] };
 }

@@ -23,9 +23,7 @@ export interface ImpersonateOptions {
   readonly onImpersonated?: ((request: WithUser, impersonated: Impersonated) => void) | undefined;
 }
 
-const NOBODY_MAY: ImpersonateOptions = { authorizer: () => ({ allowed: false, reason: "" }), isConstrained: true };
-
-export function impersonate(options: ImpersonateOptions = NOBODY_MAY): PassingFilter<WithUser> {
+export function impersonate(options: ImpersonateOptions): PassingFilter<WithUser> {
   const { authorizer, catchUp } = options;
   const nameless = options.isConstrained ? namelessUser : namelessReferences;
   const tryModes = createModesTrial(options.isConstrained ? MODES : OLD_MODES);

@@ -40,10 +40,7 @@ export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOp
   if (clientCa === undefined) return undefined;
   if (usernameHeaders.length === 0)
     throw new Error("--requestheader-username-headers must name a header when --requestheader-client-ca-file is given");
-  if (allowedNames.length === 0 && userCa !== undefined && haveCommonCertificate(clientCa, userCa))
-    throw new Error(
-      "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users",
-    );
+  if (allowedNames.length === 0 && userCa !== undefined) refuseCommonCertificate(clientCa, userCa);
   return { clientCa, allowedNames, usernameHeaders, uidHeaders, groupHeaders, extraHeadersPrefixes };
 }
 
@@ -107,7 +104,11 @@ function checkedValues(flag: string, values: readonly string[]): string[] {
   });
 }
 
-function haveCommonCertificate(one: string, other: string): boolean {
-  const fingerprints = new Set(parseCertificates(one).map(({ fingerprint256 }) => fingerprint256));
-  return parseCertificates(other).some(({ fingerprint256 }) => fingerprints.has(fingerprint256));
+/** Where front proxies are not known by name, too, every user could pass for one. */
+export function refuseCommonCertificate(frontProxyCa: string, userCa: string): void {
+  const fingerprints = new Set(parseCertificates(frontProxyCa).map(({ fingerprint256 }) => fingerprint256));
+  if (parseCertificates(userCa).some(({ fingerprint256 }) => fingerprints.has(fingerprint256)))
+    throw new Error(
+      "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users",
+    );
 }

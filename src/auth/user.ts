@@ -24,3 +24,10 @@ export const AUTHENTICATED = "system:authenticated";
 export const UNAUTHENTICATED = "system:unauthenticated";
 
 export const ANONYMOUS: User = { name: "system:anonymous", uid: "", groups: [UNAUTHENTICATED], extra: {} };
+
+/** A stranger stays one, also when a peer hands on what it asks for. */
+export function withAuthenticatedGroup(user: User): User {
+  if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED) || user.name === ANONYMOUS.name)
+    return user;
+  return { ...user, groups: [...user.groups, AUTHENTICATED] };
+}

@@ -19,3 +19,15 @@ export interface ObjectReader {
   /** As this server knows them; of all namespaces for "". */
   list(resource: GroupResource, namespace: string): readonly JsonObject[];
 }
+
+/** The same table, and somebody who is told when it has been filled. */
+export function whenReset(table: ObjectTable, then: () => void): ObjectTable {
+  return {
+    put: (object) => table.put(object),
+    remove: (namespace, name) => table.remove(namespace, name),
+    reset(objects) {
+      table.reset(objects);
+      then();
+    },
+  };
+}

@@ -3,7 +3,7 @@ import type { Authorization, RulesOf } from "../auth/authorization.ts";
 import type { Decision } from "../auth/authorize.ts";
 import { withPrivilegedGroups } from "../auth/rbac/privileged-groups.ts";
 import { createRbac, type RuleResolver } from "../auth/rbac/rbac.ts";
-import type { ObjectTable } from "../meta/object-table.ts";
+import { whenReset, type ObjectTable } from "../meta/object-table.ts";
 import type { AuthorizationMode } from "./access-config.ts";
 import type { BackgroundTask } from "./background.ts";
 import { followObjects, type StoredObjectParts } from "./stored-objects.ts";
@@ -42,17 +42,6 @@ export function createAccess(parts: StoredObjectParts, modes: readonly Authoriza
       ...follow("clusterrolebindings", rbac.clusterRoleBindings),
     ],
     isLoaded: () => due.size === 0,
-  };
-}
-
-function whenReset(table: ObjectTable, then: () => void): ObjectTable {
-  return {
-    put: (object) => table.put(object),
-    remove: (namespace, name) => table.remove(namespace, name),
-    reset(objects) {
-      table.reset(objects);
-      then();
-    },
   };
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
-import { forwardingKv } from "./forwarding-kv.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import {
   CONFIG_MAPS,
   configMap,
@@ -399,7 +399,7 @@ describe("a server that has just started", () => {
       await using one = await startServer({ world });
       await validating(one, "p", { spec: valid("false") });
       const wrapKv = (kv: Kv): Kv =>
-        forwardingKv(kv, {
+        overlaidKv(kv, {
           async range(request) {
             if (request.end !== undefined) await new Promise<void>((done) => void world.clock.after(LOAD_MS, done));
             return kv.range(request);

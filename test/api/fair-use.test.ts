@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
-import { forwardingKv } from "./forwarding-kv.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import {
   CONFIG_MAPS,
   configMap,
@@ -19,7 +19,7 @@ const SLOW_MS = 100;
 /** What is called slow takes its time to be stored. */
 function slowKv(kv: Kv, clock: World["clock"]): Kv {
   const isSlow = (change: Parameters<Kv["commit"]>[0]): boolean => JSON.stringify(change).includes("/slow-");
-  return forwardingKv(kv, {
+  return overlaidKv(kv, {
     async commit(change) {
       if (isSlow(change)) await new Promise<void>((done) => void clock.after(SLOW_MS, done));
       return kv.commit(change);

@@ -1,5 +1,6 @@
 /** Who may sign certificates of users, and of front proxies, while the files that say so may be replaced. */
-import { createCertificateVerifier, parseCertificates, type CertificateVerifier } from "../client-certificates.ts";
+import { createCertificateVerifier, type CertificateVerifier } from "../client-certificates.ts";
+import { refuseCommonCertificate } from "../request-header-options.ts";
 import type { Reloading } from "./reloading.ts";
 
 export interface CertificateAuthority {
@@ -28,10 +29,8 @@ export function certificateAuthorities({
   hasAllowedNames,
 }: AuthorityTexts): CertificateAuthorities {
   // DIFFERS: kubernetes looks at this when it starts, and not when a file is replaced.
-  if (users !== undefined && frontProxies !== undefined && !hasAllowedNames && haveCommon(users, frontProxies))
-    throw new Error(
-      "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users",
-    );
+  if (users !== undefined && frontProxies !== undefined && !hasAllowedNames)
+    refuseCommonCertificate(frontProxies, users);
   return { users: authority(users), frontProxies: authority(frontProxies) };
 }
 
@@ -45,9 +44,4 @@ export function currentVerifier(
 
 function authority(pem: string | undefined): CertificateAuthority | undefined {
   return pem === undefined ? undefined : { pem, verify: createCertificateVerifier(pem) };
-}
-
-function haveCommon(one: string, other: string): boolean {
-  const known = new Set(parseCertificates(one).map(({ fingerprint256 }) => fingerprint256));
-  return parseCertificates(other).some(({ fingerprint256 }) => known.has(fingerprint256));
 }

@@ -3,7 +3,7 @@ import type { AdmissionPlugin, Attributes } from "../../admission/admission.ts";
 import { refused } from "../../admission/plugins/refuse.ts";
 import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/within.ts";
-import type { ObjectTable } from "../../meta/object-table.ts";
+import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
 
 export interface UntilLoaded {
   readonly plugin: AdmissionPlugin;
@@ -30,15 +30,10 @@ export function createUntilLoaded(clock: Clock): UntilLoaded {
     plugin: { name: "", handles: () => due.size > 0, handlesChange: true, mutate: wait, validate: wait },
     awaited(table) {
       due.add(table);
-      return {
-        put: (object) => table.put(object),
-        remove: (namespace, name) => table.remove(namespace, name),
-        reset(objects) {
-          table.reset(objects);
-          due.delete(table);
-          if (due.size === 0) loaded.resolve();
-        },
-      };
+      return whenReset(table, () => {
+        due.delete(table);
+        if (due.size === 0) loaded.resolve();
+      });
     },
   };
 }
