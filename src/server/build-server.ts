@@ -2,65 +2,42 @@
 import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { releaseInfo } from "../catalogue/release.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Audit } from "../audit/create-audit.ts";
 import { openAudit } from "../audit/open-audit.ts";
 import { accessOf } from "../auth/authorize.ts";
-import { openIdHandler } from "../auth/service-accounts/openid-handler.ts";
-import type { WithUser } from "../auth/user.ts";
-import { createCustomOpenApi } from "../crd/openapi/custom-open-api.ts";
-import { discoveryHandler } from "../discovery/handlers.ts";
-import { openApiHandler } from "../discovery/openapi/handlers.ts";
-import { healthHandler, type HealthCheck } from "../endpoints/health.ts";
-import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
-import { resourceHandler } from "../endpoints/resources.ts";
-import { versionDocument } from "../endpoints/version.ts";
+import type { HealthCheck } from "../endpoints/health.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
 import { OpenRequests } from "../http/open-requests.ts";
 import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
-import { pageNotFound } from "../http/respond.ts";
-import { createNamespaceContent } from "../inspect/namespace-content.ts";
 import { isReachableIp } from "../peers/endpoint-record.ts";
 import type { ClusterView } from "../peers/view.ts";
 import type { RegistryContext } from "../registry/context.ts";
-import { translated } from "../registry/storage-errors.ts";
-import { createAllocators } from "../registry/services/allocators.ts";
-import { createLeasePool } from "../storage/lease-pool.ts";
 import type { Kv } from "../storage/kv.ts";
-import { createObjectStore } from "../storage/object-store.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
-import { bootstrapHooks, ensureIdentityNamespace, publishTrust } from "./bootstrap/hooks.ts";
+import { bootstrapHooks, ensureIdentityNamespace } from "./bootstrap/hooks.ts";
 import { fencedKv, identityLeaseKey } from "./private-records.ts";
-import { accessPorts, catchUpOf, openIdOf } from "./access-endpoints.ts";
+import { catchUpOf } from "./access-endpoints.ts";
 import { createGatekeeping, type Gatekeeping } from "./gatekeeping.ts";
-import type { TrustParts } from "../auth/cluster-trust.ts";
-import { startBackground, waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
+import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
 import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
 import { definitionController } from "./definition-controller.ts";
-import { clusterEndpoints } from "./cluster-endpoints.ts";
 import { coreTasks } from "./core-tasks.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
-import { freshBeforeNotFound } from "./fresh-not-found.ts";
 import { createFilters } from "./filters.ts";
 import { buildHandler, type Filters } from "./handler-chain.ts";
 import { storageChecks } from "./health-checks.ts";
-import { createFieldLoss } from "./field-loss.ts";
-import { inspectEndpoints } from "./inspect-endpoints.ts";
 import { asServer, createLoopback, type Loopback } from "./loopback.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
 import { afterwards, Lifecycle, type StartupHook } from "./lifecycle.ts";
 import { standOutsideAgreement } from "./outside-agreement.ts";
-import { purgeEndpoint } from "./purge-endpoint.ts";
-import { clusterResources } from "./cluster-resources.ts";
-import { openApiPeers } from "./openapi-peers.ts";
 import { localDocuments, type LocalDocuments } from "./local-document.ts";
 import {
   createShared,
@@ -72,8 +49,7 @@ import {
 } from "./shared-resources.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createResourceTable, type ResourceTable } from "./resources.ts";
-import { createRouter } from "./routes.ts";
-import { registerServerMetrics, watchCounters } from "./server-metrics.ts";
+import { registerServerMetrics } from "./server-metrics.ts";
 import {
   agreedEncodings,
   createStorageVersions,
@@ -82,6 +58,9 @@ import {
 } from "./storage-versions.ts";
 import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
 import { storedProtobufDecoder } from "./stored-protobuf.ts";
+import { createContext } from "./registry-context.ts";
+import { createRoutes } from "./server-routes.ts";
+import { trustOf, trustPublisher } from "./published-trust.ts";
 
 export interface Server extends Shutdown {
   readonly catalogue: Catalogue;
@@ -240,27 +219,6 @@ function openAuditOf(env: Env, { audit: config }: ServerConfig, metrics: Metrics
   return openAudit({ ...env, config, openOutput: env.openAuditLog, metrics, attributesOf: accessOf });
 }
 
-function trustOf({ authorities, requestHeader }: ServerConfig): () => TrustParts {
-  return () => {
-    const { users, frontProxies } = authorities.current;
-    return { clientCa: users?.pem, frontProxyCa: frontProxies?.pem, requestHeader };
-  };
-}
-
-/** The CA files may be replaced while the server runs. */
-function trustPublisher({ env, config, catalogue }: Parts, call: Server["call"]): BackgroundTask {
-  const { clock, log } = env;
-  return {
-    name: "cluster-authentication",
-    async run(signal) {
-      config.authorities.onChange(() => {
-        if (!signal.aborted) void publishTrust({ call, clock, log, catalogue, trust: trustOf(config) }, signal);
-      });
-      await whenOrAborted(new Promise(() => {}), signal);
-    },
-  };
-}
-
 /** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */
 function openPeers({ openUpstream }: Env, { peers }: ServerConfig): Upstream | undefined {
   const { credentials, egress } = peers;
@@ -317,114 +275,6 @@ function startupHooks(parts: HookParts): StartupHook[] {
     ...cluster.hooks,
     ...shared.hooks,
   ];
-}
-
-function createContext(from: Pick<Parts, "env" | "config" | "kv" | "cache" | "table" | "catalogue">): RegistryContext {
-  const { env, config, kv, cache, table, catalogue } = from;
-  const { clock, random } = env;
-  const { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange } = config;
-  const store = createObjectStore(kv, cache);
-  const addressVersion = catalogue.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
-  const ipAddresses = table.resolve("networking.k8s.io", addressVersion, "ipaddresses")?.served;
-  return {
-    store,
-    leases: createLeasePool(kv, clock),
-    clock,
-    random,
-    namespacePrefix: `${storageRoot}namespaces/`,
-    allocators: createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses }),
-    namespaceContent: createNamespaceContent({ kv, storageRoot }),
-  };
-}
-
-function createRoutes(parts: Parts): ReturnType<typeof createRouter> {
-  const { env, config, context, metrics, healthMetrics, catalogue, table, openWatches, checks, cluster } = parts;
-  const { local, shown, shared } = parts;
-  const { clock, log } = env;
-  const { peers, release } = config;
-  const canMerge = peers.isEnabled && peers.credentials !== undefined;
-  const { binaryVersion } = cluster.identity.self;
-  const discovery = discoveryHandler({
-    self: { id: peers.serverId, release, binaryVersion },
-    local: () => shown.groups,
-    forPeers: local.groups,
-    peers: canMerge ? cluster.sources : () => "off",
-    generation: cluster.generation,
-    mode: peers.discoveryMode,
-    mergeScope: peers.discoveryMergeScope,
-    hasUndescribed: () => peers.isEnabled && cluster.hasUndescribed(),
-    serverAddress: parts.address,
-    metrics,
-  });
-  const resources = resourceHandler<WithUser>(
-    {
-      ...{ context, open: openWatches, protobuf: protobufTables, ...watchCounters(metrics) },
-      fieldLoss: createFieldLoss({ ...cluster, peers, isVersionAware: config.isVersionAware }),
-      ...accessPorts(parts),
-    },
-    table.resolve,
-  );
-  return createRouter({
-    resources: settledFirst(parts, resources),
-    discovery: freshBeforeNotFound(discovery, canMerge ? cluster.catchUp : () => hasSeenAll(parts.cache)),
-    openApi: openApiHandler({
-      catalogue,
-      custom: createCustomOpenApi(shared.custom.table),
-      extend: (base) => shared.openApi(base),
-      clock,
-      log,
-      serverId: peers.serverId,
-      binaryVersion,
-      mode: peers.discoveryMode === "newest" ? "newest" : "merged",
-      peers: peers.isEnabled && peers.discoveryMode !== "local" ? openApiPeers(cluster) : undefined,
-    }),
-    cluster: clusterEndpoints({ env, config, catalogue, cluster, local: shown }),
-    inspect: inspectEndpoints({ env, config, kv: parts.kv }),
-    purge: purgeEndpoint({
-      ...{ env, config, kv: parts.written, client: parts.client },
-      // Also where the proxy is off: others may live, and then nobody knows here what they serve.
-      resources: clusterResources({
-        config: { ...config, peers: { ...config.peers, isEnabled: true } },
-        cluster,
-        local: shown,
-        shared,
-      }),
-    }),
-    health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
-    openId: openIdHandler(openIdOf(parts, parts.address)),
-    version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
-    metrics,
-    healthMetrics,
-  });
-}
-
-/** Before it is said that there is no such thing, the newest definitions are asked for. */
-function settledFirst({ table, catalogue, context, shared }: Parts, next: Handler<WithUser>): Handler<WithUser> {
-  const builtIn = new Set(catalogue.groups.map(({ name }) => name));
-  const inScope: Handler<WithUser> = (request) => {
-    const { group, version, resource } = request.info;
-    const isStrange = !builtIn.has(group) && isOutOfScope(table.resolve(group, version, resource), request);
-    return isStrange ? Promise.resolve(pageNotFound()) : next(request);
-  };
-  return async (request) => {
-    const { group, version, resource } = request.info;
-    const isKnown = (): boolean => table.resolve(group, version, resource) !== undefined;
-    if (isKnown()) return inScope(request);
-    await translated(() => shared.custom.settle(context, request.info));
-    // As kubernetes: of a group that is not built in nothing is known as an API but what definitions serve.
-    return isKnown() || builtIn.has(group) ? inScope(request) : pageNotFound();
-  };
-}
-
-function isOutOfScope(endpoint: ResourceEndpoint | undefined, { info }: WithUser): boolean {
-  if (endpoint?.namespaced !== true) return endpoint !== undefined && info.namespace !== "";
-  return info.namespace === "" && info.verb !== "list" && info.verb !== "watch";
-}
-
-/** Whatever was written before now; true also where that cannot be known, for then nobody here has made a promise. */
-async function hasSeenAll(cache: WatchCache): Promise<boolean> {
-  await cache.catchUp();
-  return true;
 }
 
 function backgroundTasks(parts: Parts, hooks: readonly StartupHook[]): BackgroundTask[] {
