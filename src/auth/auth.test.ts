@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { NO_BODY, type ApiResponse } from "../http/message.ts";
 import { infoRequest, type RequestOptions } from "../http/testing/requests.ts";
-import { parseTokenFile, tokenFileAuthenticator } from "./authenticators/token-file.ts";
+import { parseTokenFile } from "./authenticators/token-file.ts";
+import { tokenFileAuthenticator } from "./testing/token-file.ts";
 import { allowAuthenticated, authorize, type Authorizer } from "./authorize.ts";
 import { ANONYMOUS, AUTHENTICATED, type User, type WithUser } from "./user.ts";
 
@@ -57,8 +58,8 @@ describe("parseTokenFile", () => {
   });
 });
 
-describe("tokenFileAuthenticator", () => {
-  const authenticator = tokenFileAuthenticator(parseTokenFile("secret,jane,1\n__proto__,john,2"));
+describe("a token of the file", () => {
+  const authenticator = tokenFileAuthenticator("secret,jane,1\n__proto__,john,2");
   const answerTo = (authorization?: string | string[]): unknown =>
     authenticator(infoRequest({ headers: authorization === undefined ? {} : { authorization } }));
 

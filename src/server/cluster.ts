@@ -12,27 +12,26 @@ import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
 import { endpointPrefix, type EndpointRecord } from "../peers/endpoint-record.ts";
 import { EndpointTable } from "../peers/endpoint-registry.ts";
 import { createForward, type Forward } from "../peers/forward.ts";
-import { IDENTITY_LABEL } from "../peers/identity-lease.ts";
 import { PeerTracker } from "../peers/peer-tracker.ts";
 import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../peers/proxy-metrics.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
 import { Exclusions, withoutExcluded, type Excludable } from "../peers/exclusions.ts";
 import { createServedSet, eitherServedSet, type ServedSet } from "../peers/served-set.ts";
-import type { KnownPeer } from "../peers/tracked-peer.ts";
 import type { ClusterView, PeerView } from "../peers/view.ts";
-import { prefixEnd, StorageError, type Kv } from "../storage/kv.ts";
+import type { Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import { waitUntil, type BackgroundTask } from "./background.ts";
+import { hasCaughtUp } from "./caught-up-leases.ts";
 import { createSupports } from "./capabilities.ts";
 import type { ServerConfig } from "./config.ts";
 import { createDeparted, type DepartedPart } from "./departed.ts";
 import type { Env } from "./env.ts";
 import { followPrefix } from "./follow-prefix.ts";
 import { createIdentity, type Identity } from "./identity.ts";
+import { knownPeers, recordOwner, registrationOf, unreachable } from "./known-peers.ts";
 import type { StartupHook } from "./lifecycle.ts";
 import { createOwnRecord } from "./own-record.ts";
-import { identityLeaseKey } from "./private-records.ts";
 import { createRoutingSource, type RoutingSource } from "./routing-source.ts";
 
 export interface ClusterParts {
@@ -199,38 +198,6 @@ function followShared({ env, local, shared }: ClusterParts): (question: Excludab
   };
 }
 
-const CATCH_UP_MS = 1_000;
-
-/** Leases reach the view by way of the API: a moment later than they reach the cache. */
-async function hasCaughtUp(parts: ClusterParts, { leases, self }: Identity): Promise<boolean> {
-  const { env, config } = parts;
-  const prefix = identityLeaseKey(config.storageRoot, "");
-  const written = await newestLeases(parts, prefix);
-  if (written === undefined) return false;
-  const isSeen = (): boolean =>
-    written.every(({ key, labels, modRevision }) => {
-      const id = key.slice(prefix.length);
-      const isOther = labels[IDENTITY_LABEL] !== undefined && id !== self.id;
-      return !isOther || leases.hasSeen(id, modRevision);
-    });
-  const until = env.clock.monotonic() + CATCH_UP_MS;
-  await waitUntil(env.clock, () => isSeen() || env.clock.monotonic() >= until, new AbortController().signal);
-  return isSeen();
-}
-
-/** Undefined when the store is out of reach: it keeps what has happened to itself. */
-async function newestLeases({ kv, cache }: ClusterParts, prefix: string): Promise<readonly Entry[] | undefined> {
-  const range = { start: prefix, end: prefixEnd(prefix) };
-  try {
-    if (await cache.catchUp()) return cache.range(range.start, range.end);
-    // Somebody else writes to the same store, of which our watch does not tell how far it has come.
-    return (await kv.range(range)).items.map((item) => cache.toEntry(item));
-  } catch (thrown) {
-    if (thrown instanceof StorageError) return undefined;
-    throw thrown;
-  }
-}
-
 /** Counts what has changed, so that what was built from it knows that it is old. */
 export class Changes {
   generation = 0;
@@ -247,12 +214,6 @@ export class Changes {
   }
 }
 
-function recordOwner(table: EndpointTable, id: string, incarnation: string): "this" | "other" | "nobody" {
-  const record = table.get(id);
-  if (record === undefined) return "nobody";
-  return record.incarnation === incarnation ? "this" : "other";
-}
-
 function createTracker(
   { env, config }: ClusterParts,
   using: { readonly upstream: Upstream; readonly metrics: ProxyMetrics; readonly onChange: () => void },
@@ -260,36 +221,6 @@ function createTracker(
   const { clock, random, log } = env;
   const ask = createAskPeer({ upstream: using.upstream, clock });
   return new PeerTracker({ ...using, clock, random, log, ask, timing: config.peers.timing });
-}
-
-function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
-  return leases.known().map(({ id, incarnation: leased }) => {
-    const record = table.get(id);
-    // The record of an earlier run leads nowhere, or to a server that is not ready.
-    const isCurrent = isSameRun(record, leased);
-    return {
-      id,
-      incarnation: leased === "" ? record?.incarnation : leased,
-      release: isCurrent ? record?.release : undefined,
-      binaryVersion: isCurrent ? record?.binaryVersion : undefined,
-      address: isCurrent ? record?.address : undefined,
-      isDraining: record?.state === "draining",
-      documentHash: isCurrent ? record?.document : undefined,
-    };
-  });
-}
-
-/** Its record is there from readiness on, and a server that registers is not ready before it has. */
-function registrationOf({ leases }: Identity, table: EndpointTable, id: string): "complete" | "never" | "pending" {
-  const record = table.get(id);
-  const lease = leases.known().find((known) => known.id === id);
-  if (record === undefined || !isSameRun(record, lease?.incarnation ?? "")) return "pending";
-  return record.hasPublishedStorageVersions ? "complete" : "never";
-}
-
-/** As far as both tell. */
-function isSameRun(record: EndpointRecord | undefined, leased: string): boolean {
-  return record?.incarnation === undefined || leased === "" || record.incarnation === leased;
 }
 
 function followEndpoints(
@@ -349,19 +280,6 @@ function createView(parts: ClusterParts, from: ViewParts): () => ClusterView {
     };
     return view;
   };
-}
-
-/** Peers of a server that can call none. */
-function unreachable(known: readonly KnownPeer[]): PeerView[] {
-  return known.map(({ id, release, address, isDraining }) => ({
-    id,
-    release,
-    address,
-    isDraining,
-    isReachable: false,
-    isDescribed: false,
-    document: undefined,
-  }));
 }
 
 function createForwarding(

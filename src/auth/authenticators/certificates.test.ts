@@ -8,7 +8,7 @@ import { requestHeaderOptions, spoofableHeaders, type RequestHeaderFlags } from 
 import { issueCa, issueClient, NOW, type Issued } from "../testing/certificates.ts";
 import type { User, WithUser } from "../user.ts";
 import { requestHeaderAuthenticator } from "./request-header.ts";
-import { parseTokenFile, tokenFileAuthenticator } from "./token-file.ts";
+import { tokenFileAuthenticator } from "../testing/token-file.ts";
 import { x509Authenticator } from "./x509.ts";
 
 const HOUR_MS = 3_600_000;
@@ -165,7 +165,7 @@ describe("requestHeaderAuthenticator", () => {
 });
 
 describe("all together", () => {
-  const tokens = tokenFileAuthenticator(parseTokenFile("secret,tom,1"));
+  const tokens = tokenFileAuthenticator("secret,tom,1");
   async function outcome(request: WithInfo): Promise<string> {
     const seen: WithUser[] = [];
     const handler = authenticate([requestHeader(), x509, tokens])((one) => {

@@ -1,8 +1,6 @@
 /** Static bearer tokens from a CSV file as kube-apiserver reads it: token,user,uid[,"group1,group2"]. */
 import { hash } from "node:crypto";
-import { bearerAuthenticator } from "../bearer.ts";
 import { AUTHENTICATED, type User } from "../user.ts";
-import type { Authenticator } from "../authenticate.ts";
 import type { TokenAuthenticator } from "../tokens.ts";
 
 /** Throws an Error with one clear sentence for a file that cannot be used. */
@@ -36,11 +34,6 @@ export function staticTokens(users: ReadonlyMap<string, User>, apiAudiences: rea
     const user = users.get(digest(token));
     return user === undefined ? "unknown" : { user, audiences: meant };
   };
-}
-
-/** Where there are no other tokens. */
-export function tokenFileAuthenticator(users: ReadonlyMap<string, User>): Authenticator {
-  return bearerAuthenticator({ lasting: [staticTokens(users, [])], passing: [], apiAudiences: [] });
 }
 
 function digest(token: string): string {
