@@ -6,7 +6,7 @@ import type { Handler, PassingFilter } from "../http/chain.ts";
 import { isLongRunning } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import type { RequestInfo } from "../http/request-info.ts";
-import { textResponse } from "../http/respond.ts";
+import { tooManyAnswer } from "../http/respond.ts";
 import type { ObjectTable } from "../meta/object-table.ts";
 import type { Flow } from "./classifier.ts";
 import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-metrics.ts";
@@ -141,8 +141,5 @@ function refused({ clock }: Control, flow: Flow, reason: RefusalReason, arrivedM
   flow.series.refused(reason);
   flow.series.waitedInVain.observe((nowMs - arrivedMs) / 1_000);
   const retryAfter = String(flow.level.dropped.drop(nowMs));
-  return textResponse(429, "Too many requests, please try again later.\n", {
-    ...flow.headers,
-    "retry-after": retryAfter,
-  });
+  return tooManyAnswer({ ...flow.headers, "retry-after": retryAfter });
 }

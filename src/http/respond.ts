@@ -41,6 +41,11 @@ export function successStatus(details: Status["details"]): Status {
   };
 }
 
+/** As kubernetes, in words and not as a Status: nothing has been done for the request. */
+export function tooManyAnswer(headers: ResponseHeaders): ApiResponse {
+  return textResponse(429, "Too many requests, please try again later.\n", headers);
+}
+
 /** What a path outside every API gets. */
 export function pageNotFound(): ApiResponse {
   return textResponse(404, "404 page not found\n");

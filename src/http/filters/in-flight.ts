@@ -1,7 +1,7 @@
 /** How many requests are served at the same time where there is no flow control. */
 import type { MetricsRegistry } from "../../base/metrics.ts";
-import { tooManyRequests } from "../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
+import { tooManyAnswer } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 export interface InFlightOptions<Req> {
@@ -29,7 +29,7 @@ export function inFlight<In extends WithInfo>(options: InFlightOptions<In>): Pas
     const kind = READ_VERBS.has(request.info.verb) ? "readOnly" : "mutating";
     if (counts[kind] >= (kind === "readOnly" ? options.readsMax : options.writesMax)) {
       if (options.isExempt?.(request) === true) return next(request);
-      throw tooManyRequests("Too many requests, please try again later.", 1);
+      return tooManyAnswer({ "retry-after": "1" });
     }
     gauges[kind].set(++counts[kind]);
     try {
