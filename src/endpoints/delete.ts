@@ -122,6 +122,12 @@ async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
       ? optionsFromQuery(call.request)
       : checkedDeleteOptions(parseBody(call, bytes, badRequest).value);
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
+  refuseContradictions(body, dryRun);
+  return toDeleteOptions(body, dryRun.includes("All"));
+}
+
+/** As kubernetes ValidateDeleteOptions. */
+export function refuseContradictions(body: JsonObject, dryRun: readonly string[]): void {
   const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];
   if (policy !== undefined && (body["orphanDependents"] ?? undefined) !== undefined) {
@@ -140,7 +146,6 @@ async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
   }
   errors.push(...dryRunErrors(dryRun));
   if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
-  return toDeleteOptions(body, dryRun.includes("All"));
 }
 
 /** Members of a DeleteOptions that has been checked, wherever it stood. */

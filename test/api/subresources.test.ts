@@ -481,6 +481,16 @@ describe("eviction", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(1);
   });
 
+  test("options that cannot be meant are refused for a pod that is there", async () => {
+    await runningPod("a");
+    const odd = (name: string): Json => eviction(name, { propagationPolicy: "Later" });
+    const refused = await server.create(`${PODS}/a/eviction`, odd("a"));
+    expect([refused.status, refused.body.details.kind]).toEqual([422, "DeleteOptions"]);
+    expect(refused.body.message).toContain('propagationPolicy: Unsupported value: "Later"');
+    expect((await server.create(`${PODS}/absent/eviction`, odd("absent"))).status).toBe(404);
+    expect((await server.get(`${PODS}/a`)).status).toBe(200);
+  });
+
   test("a pending pod that changes at the same moment is evicted all the same", async () => {
     let whenDeleted: (() => Promise<unknown>) | undefined;
     const wrapKv = (kv: Kv): Kv =>

@@ -6,10 +6,11 @@ import { invalidValue } from "../../meta/field-errors.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import type { Admission } from "../../registry/admission.ts";
 import type { ServedResource } from "../../registry/resource.ts";
+import { get } from "../../registry/read.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
 import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
-import { toDeleteOptions } from "../delete.ts";
+import { refuseContradictions, toDeleteOptions } from "../delete.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { judgeOf } from "../field-loss.ts";
 import { optionsObject, writeOptions, type FieldValidation } from "../options.ts";
@@ -42,8 +43,20 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
   }
   const options = toDeleteOptions(given, dryRunOf(request.query.all("dryRun"), stringsAt(given, "dryRun")));
   await admission?.validate({ ...write, object });
+  await refuseOptions(call, given);
   await evictPod(context, { pods, budgets }, { namespace, name, options });
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
+}
+
+/** As kubernetes, where they are looked at when there is a pod to delete. */
+async function refuseOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
+  try {
+    refuseContradictions(given, stringsAt(given, "dryRun"));
+  } catch (refusal) {
+    const { namespace, name } = request.info;
+    await get(context, served, { namespace, name, freshness: { kind: "newest" } });
+    throw refusal;
+  }
 }
 
 function evictionAdmission({ admit, served, request }: EndpointCall, eviction: JsonObject): Admission | undefined {
