@@ -107,7 +107,16 @@ function importBuilt(file) {
   writeFileSync(file, text.replace(/(\bfrom |\bimport\()"(\.[^"]*)\.ts"/g, '$1"$2.js"'));
 }
 
+/** One character beyond them, and V8 keeps the whole file in two bytes for each. esbuild escapes all but those of regular expressions. */
+function refuseBeyondAscii() {
+  for (const file of readdirSync(fresh).filter((name) => name.endsWith(".js"))) {
+    const found = /^.*[^\0-\x7f].*$/m.exec(readFileSync(join(fresh, file), "utf8"));
+    if (found !== null) throw new Error(`write \\u… for what is not ASCII in: ${found[0].trim().slice(0, 200)}`);
+  }
+}
+
 await Promise.all([buildCommand(), buildClient(), declareTypes()]);
+refuseBeyondAscii();
 cpSync(`${root}src/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);

@@ -1,10 +1,10 @@
 /** Durations, in two ways of writing: Go's, and any text with a number and a unit somewhere in it. */
 
-const TOKEN = /\d+|[A-Za-zµμ]+|[\t\n\f\r ]+|[^]/g;
+const TOKEN = /\d+|[A-Za-z\u00b5\u03bc]+|[\t\n\f\r ]+|[^]/g;
 const DIGITS = /^\d/;
 const SPACE = /^[\t\n\f\r ]/;
 const GO_UNITS: ReadonlySet<string> = new Set(["ns", "us", "µs", "μs", "ms", "s", "m", "h"]);
-const UNIT = /^(?:ns|nano.*|us|[µμ]s|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/;
+const UNIT = /^(?:ns|nano.*|us|[\u00b5\u03bc]s|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/;
 const INT64_MAX = 2n ** 63n - 1n;
 const DIGITS_MAX = 100;
 
@@ -38,7 +38,7 @@ function hasNumberWithUnit(tokens: readonly string[]): boolean {
     const factor = digitsAt(tokens, at);
     if (factor === undefined) continue;
     const unit = tokens[SPACE.test(tokens[at + 1] ?? "") ? at + 2 : at + 1] ?? "";
-    if (!/^[A-Za-zµ]/.test(unit)) continue;
+    if (!/^[A-Za-z\u00b5]/.test(unit)) continue;
     if (!isInt64(factor)) return false;
     isFound ||= UNIT.test(unit.toLowerCase());
   }
