@@ -1,5 +1,5 @@
 // Builds dist/: the command, the library and the storage worker with the catalogue's data beside them, and the client package.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -29,7 +29,7 @@ const buildCommand = () =>
   build({
     ...shared,
     entryPoints: {
-      cli: "src/cli/main.ts",
+      cli: "src/cli/entry.ts",
       index: LIBRARY_ENTRY,
       "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts",
     },
@@ -37,6 +37,7 @@ const buildCommand = () =>
     platform: "node",
     target: "node24",
     mainFields: ["module", "main"],
+    alias: { "node:http": `${root}scripts/node-http.mjs` },
     define: { EVENKEEL_VERSION: JSON.stringify(version) },
     // Some dependencies are CommonJS and ask for Node's own modules.
     banner: {
@@ -121,3 +122,5 @@ cpSync(`${root}src/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);
 rmSync(stale, { recursive: true, force: true });
+// So that the first start is as quick as all others.
+execFileSync(process.execPath, [`${root}dist/cli.js`, "--version"], { stdio: "ignore" });

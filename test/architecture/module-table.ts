@@ -89,6 +89,7 @@ export const ENTRIES: readonly string[] = [
   ...PUBLIC_ENTRIES,
   "src/client/node-transport.ts",
   "src/client/client-node/with-evenkeel.ts",
+  "src/cli/entry.ts",
   "src/cli/main.ts",
   "src/storage/kv-sqlite/worker.ts",
 ];
