@@ -2,6 +2,14 @@
 import { join } from "node:path";
 import { buildIfNeeded, install, node, root, run } from "./prepare.mjs";
 
+const [first] = process.argv.slice(2);
+if (first !== undefined) {
+  const isHelp = first === "--help" || first === "-h";
+  const help =
+    "Usage: npm run demo\n\nStarts two API servers of different releases on one store, and shows with a real kubectl the\n404 that a client gets from the wrong one, and the same request through the mixed version proxy.";
+  console[isHelp ? "log" : "error"](isHelp ? help : `demo: it takes no arguments: ${first}; see --help`);
+  process.exit(isHelp ? 0 : 2);
+}
 install();
 buildIfNeeded();
-process.exit(run(node, [join(root, "scripts", "demo", "play.ts"), ...process.argv.slice(2)]));
+process.exit(run(node, [join(root, "scripts", "demo", "play.ts")]));
