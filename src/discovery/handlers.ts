@@ -7,7 +7,7 @@ import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/messa
 import { NAMED_TYPES, plainMedia } from "../http/negotiate.ts";
 import { jsonBytes, pageNotFound } from "../http/respond.ts";
 import { formatGroupVersion } from "../meta/group-version.ts";
-import { notAcceptable, serviceUnavailable, unknownResource } from "../meta/status-error.ts";
+import { methodNotAllowed, notAcceptable, serviceUnavailable, unknownResource } from "../meta/status-error.ts";
 import { toYaml } from "../object/yaml.ts";
 import { createDiscoveryCache, type CacheOptions, type Documents, type Encoded } from "./cache.ts";
 import { aggregatedGroups, apiGroup, apiGroupList, apiVersions, resourceList } from "./document.ts";
@@ -65,8 +65,11 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     options.forPeers !== undefined && !options.forPeers.some(({ name }) => name === group);
 
   return (request) => {
-    const { apiPrefix, segments } = request.info;
+    const { apiPrefix, segments, verb } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
+    // As kubernetes, which looks at the method only where a document is a route of its own.
+    const isRoute = apiPrefix === "api" || (segments.length === 3 && !isNotBuiltIn(segments[1]));
+    if (segments.length === 1 && isRoute && verb !== "get") throw methodNotAllowed();
     const accept = headerValue(request.headers, "accept");
     const choice = segments.length === 1 ? chooseAggregated(accept) : undefined;
     if (choice !== undefined) {
@@ -84,6 +87,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
       if (document === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
       throw unknownResource();
     }
+    if (isRoute && verb !== "get") throw methodNotAllowed();
     const media = plainMedia(accept);
     if (media === undefined) throw notAcceptable(NAMED_TYPES);
     return media === "json" ? jsonBytes(200, [document.bytes]) : yamlDocument(document);

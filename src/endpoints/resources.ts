@@ -149,12 +149,15 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
   if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
   const isWholeCluster = endpoint.namespaced && info.namespace === "";
-  if (isWholeCluster && info.name !== "") throw unknownResource();
+  if (isWholeCluster && (info.name !== "" || !endpoint.verbs.has("list"))) throw unknownResource();
   const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
   if (endpoint.served?.custom !== undefined) refuseMisdirectedCustom(endpoint, info, verbs);
   if (verbs === undefined) throw unknownResource();
   const needsName = info.verb === "update" || info.verb === "patch";
-  if (info.verb === "" || !verbs.has(info.verb)) throw methodNotAllowed();
+  // As kubernetes: what is built in takes these two only to hand them on.
+  const isHandedOn = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
+  if (!isHandedOn && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
+  if (method === "HEAD" && !isHandedOn && endpoint.served?.custom === undefined) throw methodNotAllowed();
   // The old /watch/ paths mean a watch whatever the method says.
   if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
   if (needsName && info.name === "") throw methodNotAllowed();

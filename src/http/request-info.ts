@@ -50,7 +50,7 @@ export function parseRequestInfo(method: string, path: string, query: Query): Re
   const segments = segmentsOf(decoded);
   const [apiPrefix = ""] = segments;
   const headLength = apiPrefix === "api" ? 2 : apiPrefix === "apis" ? 3 : Infinity;
-  if (segments.length <= headLength || segments[headLength] === "") {
+  if (segments.length <= headLength) {
     const [, group = "", version = ""] =
       apiPrefix === "apis" ? segments : apiPrefix === "api" ? ["", "", segments[1]] : [];
     return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, path: decoded, segments };

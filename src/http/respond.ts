@@ -17,7 +17,12 @@ export function jsonBytes(status: number, chunks: readonly Buffer[], headers: Re
 export function textResponse(status: number, text: string, headers: ResponseHeaders = {}): ApiResponse {
   return {
     status,
-    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
+    headers: {
+      "content-type": "text/plain; charset=utf-8",
+      "cache-control": "no-cache, private",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
     body: bytesBody(Buffer.from(text)),
   };
 }

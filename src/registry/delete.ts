@@ -1,5 +1,6 @@
+import { isSystemPriorityClass } from "../kinds/workloads/priority-class.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../meta/json.ts";
-import { conflict, notFound, type StatusDetails } from "../meta/status-error.ts";
+import { conflict, forbidden, notFound, type StatusDetails } from "../meta/status-error.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";
 import type { Admission } from "./admission.ts";
 import { timestamp, type RegistryContext, type Written } from "./context.ts";
@@ -44,6 +45,7 @@ export async function deleteObject(
 ): Promise<Deleted> {
   const { strategy } = served.stored;
   if (strategy.life === "namespace") refuseDeletionOfImmortal(request.name);
+  refuseDeletionOfSystemClass(served, request);
   let isRemoved = false;
   const written = await withAllocation(context, served, request.options.dryRun, (allocation) =>
     guaranteedUpdate(context, served, {
@@ -66,6 +68,14 @@ export async function deleteObject(
   const { group, resource } = served.groupResource;
   const uid = "object" in written ? stringAt(objectAt(written.object, "metadata"), "uid") : "";
   return { kind: "gone", details: { name: request.name, ...(group === "" ? {} : { group }), kind: resource, uid } };
+}
+
+/** As kubernetes, which looks only at who is deleted by name. */
+function refuseDeletionOfSystemClass({ groupResource }: ServedResource, { name, isOneOfMany }: DeleteRequest): void {
+  const { group, resource } = groupResource;
+  if (group !== "scheduling.k8s.io" || resource !== "priorityclasses") return;
+  if (isOneOfMany !== true && isSystemPriorityClass(name))
+    throw forbidden(groupResource, name, "this is a system priority class and cannot be deleted");
 }
 
 function admit(admission: Admission, { isOneOfMany, name }: DeleteRequest, existing: JsonObject): Promise<void> {

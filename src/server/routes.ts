@@ -30,7 +30,7 @@ export interface Routes {
   readonly healthMetrics: MetricsRegistry;
 }
 
-const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8" } as const;
+const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores" } as const;
 const PATHS: readonly string[] = [
   OPENID_CONFIGURATION_PATH,
   "/api",
@@ -51,17 +51,20 @@ const PATHS: readonly string[] = [
 export function createRouter(routes: Routes): Handler<WithUser> {
   return async (request) => {
     const { info } = request;
+    if (info.path.startsWith("//")) return pageNotFound();
     if (info.isResourceRequest) return routes.resources(request);
     const discovery = routes.discovery(request);
     if (discovery !== undefined) return discovery;
     const [first, second] = info.segments;
+    if (info.path.endsWith("/") && isExact(first)) return pageNotFound();
     if (isHealthPath(first)) return routes.health(request);
     if (isClusterPath(first)) return routes.purge(request) ?? routes.inspect(request) ?? routes.cluster(request);
     if (first === "openid" || first === ".well-known") return routes.openId(request) ?? pageNotFound();
     if (first === "openapi") return routes.openApi(request);
-    if (first === undefined) return jsonResponse(200, { paths: PATHS });
+    if (first === undefined || (first === "index.html" && second === undefined))
+      return jsonResponse(200, { paths: PATHS });
     if (first === "version" && second === undefined) {
-      if (info.verb !== "get" && info.verb !== "head") throw methodNotAllowed();
+      if (info.verb !== "get") throw methodNotAllowed();
       return jsonResponse(200, routes.version);
     }
     if (first === "metrics" && second === undefined) return textResponse(200, routes.metrics.render(), METRICS_TYPE);
@@ -69,4 +72,9 @@ export function createRouter(routes: Routes): Handler<WithUser> {
       return textResponse(200, routes.healthMetrics.render(), METRICS_TYPE);
     return pageNotFound();
   };
+}
+
+/** As kubernetes: behind these a slash makes another path. */
+function isExact(first: string | undefined): boolean {
+  return isHealthPath(first) || first === "metrics" || first === "openapi";
 }

@@ -374,6 +374,18 @@ describe("deletion of a collection", () => {
     expect(names(await api.get(CONFIG_MAPS))).toHaveLength(3);
   });
 
+  test("the classes that the control plane's own pods have stay", async () => {
+    await using api = await startServer();
+    const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    const refused = await api.delete(`${classes}/system-node-critical`);
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
+    ]);
+    await api.create(classes, { metadata: { name: "mine" }, value: 1 });
+    expect((await api.delete(`${classes}/mine`)).status).toBe(200);
+  });
+
   test("the options hold for each object", async () => {
     await using api = await startServer();
     await withThree(api);

@@ -74,7 +74,7 @@ describe("metrics", () => {
   test("they are Prometheus text, each family with its help and type", async () => {
     await using api = await startServer();
     const { text, headers } = await api.get("/metrics");
-    expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
     for (const line of text.trimEnd().split("\n"))
       expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{.*\})? [-+0-9.eInfNa]+)$/);
     expect(text).toContain("# TYPE apiserver_request_total counter");

@@ -13,6 +13,12 @@ describe("paths and methods", () => {
     "/readyz/nonexistent",
     "/version/x",
     "/metrics/x",
+    "/metrics/",
+    "/healthz/",
+    "/livez/ping/",
+    "/openapi/v2/",
+    "//api",
+    "//api/v1/pods",
   ])("%s is outside every API: a plain 404", async (target) => {
     await using api = await startServer();
     const answer = await api.get(target);
@@ -32,6 +38,10 @@ describe("paths and methods", () => {
     "/apis/apps/v9/namespaces/default/deployments",
     `${CONFIG_MAPS}/x/bogus`,
     "/api/v1/namespaces/default/status/more",
+    "/api/v1//pods",
+    "/apis/apps/v1//deployments",
+    "/api/v1/bindings",
+    "/apis/authorization.k8s.io/v1/localsubjectaccessreviews",
   ])("%s names a resource nobody serves: a 404 Status", async (target) => {
     await using api = await startServer();
     const answer = await api.get(target);
@@ -58,6 +68,13 @@ describe("paths and methods", () => {
     ["POST", "/api/v1/watch/namespaces/default/configmaps"],
     ["DELETE", "/api/v1/watch/namespaces/default/configmaps/x"],
     ["POST", "/version"],
+    ["HEAD", "/version"],
+    ["POST", "/api"],
+    ["HEAD", "/api/v1"],
+    ["DELETE", "/apis/apps/v1"],
+    ["HEAD", CONFIG_MAPS],
+    ["HEAD", `${CONFIG_MAPS}/x`],
+    ["HEAD", "/api/v1/namespaces/default/pods/x/log"],
     ["POST", "/api/v1/namespaces/default/status"],
     ["DELETE", "/api/v1/namespaces/default/finalize"],
   ])("%s %s is not allowed: 405", async (method, target) => {
@@ -65,6 +82,26 @@ describe("paths and methods", () => {
     const answer = await api.call(method, target, "{}");
     expect(answer.status).toBe(405);
     expect(answer.body).toMatchObject({ message: NOT_ALLOWED, reason: "MethodNotAllowed" });
+  });
+
+  test.each([
+    ["POST", "/apis", 200],
+    ["POST", "/apis/apps", 200],
+    ["HEAD", "/healthz", 200],
+    ["GET", "/api/", 200],
+    ["GET", "/version/", 200],
+    ["GET", "/index.html", 200],
+    ["OPTIONS", "/api/v1/nodes/x/proxy", 404],
+    ["HEAD", "/api/v1/nodes/x/proxy", 404],
+  ])("%s %s is answered: %i", async (method, target, status) => {
+    await using api = await startServer();
+    expect((await api.call(method, target, "{}")).status).toBe(status);
+  });
+
+  test("every answer says that it is not to be kept, or for how long", async () => {
+    await using api = await startServer();
+    for (const target of ["/healthz", "/nope", "/metrics", "/openapi/v3", "/openapi/v3/nope", "/api", "/api/v1/nopes"])
+      expect([target, header(await api.get(target), "cache-control")]).toEqual([target, "no-cache, private"]);
   });
 
   test("encoded names mean what they spell", async () => {

@@ -19,6 +19,8 @@ import type { OpenApiPeers } from "./peers.ts";
 
 const V2_PROTOBUF_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const UNCACHED = "no-cache, private";
+const INDEX_TYPE = "text/plain; charset=utf-8";
 const YEAR_SECONDS = 365 * 24 * 3600;
 const RETRY_AFTER_SECONDS = 1;
 
@@ -53,7 +55,8 @@ export function openApiHandler(options: OpenApiOptions): (request: OpenApiReques
     const [, version, ...rest] = request.info.segments;
     if (version === "v2" && rest.length === 0) return v2Response(request, documents);
     if (version !== "v3") return pageNotFound();
-    if (rest.length === 0) return cacheable(request, await documents.index(), {});
+    // As kubernetes, which lets its file server guess.
+    if (rest.length === 0) return cacheable(request, await documents.index(), { "content-type": INDEX_TYPE });
     return v3Response(request, { documents, path: rest.join("/"), clock });
   };
 }
@@ -67,7 +70,7 @@ async function v3Response(
   const found = await documents.find(path, asked);
   switch (found.kind) {
     case "unknown":
-      return pageNotFound();
+      return { status: 404, headers: { "cache-control": UNCACHED }, body: NO_BODY };
     case "unavailable":
       throw serviceUnavailable(found.message, RETRY_AFTER_SECONDS);
     case "moved":
@@ -93,7 +96,7 @@ async function v2Response(request: WithInfo, documents: OpenApiDocuments): Promi
 
 function cacheable(request: WithInfo, document: Encoded, headers: ResponseHeaders): ApiResponse {
   const etag = `"${document.hash}"`;
-  const all: ResponseHeaders = { etag, vary: "Accept", ...headers };
+  const all: ResponseHeaders = { etag, vary: "Accept", "cache-control": UNCACHED, ...headers };
   if (headerValue(request.headers, "if-none-match") === etag) return { status: 304, headers: all, body: NO_BODY };
   if (headers["content-type"] !== undefined) return { status: 200, headers: all, body: bytesBody(document.bytes) };
   return jsonBytes(200, [document.bytes], all);

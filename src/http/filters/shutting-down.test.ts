@@ -60,6 +60,7 @@ describe("shuttingDown", () => {
     expect(status).toBe(429);
     expect(headers).toEqual({
       "content-type": "text/plain; charset=utf-8",
+      "cache-control": "no-cache, private",
       "x-content-type-options": "nosniff",
       "retry-after": "5",
       connection: "close",

@@ -13,6 +13,10 @@ const SYSTEM_PRIORITIES: ReadonlyMap<string, number> = new Map([
   ["system-cluster-critical", SYSTEM_CRITICAL_PRIORITY],
 ]);
 
+export function isSystemPriorityClass(name: string): boolean {
+  return SYSTEM_PRIORITIES.has(name);
+}
+
 export const PRIORITY_CLASS: Kind = {
   setDefaults(priorityClass) {
     priorityClass["value"] ??= 0;

@@ -88,9 +88,11 @@ describe("an API server of one's own resources", () => {
 
   test("describes its resources in OpenAPI, with what the main API server has of metadata", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
-    const { body: index } = await server.get("/openapi/v3");
+    const index = JSON.parse((await server.get("/openapi/v3")).body) as {
+      paths: Record<string, { serverRelativeURL: string }>;
+    };
     expect(Object.keys(index.paths)).toEqual([`apis/${GROUP}/v1`, `apis/${GROUP}/v2`]);
-    const { body: v3 } = await server.get(index.paths[`apis/${GROUP}/v2`].serverRelativeURL);
+    const { body: v3 } = await server.get(index.paths[`apis/${GROUP}/v2`]!.serverRelativeURL);
     expect(v3.components.schemas["com.example.things.v2.Widget"].properties.spec.properties.color).toBeDefined();
     expect(v3.components.schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]).toBeDefined();
     const { body: v2 } = await server.get("/openapi/v2");
