@@ -73,6 +73,7 @@ describe("before anything is known of objects", () => {
     expect([refused.status, text(refused)]).toEqual([429, "Too many requests, please try again later.\n"]);
     expect(refused.headers).toEqual({
       "content-type": "text/plain; charset=utf-8",
+      "cache-control": "no-cache, private",
       "x-content-type-options": "nosniff",
       "retry-after": "1",
       "x-kubernetes-pf-flowschema-uid": "",
@@ -344,6 +345,7 @@ describe("work on what was sent", () => {
     readonly done: string[];
     readonly send: (user: User, options?: RequestOptions & { signal?: AbortSignal }) => Promise<ApiResponse>;
     readonly turn: () => Promise<number>;
+    readonly pass: (ms: number) => Promise<void>;
   } {
     const [turns, done]: [(() => void)[], string[]] = [[], []];
     const clock = createManualClock();
@@ -371,20 +373,39 @@ describe("work on what was sent", () => {
         }
         return turns.length;
       },
+      async pass(ms) {
+        clock.advance(ms);
+        await new Promise(setImmediate);
+      },
     };
   }
 
   test("that fills a turn of the event loop leaves the next ones to others, one user after the other", async () => {
-    const { done, send, turn } = workshop(200);
+    const { done, send, turn, pass } = workshop(200);
     const answers = [send(JANE), send(JANE), send(JANE), send(JOE), send(ROOT)];
     await new Promise(setImmediate);
     expect(done.toSorted()).toEqual(["jane", "root"]);
-    while ((await turn()) > 0);
+    for (let rests = 0; rests < 4; rests++) {
+      while ((await turn()) > 0);
+      await pass(200);
+    }
     expect(done.slice(2)).toEqual(["jane", "joe", "jane"]);
     await Promise.all(answers);
     void send(JOE);
     await new Promise(setImmediate);
     expect(done).toHaveLength(6);
+  });
+
+  test("that takes long is followed by a rest, in which whoever is new can come", async () => {
+    const { done, send, turn, pass } = workshop(100);
+    const answers = [send(JANE), send(JOE)];
+    await new Promise(setImmediate);
+    while ((await turn()) > 0);
+    await pass(19);
+    expect(done).toEqual(["jane"]);
+    await pass(1);
+    expect(done).toEqual(["jane", "joe"]);
+    await Promise.all(answers);
   });
 
   test("that takes little is done in the same turn", async () => {
@@ -397,12 +418,13 @@ describe("work on what was sent", () => {
   });
 
   test("is not begun when nobody waits for it any more", async () => {
-    const { done, send, turn } = workshop(200);
+    const { done, send, turn, pass } = workshop(200);
     const leaving = new AbortController();
     const answers = Promise.allSettled([send(JANE), send(JOE, { signal: leaving.signal })]);
     await new Promise(setImmediate);
     leaving.abort(new Error("gone"));
     while ((await turn()) > 0);
+    await pass(40);
     expect(done).toEqual(["jane"]);
     expect(await answers).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason: { message: "gone" } }]);
   });

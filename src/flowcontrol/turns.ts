@@ -11,11 +11,19 @@ type NextTurn = (callback: () => void) => void;
 
 /** After so much work the loop has to come round. */
 const TURN_MS = 10;
+/**
+ * Who took longer makes the others behind it wait for a part of that time, and no longer than this. Whoever is not among
+ * them needs the loop more than once: to greet a new client alone takes several rounds.
+ */
+const REST_SHARE = 0.2;
+const REST_MS_MAX = 200;
 /** Calls that are asked for at the same time. */
 const CALLS_MAX = 32;
 
+type TurnClock = Pick<Clock, "monotonic" | "after">;
+
 export class Turns {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: TurnClock;
   readonly #nextTurn: NextTurn;
   /** By user; who is next comes first. */
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -24,15 +32,21 @@ export class Turns {
   #calls = 0;
   #turn = 0;
   #turnBeganMs = 0;
+  /** Of the last who went on; undefined when it is known how long that took. */
+  #wentOnMs: number | undefined;
+  #restsUntilMs = 0;
 
-  constructor(clock: Pick<Clock, "monotonic">, nextTurn: NextTurn) {
+  constructor(clock: TurnClock, nextTurn: NextTurn) {
     this.#clock = clock;
     this.#nextTurn = nextTurn;
   }
 
   /** Undefined: at once. */
   take(who: string): Promise<void> | undefined {
-    if (this.#calls === 0) return this.#ask();
+    if (this.#calls === 0) {
+      this.#wentOnMs = this.#clock.monotonic();
+      return this.#ask();
+    }
     return new Promise((goOn) => {
       const others = this.#waiting.get(who);
       if (others === undefined) this.#waiting.set(who, [goOn]);
@@ -49,22 +63,34 @@ export class Turns {
   #ask(): undefined {
     const askedIn = this.#turn;
     this.#calls++;
-    this.#nextTurn(() => this.#called(askedIn));
+    const called = (): void => this.#called(askedIn);
+    const restMs = this.#restsUntilMs - this.#clock.monotonic();
+    if (restMs > 0) this.#clock.after(restMs, called);
+    else this.#nextTurn(called);
   }
 
   /** What went on in the call before is done by now, unless it waits for somebody else. */
   #called(askedIn: number): void {
     this.#calls--;
     const nowMs = this.#clock.monotonic();
+    this.#restAfterWork(nowMs);
     if (askedIn === this.#turn) {
       this.#turn++;
       this.#turnBeganMs = nowMs;
     }
-    const goOn = nowMs - this.#turnBeganMs < TURN_MS ? this.#next() : undefined;
+    const isFree = nowMs - this.#turnBeganMs < TURN_MS && nowMs >= this.#restsUntilMs;
+    const goOn = isFree ? this.#next() : undefined;
     if (goOn === undefined) return this.#askEnough();
     if (this.#calls === 0) this.#ask();
     else this.#askEnough();
+    this.#wentOnMs = nowMs;
     goOn();
+  }
+
+  #restAfterWork(nowMs: number): void {
+    const workedMs = nowMs - (this.#wentOnMs ?? nowMs);
+    this.#wentOnMs = undefined;
+    if (workedMs > TURN_MS) this.#restsUntilMs = nowMs + Math.min(workedMs * REST_SHARE, REST_MS_MAX);
   }
 
   #next(): (() => void) | undefined {
