@@ -8,7 +8,11 @@ import { bearerAuthenticator, tokenUnion } from "../auth/bearer.ts";
 import { currentVerifier } from "../auth/reloading/authorities.ts";
 import { serviceAccountTokenAuthenticator } from "../auth/service-accounts/token-authenticator.ts";
 import { createTokenIssuer } from "../auth/service-accounts/token-issuer.ts";
+import type { LegacyTokenUse } from "../auth/service-accounts/legacy-token.ts";
 import type { TokenAuthenticator } from "../auth/tokens.ts";
+import type { Log } from "../base/log.ts";
+import { messageOf } from "../base/within.ts";
+import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { TokenRequests } from "../endpoints/subresources/token-request/token-request.ts";
 import type { ConnectionInfo } from "../http/message.ts";
 import type { ObjectReader } from "../meta/object-table.ts";
@@ -24,16 +28,30 @@ export interface Tokens {
   readonly requests: TokenRequests | undefined;
 }
 
-/** Without objects there are no service accounts. */
+/** What there is to know of service accounts, and how it is said that a token of a Secret has been used. */
+export interface Accounts {
+  readonly objects: ObjectReader;
+  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
+}
+
+/** Undefined: there are no service accounts. */
 export function createTokens(
-  { clock, random }: Pick<Env, "clock" | "random">,
+  { clock, random, log }: Pick<Env, "clock" | "random" | "log">,
   { serviceAccounts, users }: Pick<ServerConfig, "serviceAccounts" | "users">,
-  objects: ObjectReader | undefined,
+  accounts: Accounts | undefined,
 ): Tokens {
+  const objects = accounts?.objects;
   const { signingKey, issuers, apiAudiences } = serviceAccounts;
   const lasting = [staticTokens(users, apiAudiences)];
   const passing =
-    objects === undefined ? [] : [serviceAccountTokenAuthenticator({ ...serviceAccounts, objects, clock })];
+    accounts === undefined
+      ? []
+      : [
+          serviceAccountTokenAuthenticator({
+            ...{ ...serviceAccounts, objects: accounts.objects, clock },
+            onLegacyUse: (use) => void labelUsed(accounts.call, use, log),
+          }),
+        ];
   return {
     ...{ lasting, passing, authenticate: tokenUnion([...lasting, ...passing]) },
     requests:
@@ -41,6 +59,19 @@ export function createTokens(
         ? undefined
         : { ...serviceAccounts, objects, issue: createTokenIssuer({ issuer: issuers[0], key: signingKey, random }) },
   };
+}
+
+/** The request that used it does not wait, and does not fail with it. */
+async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log): Promise<void> {
+  const { namespace, name, uid, label, date } = use;
+  const target = `/api/v1/namespaces/${namespace}/secrets/${name}`;
+  const headers = { "content-type": "application/merge-patch+json" };
+  const body = JSON.stringify({ metadata: { uid, labels: { [label]: date } } });
+  const status = await call({ method: "PATCH", target, headers, body }).then(
+    (answer) => answer.status,
+    (thrown: unknown) => messageOf(thrown),
+  );
+  if (status !== 200) log.warn("a Secret does not say when its token was last used", { namespace, name, status });
 }
 
 export interface AuthenticatorParts {

@@ -138,10 +138,10 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   if (storageVersions !== undefined) publishCustom(shared.custom.table, storageVersions);
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
-  const gates = createGatekeeping({ env, config, metrics, cache, catalogue, builtIn, table, context, shared });
+  const call = asServer(loopback.call);
+  const gates = createGatekeeping({ env, config, metrics, cache, catalogue, builtIn, table, context, shared, call });
   const repair = repairOf(env, config, context);
   const announced = Promise.withResolvers<string>();
-  const call = asServer(loopback.call);
   const hooks = startupHooks({
     ...{ env, config, cache, catalogue, table, call, repair, cluster, storageVersions, shared, ...gates },
     announced: announced.promise,

@@ -5,7 +5,7 @@ import type { RegistryContext } from "../registry/context.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { createAccess, type Access } from "./access.ts";
 import { createServerAdmission, type ServerAdmission } from "./admission/create-admission.ts";
-import { createTokens, type Tokens } from "./authentication.ts";
+import { createTokens, type Accounts, type Tokens } from "./authentication.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
@@ -25,6 +25,8 @@ export interface GatekeepingParts {
   readonly table: ResourceTable;
   readonly context: RegistryContext;
   readonly shared: Pick<Shared, "custom" | "callWebhook">;
+  /** As the server itself. */
+  readonly call: Accounts["call"];
 }
 
 export interface Gatekeeping {
@@ -49,7 +51,7 @@ export function createGatekeeping(parts: GatekeepingParts): Gatekeeping {
   });
   return {
     access,
-    tokens: createTokens(env, config, objects),
+    tokens: createTokens(env, config, { objects, call: parts.call }),
     admission,
     fairUse,
     gateTasks: [...access.tasks, ...admission.tasks, ...fairUse.tasks],

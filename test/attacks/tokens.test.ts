@@ -1,6 +1,6 @@
 /** Tokens of service accounts that somebody has made, changed or kept for too long: each is nobody's. */
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Answer, Json } from "../peers/client.ts";
 import { AUDIENCE, made, OWN, REVIEW, REVIEW_PATH, startSite, UNAUTHORIZED, userIn, type Site } from "./start.ts";
 
@@ -154,6 +154,34 @@ describe("a token made by hand", () => {
     const [header, claims, signature] = partsOf(honest);
     await expectNobody(forge({ header, claims, signature, publicKey: site.authorities.tokens.publicKey }));
     await expectRobot(honest);
+  });
+});
+
+describe("a token of a Secret", () => {
+  test("is somebody's, and the Secret says when it was last used", async () => {
+    const { uid } = (await made(site.first, ACCOUNTS, { metadata: { name: "old" } })).metadata;
+    const claims = {
+      iss: "kubernetes/serviceaccount",
+      sub: `system:serviceaccount:${OWN}:old`,
+      "kubernetes.io/serviceaccount/namespace": OWN,
+      "kubernetes.io/serviceaccount/secret.name": "old-token",
+      "kubernetes.io/serviceaccount/service-account.name": "old",
+      "kubernetes.io/serviceaccount/service-account.uid": uid,
+    };
+    const [header] = partsOf(honest);
+    const token = signed(header, claims);
+    const data = { token: Buffer.from(token).toString("base64") };
+    const annotations = { "kubernetes.io/service-account.name": "old" };
+    const metadata = { name: "old-token", annotations };
+    await made(site.first, SECRETS, { metadata, type: "kubernetes.io/service-account-token", data });
+    await expectRobot(token, "old");
+    const today = new Date().toISOString().slice(0, 10);
+    const labels = async (): Promise<Json> =>
+      (await site.first.call(`${SECRETS}/old-token`)).body.metadata.labels ?? {};
+    await vi.waitFor(async () => expect((await labels())["kubernetes.io/legacy-token-last-used"] >= today).toBe(true));
+    await expectRobot(token, "old");
+    await site.first.call(`${SECRETS}/old-token`, { method: "DELETE" });
+    await expectNobody(token);
   });
 });
 

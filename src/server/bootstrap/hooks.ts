@@ -6,6 +6,7 @@
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { StartupHook } from "../lifecycle.ts";
 import { flowControl } from "./flow-control.ts";
+import { legacyTokenTracking } from "./legacy-token-tracking.ts";
 import { kubernetesService } from "./kubernetes-service.ts";
 import { systemNamespaces } from "./namespaces.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "../../peers/identity-lease.ts";
@@ -51,6 +52,7 @@ function ownedBy(
     defaultServiceCidr(serves, serviceCidr),
     usesRoles ? bootstrapRoles(serves) : [],
     clusterAuthentication(serves, trust, () => clock.now()),
+    legacyTokenTracking(serves, () => clock.now()),
   ];
 }
 
@@ -62,6 +64,7 @@ const HOOKS: readonly string[] = [
   "start-kubernetes-service-cidr-controller",
   "rbac/bootstrap-roles",
   "start-cluster-authentication-info-controller",
+  "start-legacy-token-tracking-controller",
 ];
 
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
