@@ -36,7 +36,7 @@ import { buildHandler, type Filters } from "./handler-chain.ts";
 import { storageChecks } from "./health-checks.ts";
 import { asServer, createLoopback, type Loopback } from "./loopback.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
-import { afterwards, Lifecycle, type StartupHook } from "./lifecycle.ts";
+import { afterwards, HOOK_PREFIX, Lifecycle, type StartupHook } from "./lifecycle.ts";
 import { standOutsideAgreement } from "./outside-agreement.ts";
 import { localDocuments, type LocalDocuments } from "./local-document.ts";
 import {
@@ -263,9 +263,17 @@ function startupHooks(parts: HookParts): StartupHook[] {
     advertise === undefined ? undefined : { clusterIp: range.nameAt(0), address: advertise.address, announced };
   const making = { call, clock, log, context: repair.context, resolve: table.resolve };
   return [
-    { name: "storage-readiness", run: (signal) => waitUntil(clock, () => cache.state === "following", signal) },
+    {
+      name: "storage-readiness",
+      also: [`${HOOK_PREFIX}generic-apiserver-start-informers`, `${HOOK_PREFIX}start-apiserver-admission-initializer`],
+      run: (signal) => waitUntil(clock, () => cache.state === "following", signal),
+    },
     // What is defined is published with what is built in.
-    { name: "crd-informer-synced", run: (signal) => waitUntil(clock, () => shared.custom.table.isLoaded, signal) },
+    {
+      name: "crd-informer-synced",
+      also: [`${HOOK_PREFIX}start-apiextensions-informers`, `${HOOK_PREFIX}start-apiextensions-controllers`],
+      run: (signal) => waitUntil(clock, () => shared.custom.table.isLoaded, signal),
+    },
     // Before it has an identity a server publishes nothing, and before it has published it writes nothing else.
     ...afterwards(ensureIdentityNamespace({ ...making, catalogue }), cluster.identity.hooks),
     ...(storageVersions === undefined ? [] : [storageVersions.hook]),

@@ -23,12 +23,16 @@ export type ShutdownEvent =
 export interface StartupHook {
   /** As /readyz shows it after "poststarthook/". */
   readonly name: string;
+  /** Other checks that kube-apiserver has of what is done here in one. */
+  readonly also?: readonly string[];
   run(signal: AbortSignal): Promise<void>;
 }
 
+export const HOOK_PREFIX = "poststarthook/";
+
 export class Lifecycle {
   readonly #pendingHooks: Set<string>;
-  readonly #hookNames: readonly string[];
+  readonly #hooks: readonly Pick<StartupHook, "name" | "also">[];
   readonly #ready = Promise.withResolvers<void>();
   readonly #onStep: (() => void)[] = [];
   readonly #shutdownEvents = new Set<ShutdownEvent>();
@@ -37,8 +41,8 @@ export class Lifecycle {
 
   constructor(hooks: readonly StartupHook[], log: Log = SILENT_LOG) {
     this.#log = log;
-    this.#hookNames = hooks.map((hook) => hook.name);
-    this.#pendingHooks = new Set(this.#hookNames);
+    this.#hooks = hooks;
+    this.#pendingHooks = new Set(hooks.map(({ name }) => name));
   }
 
   /** Resolves when the server has been ready for the first time. */
@@ -80,12 +84,14 @@ export class Lifecycle {
 
   checks(): HealthCheck[] {
     return [
-      ...this.#hookNames.map((name): HealthCheck => ({
-        name: `poststarthook/${name}`,
-        check: () => (this.#pendingHooks.has(name) ? "not finished" : undefined),
-        // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
-        endpoints: ["healthz", "readyz"],
-      })),
+      ...this.#hooks.flatMap(({ name: hook, also = [] }) =>
+        [`${HOOK_PREFIX}${hook}`, ...also].map((name): HealthCheck => ({
+          name,
+          check: () => (this.#pendingHooks.has(hook) ? "not finished" : undefined),
+          // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
+          endpoints: ["healthz", "readyz"],
+        })),
+      ),
       {
         name: "shutdown",
         check: () => (this.hasHappened("ShutdownInitiated") ? "process is shutting down" : undefined),
@@ -101,7 +107,7 @@ export function afterwards(
   [first, ...rest]: readonly StartupHook[],
 ): StartupHook[] {
   if (first === undefined) return [];
-  return [{ name: first.name, run: (signal) => before(signal).then(() => first.run(signal)) }, ...rest];
+  return [{ ...first, run: (signal) => before(signal).then(() => first.run(signal)) }, ...rest];
 }
 
 /** One after the other: a hook may rely on those before it. */

@@ -23,7 +23,7 @@ import type { Cluster, SharedResources } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";
 import { createCustomResources, storedVersionsOf, type CustomResources } from "./custom-resources.ts";
 import type { Env } from "./env.ts";
-import type { StartupHook } from "./lifecycle.ts";
+import { HOOK_PREFIX, type StartupHook } from "./lifecycle.ts";
 import type { ResourceTable } from "./resources.ts";
 import type { AgreedEncodings, StorageVersions } from "./storage-versions.ts";
 import { createWebhookClient } from "./webhook-client.ts";
@@ -166,6 +166,14 @@ function registration({ ready }: SharedParts, custom: CustomResources, aggregati
 function completion({ env }: SharedParts, aggregation: Aggregation): StartupHook {
   return {
     name: "start-kube-aggregator-informers",
+    also: [
+      `${HOOK_PREFIX}apiservice-registration-controller`,
+      `${HOOK_PREFIX}apiservice-status-local-available-controller`,
+      `${HOOK_PREFIX}apiservice-status-remote-available-controller`,
+      `${HOOK_PREFIX}kube-apiserver-autoregistration`,
+      "autoregister-completion",
+      `${HOOK_PREFIX}apiservice-openapi-controller`,
+    ],
     run: (signal) => waitUntil(env.clock, () => aggregation.hasSynced, signal),
   };
 }
