@@ -14,21 +14,25 @@ export interface ServerFlags {
   readonly server?: string;
   readonly token?: string;
   readonly caFile?: string;
-  readonly dataDir: string;
+  readonly dataDir?: string;
   readonly output: "table" | "json";
 }
 
+const DATA_DIR = ".evenkeel";
 const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 export function withServerFlags(command: Command): Command {
   return command
-    .option("--kubeconfig <file>", "how to reach the server (default $KUBECONFIG, or the data directory's kubeconfig)")
+    .option("--kubeconfig <file>", "how to reach the server (default that of --data-dir, else $KUBECONFIG)")
     .option("--context <name>", "which context of the kubeconfig; ask each server of a cluster by its own")
     .option("--server <url>", "ask the server at this address instead, such as https://127.0.0.1:6443")
     .option("--token <token>", "who is asking, with --server or instead of the kubeconfig's user")
     .option("--ca-file <file>", "CA that signed the server's certificate, instead of the kubeconfig's")
-    .option("--data-dir <directory>", "where `evenkeel serve` keeps its kubeconfig", ".evenkeel")
+    .option(
+      "--data-dir <directory>",
+      `where \`evenkeel serve\` or \`evenkeel up\` keeps its kubeconfig (default $KUBECONFIG, else ${DATA_DIR})`,
+    )
     .addOption(new Option("-o, --output <format>", "how to say it").choices(["table", "json"]).default("table"));
 }
 
@@ -47,16 +51,24 @@ export function connectionOf(flags: ServerFlags): Connection {
 }
 
 function connectionFrom(flags: ServerFlags, environment: string | undefined): Connection {
-  const { kubeconfig, context, server, token, caFile, dataDir } = flags;
+  const { kubeconfig, context, server, token, caFile } = flags;
   const given = {
-    ...(token === undefined ? {} : { token }),
+    ...(server === undefined ? {} : { url: server }),
     ...(caFile === undefined ? {} : { ca: readFile(caFile, "CA") }),
   };
-  if (server !== undefined && kubeconfig === undefined && context === undefined) return { url: server, ...given };
-  const listed = (environment ?? "").split(delimiter).filter((file) => file !== "");
-  const files = kubeconfig !== undefined ? [kubeconfig] : listed.length > 0 ? listed : [join(dataDir, "kubeconfig")];
-  const read = readKubeconfigs(files, context);
-  return { ...read, ...(server === undefined ? {} : { url: server }), ...given };
+  if (server !== undefined && kubeconfig === undefined && context === undefined)
+    return { url: server, ...given, ...(token === undefined ? {} : { token }) };
+  const { cert, key, ...read } = readKubeconfigs(kubeconfigsOf(flags, environment), context);
+  // A server believes a certificate before it looks at a token: who gives one does not want to be who the other names.
+  if (token !== undefined) return { ...read, ...given, token };
+  return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+}
+
+/** What was said here counts more than what the environment says. */
+function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): string[] {
+  if (kubeconfig !== undefined) return [kubeconfig];
+  const listed = environment.split(delimiter).filter((file) => file !== "");
+  return dataDir === undefined && listed.length > 0 ? listed : [join(dataDir ?? DATA_DIR, "kubeconfig")];
 }
 
 type Method = "GET" | "POST";

@@ -1,7 +1,7 @@
 /** Commands for a cluster that `evenkeel up` runs: servers come, go, change and fail. */
 import { resolve } from "node:path";
 import { Argument, Command } from "commander";
-import { FAULTS } from "./up/cluster.ts";
+import { FAULTS, type Fault } from "./up/cluster.ts";
 import { askControl, type ControlRequest } from "./up/control.ts";
 
 interface ControlFlags {
@@ -14,6 +14,14 @@ interface AnsweredServer {
   readonly spec: string;
   readonly url: string;
 }
+
+const HAPPENED: Readonly<Record<Fault, string>> = {
+  kill: "was killed",
+  pause: "is paused",
+  resume: "goes on",
+  partition: "is cut off from the other servers",
+  heal: "can reach the other servers again",
+};
 
 export function controlCommands(): Command[] {
   return [addServer(), removeServer(), upgrade(), fault()];
@@ -61,8 +69,8 @@ function fault(): Command {
   return control("fault", "Let a server of a running cluster fail, or go on.")
     .addArgument(new Argument("<fault>", "what happens to it").choices([...FAULTS]))
     .argument("<id>", "such as apiserver-2")
-    .action((name: string, id: string, flags: ControlFlags) =>
-      ask(flags, { command: "fault", fault: name, id }, (server) => `${server.id}: ${name}`),
+    .action((name: Fault, id: string, flags: ControlFlags) =>
+      ask(flags, { command: "fault", fault: name, id }, (server) => `${server.id} ${HAPPENED[name]}`),
     );
 }
 

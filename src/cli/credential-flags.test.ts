@@ -73,6 +73,12 @@ describe("credential flags", () => {
     expect(() => parsed("--anonymous-auth=maybe")).toThrow("not true or false");
   });
 
+  test("a flag alone is true, and help says no more of it than its default", () => {
+    expect(parsed("--anonymous-auth").anonymousAuth).toBe(true);
+    const help = withCredentialFlags(new Command()).helpInformation();
+    expect(help).toContain("tokens in Secrets hold only as long as the Secret is there (default: true)");
+  });
+
   test("the kept key is made once, for its owner's eyes only", () => {
     const made = keptServiceAccountKey(directory);
     expect(createPrivateKey(made.pem).asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });

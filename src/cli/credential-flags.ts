@@ -63,7 +63,12 @@ export function withCredentialFlags(command: Command): Command {
       yesOrNo("--service-account-lookup", "tokens in Secrets hold only as long as the Secret is there").default(true),
     )
     .option("--api-audiences <names>", "what tokens must be meant for, by default the issuers", list)
-    .addOption(yesOrNo("--anonymous-auth", "requests without credentials are those of system:anonymous"));
+    .addOption(
+      yesOrNo(
+        "--anonymous-auth",
+        "requests without credentials are those of system:anonymous (default: true; with AlwaysAllow false)",
+      ),
+    );
 }
 
 /** `kept` is what signs where no key is named. */

@@ -42,7 +42,7 @@ export function list(text: string, before: readonly string[] | undefined): strin
 
 /** --flag, --flag=true or --flag=false. */
 export function yesOrNo(flag: string, description: string): Option {
-  return new Option(`${flag} [boolean]`, description).preset("true").argParser(boolean);
+  return new Option(`${flag} [boolean]`, description).argParser(boolean);
 }
 
 function boolean(text: string): boolean {

@@ -1,3 +1,5 @@
+/** Files that a command was told of: what is wrong with one is one sentence with its name in it. */
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";
 
@@ -5,11 +7,23 @@ export function readFile(file: string, what: string): string {
   return asUsable(() => readFileSync(file, "utf8"), `the ${what} ${file} cannot be read`);
 }
 
-/** What goes wrong ends the command with the sentence and the reason. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?(?:-----END CERTIFICATE-----|$)/gs;
+
+/** The text of a PEM bundle in which there is a certificate, and none that cannot be read. */
+export function readCertificates(file: string, what: string): string {
+  const text = readFile(file, what);
+  const blocks = text.match(CERTIFICATE) ?? [];
+  if (blocks.length === 0) throw new CommandFailure(`the ${what} ${file} contains no certificate`, 1);
+  for (const block of blocks) asUsable(() => new X509Certificate(block), `the ${what} ${file} cannot be used`);
+  return text;
+}
+
+/** What goes wrong ends the command with the sentence and the reason, of which the first line counts. */
 export function asUsable<T>(work: () => T, sentence: string): T {
   try {
     return work();
   } catch (thrown) {
-    throw new CommandFailure(`${sentence}: ${thrown instanceof Error ? thrown.message : String(thrown)}`, 1);
+    const [reason] = (thrown instanceof Error ? thrown.message : String(thrown)).split("\n", 1);
+    throw new CommandFailure(`${sentence}: ${reason}`, 1);
   }
 }

@@ -27,7 +27,7 @@ import {
 import { CommandFailure } from "./failure.ts";
 import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
 import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
-import { readFile, asUsable } from "./read-file.ts";
+import { asUsable, readCertificates, readFile } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
 import { emulationOptionsOf, withVersionFlags, type VersionFlags } from "./version-flags.ts";
 import { withCallerFlags, withLifeFlags, withServeFlags, type ServeFlags } from "./serve-flags.ts";
@@ -50,17 +50,19 @@ async function serve(flags: AllFlags): Promise<void> {
   requireBoth({ "--tls-cert-file": flags.tlsCertFile, "--tls-private-key-file": flags.tlsPrivateKeyFile });
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
-  asUsable(() => ensureDirectory(directory), `the data directory ${directory} cannot be used`);
+  const inDirectory = <T>(work: () => T): T => asUsable(work, `the data directory ${directory} cannot be used`);
+  inDirectory(() => ensureDirectory(directory));
   const tokens =
     flags.tokenAuthFile === undefined
-      ? ensureTokenFile(directory)
+      ? inDirectory(() => ensureTokenFile(directory))
       : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
-  const serviceAccountKey = usesKeptKey(flags) ? keptServiceAccountKey(directory) : undefined;
+  const serviceAccountKey = usesKeptKey(flags) ? inDirectory(() => keptServiceAccountKey(directory)) : undefined;
   const made = { directory, tokenFile: tokens.text, serviceAccountKey };
-  const credentials = credentialsOf(flags, configOf(flags, made), directory);
-  const rootCa = flags.rootCaFile === undefined ? credentials.ca : readFile(flags.rootCaFile, "root CA");
+  const addresses = servingAddresses(flags, configOf(flags, made));
+  const credentials = namedCredentials(flags) ?? inDirectory(() => servingCredentials(directory, addresses));
+  const rootCa = flags.rootCaFile === undefined ? credentials.ca : readCertificates(flags.rootCaFile, "root CA");
   const env = createNodeEnv({ logLevel: flags.logLevel });
-  const files = asUsable(() => openCredentialFiles(fileNamesOf(flags), env.log), "certificates cannot be used");
+  const files = asUsable(() => openCredentialFiles(fileNamesOf(flags), env.log), unusableFiles(flags));
   const config = configOf(flags, { ...made, rootCa, authorities: files.authorities });
   const running = await startOrExplain(
     () =>
@@ -156,10 +158,12 @@ function ifReadyMode({ startupSendRetryAfterIfNotInitialized, startupIfReadyMode
 function callersOf(flags: ServeFlags): Pick<ServerOptions, "clientCa" | "requestHeader"> {
   const { clientCaFile, requestheaderClientCaFile } = flags;
   return {
-    ...(clientCaFile === undefined ? {} : { clientCa: readFile(clientCaFile, "client CA") }),
+    ...(clientCaFile === undefined ? {} : { clientCa: readCertificates(clientCaFile, "client CA") }),
     requestHeader: {
       clientCa:
-        requestheaderClientCaFile === undefined ? undefined : readFile(requestheaderClientCaFile, "request header CA"),
+        requestheaderClientCaFile === undefined
+          ? undefined
+          : readCertificates(requestheaderClientCaFile, "request header CA"),
       allowedNames: flags.requestheaderAllowedNames,
       usernameHeaders: flags.requestheaderUsernameHeaders,
       uidHeaders: flags.requestheaderUidHeaders,
@@ -204,19 +208,22 @@ function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
   if (given.length === 1) throw new CommandFailure(`${Object.keys(pair).join(" and ")} must be given together`, 2);
 }
 
-function credentialsOf(flags: ServeFlags, config: ServerConfig, directory: string): Credentials {
-  const { tlsCertFile, tlsPrivateKeyFile } = flags;
-  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) {
-    // Clients come by the address they were given, by the advertised one, and from pods by the Service's.
-    const { advertise, serviceClusterIpRange } = config;
-    const addresses = [flags.bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)];
-    return servingCredentials(
-      directory,
-      addresses.filter((one) => one !== undefined),
-    );
-  }
+/** Clients come by the address they were given, by the advertised one, and from pods by the Service's. */
+function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClusterIpRange }: ServerConfig): string[] {
+  return [bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
+}
+
+/** Undefined where no files are named. */
+function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): Credentials | undefined {
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
+}
+
+/** CAs have been looked at before. */
+function unusableFiles({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): string {
+  if (tlsCertFile === undefined) return "certificates cannot be used";
+  return `the serving certificate ${tlsCertFile} and its key ${tlsPrivateKeyFile} cannot be used`;
 }
 
 async function startOrExplain(start: () => Promise<ListeningServer>, flags: ServeFlags): Promise<ListeningServer> {
@@ -239,8 +246,14 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
       throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
     if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code))
       throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
+    // What the system refused has been put into a sentence already, as of the audit log.
+    if (thrown instanceof Error && isSystemError(thrown.cause)) throw new CommandFailure(thrown.message, 1);
     throw thrown;
   }
+}
+
+function isSystemError(cause: unknown): boolean {
+  return cause instanceof Error && "syscall" in cause;
 }
 
 /** The first signal drains; the second does not wait. */

@@ -12,6 +12,7 @@ import { CommandFailure } from "./failure.ts";
 import { list, port } from "./flags.ts";
 import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
 import { routingOptionsOf, withRoutingFlags, type RoutingFlags } from "./peer-flags.ts";
+import { asUsable } from "./read-file.ts";
 import { inProcesses } from "./up/child-member.ts";
 import { Cluster } from "./up/cluster.ts";
 import { clusterCredentials, readState, type ClusterState } from "./up/cluster-files.ts";
@@ -56,7 +57,7 @@ export function upCommand(): Command {
     )
     .option(
       "--port <port>",
-      `port of the load balancer, followed by those of the servers; 0 takes free ones (default: ${DEFAULT_PORT})`,
+      `port of the load balancer, followed by those of the servers; 0 takes free ones (default: those of the data directory, at first ${DEFAULT_PORT} if it is free)`,
       port,
     )
     .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
@@ -84,7 +85,7 @@ async function up(flags: UpFlags): Promise<void> {
   const specs = specsOf(flags, kept);
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
-  usable(directory);
+  asUsable(() => ensureDirectory(directory), unusable(directory));
   const running = new Running();
   const control = await openControl(directory, (request) => running.handle(request));
   running.onStop(() => control.close());
@@ -127,13 +128,15 @@ interface StartParts {
 
 async function start({ flags, directory, kept, specs, running }: StartParts): Promise<void> {
   const featureGates = flags.featureGates ?? [];
-  const credentials = clusterCredentials(directory);
+  const credentials = asUsable(() => clusterCredentials(directory), unusable(directory));
   const mode = flags.json ? "json" : process.stdout.isTTY ? "live" : "plain";
   const status = (): string => statusText(cluster.servers(), balancer.counts);
   const display = new Display({ out: process.stdout, err: process.stderr, mode, status });
   running.onStop(() => display.stop());
   const env = createNodeEnv({ logLevel: flags.logLevel, write: (text) => display.log(text) });
-  display.line(`Starting ${specs.length} servers: Kubernetes ${specs.map(({ text }) => text).join(", ")}`);
+  display.line(
+    `Starting ${specs.length} ${specs.length === 1 ? "server" : "servers"}: Kubernetes ${specs.map(({ text }) => text).join(", ")}`,
+  );
   const store = await openStore(flags, directory, env);
   running.onStop(() => store.kv?.close());
   const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
@@ -184,18 +187,20 @@ function specsOf(flags: UpFlags, kept: ClusterState | undefined): ServerSpec[] {
   const texts = flags.servers ?? kept?.servers.map(({ spec }) => spec) ?? DEFAULT_SERVERS.split(",");
   if (texts.length === 0) throw new CommandFailure("--servers must name at least one server", 2);
   if (texts.length > SERVERS_MAX) throw new CommandFailure(`--servers may name at most ${SERVERS_MAX} servers`, 2);
-  return texts.map((text) => parseServerSpec(text, commonOf(flags)));
+  return texts.map((text) => parseServerSpec(text, { ...commonOf(flags), storage: storageOf(flags, "") }));
 }
 
 async function openStore(
-  { etcdServers }: UpFlags,
+  flags: UpFlags,
   directory: string,
   env: Env,
 ): Promise<{ readonly config: StorageConfig; readonly kv: Kv | undefined }> {
-  if (etcdServers !== undefined && etcdServers.length > 0)
-    return { config: { kind: "etcd", endpoints: etcdServers }, kv: undefined };
-  const config: StorageConfig = { kind: "embedded", directory };
-  return { config, kv: await env.openKv(config) };
+  const config = storageOf(flags, directory);
+  return { config, kv: config.kind === "etcd" ? undefined : await env.openKv(config) };
+}
+
+function storageOf({ etcdServers = [] }: UpFlags, directory: string): StorageConfig {
+  return etcdServers.length > 0 ? { kind: "etcd", endpoints: etcdServers } : { kind: "embedded", directory };
 }
 
 function starter(
@@ -243,13 +248,8 @@ function stopOnSignals(running: Running): void {
   }
 }
 
-function usable(directory: string): void {
-  try {
-    ensureDirectory(directory);
-  } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new CommandFailure(`the data directory ${directory} cannot be used: ${why}`, 1);
-  }
+function unusable(directory: string): string {
+  return `the data directory ${directory} cannot be used`;
 }
 
 function asFailure(thrown: unknown): unknown {

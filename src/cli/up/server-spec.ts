@@ -20,7 +20,9 @@ export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers" |
   readonly peers?: RoutingOptions;
 };
 
-export function parseServerSpec(text: string, common: CommonOptions = {}): ServerSpec {
+type CheckedOptions = CommonOptions & Partial<Pick<ServerOptions, "storage">>;
+
+export function parseServerSpec(text: string, common: CheckedOptions = {}): ServerSpec {
   if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the description of a server is too long", USAGE_ERROR);
   const [release = "", ...runtimeConfig] = text.trim().split("+");
   const spec: ServerSpec = { text: text.trim(), release, runtimeConfig };
@@ -30,7 +32,7 @@ export function parseServerSpec(text: string, common: CommonOptions = {}): Serve
       USAGE_ERROR,
     );
   try {
-    resolveOptions({ release, runtimeConfig, ...common, storage: { kind: "memory" } });
+    resolveOptions({ release, runtimeConfig, storage: { kind: "memory" }, ...common });
   } catch (thrown) {
     if (thrown instanceof OptionError) throw new CommandFailure(`server ${spec.text}: ${thrown.message}`, USAGE_ERROR);
     throw thrown;
