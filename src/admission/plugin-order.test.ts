@@ -35,8 +35,14 @@ test.each([
     ["[LimitRanger Priority] in enable-admission-plugins and disable-admission-plugins overlapped"],
   ],
   [{ enable: ["Priority"], disable: ["LimitRanger"] }, []],
+  [{ enable: ["PodResizeValidator"], disable: ["PodNodeSelector"] }, []],
 ])("%j is answered as kube-apiserver does", (choice, errors) => {
   expect(pluginChoiceErrors(choice)).toEqual(errors);
+});
+
+test("who asks for a plugin that would check nothing is told so", () => {
+  const why = 'enable-admission-plugins plugin "PodNodeSelector" does nothing here';
+  expect(pluginChoiceErrors({ enable: ["PodNodeSelector", "Priority"], disable: [] })).toEqual([why]);
 });
 
 test("it can be told which plugins do nothing here, and which cannot be switched off", () => {

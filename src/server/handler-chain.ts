@@ -8,6 +8,7 @@ import type { ApiRequest } from "../http/message.ts";
 export interface Filters {
   readonly identify: PassingFilter<ApiRequest>;
   readonly goaway: PassingFilter<ApiRequest>;
+  readonly pretty: PassingFilter<ApiRequest>;
   readonly ifReady: PassingFilter<ApiRequest>;
   readonly recover: PassingFilter<ApiRequest>;
   readonly stripIdentity: Filter<ApiRequest, WithClaims>;
@@ -32,6 +33,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
   return chain<ApiRequest>()
     .through(filters.identify)
     .through(filters.goaway)
+    .through(filters.pretty)
     .through(filters.ifReady)
     .through(filters.recover)
     .through(filters.stripIdentity)

@@ -13,6 +13,7 @@ import { earlyAnswers } from "../http/filters/early-answers.ts";
 import { goaway } from "../http/filters/goaway.ts";
 import { ifReady, isExempt, retryAfterStep, type Starting } from "../http/filters/if-ready.ts";
 import { measure } from "../http/filters/measure.ts";
+import { pretty } from "../http/filters/pretty.ts";
 import { recover } from "../http/filters/recover.ts";
 import { requestInfo, type WithInfo } from "../http/filters/request-info.ts";
 import { shuttingDown } from "../http/filters/shutting-down.ts";
@@ -64,6 +65,7 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
   return {
     ...{ identify, failedAuthentication, record },
     goaway: goaway({ chance: config.goawayChance, random: env.random }),
+    pretty: pretty(),
     ifReady: ifReady({ ...starting, mode: config.ifReadyMode }),
     recover: recover(log),
     stripIdentity: stripIdentity(spoofableHeaders(config.requestHeader)),

@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { bytesBody, type ApiResponse } from "../message.ts";
+import { infoRequest } from "../testing/requests.ts";
+import { indentJson, pretty } from "./pretty.ts";
+
+const ONE_LINE = '{"kind":"Status","details":{},"n":9007199254740993}\n';
+const LINES = '{\n  "kind": "Status",\n  "details": {},\n  "n": 9007199254740993\n}';
+
+async function answered(url: string, agent: string, contentType = "application/json"): Promise<string> {
+  const answer: ApiResponse = {
+    status: 200,
+    headers: { "content-type": contentType },
+    body: bytesBody(Buffer.from(ONE_LINE.slice(0, 9)), Buffer.from(ONE_LINE.slice(9))),
+  };
+  const { body } = await pretty()(() => Promise.resolve(answer))(
+    infoRequest({ url, headers: { "user-agent": agent } }),
+  );
+  return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : body.kind;
+}
+
+describe("pretty", () => {
+  test.each([
+    ["/api/v1/pods", "curl/8.5.0"],
+    ["/api/v1/pods", "Wget/1.21"],
+    ["/api/v1/pods", "Mozilla/5.0 (X11)"],
+    ["/api/v1/pods?pretty=true", "kubectl/v1.36"],
+    ["/api/v1/pods?limit=1&pretty=1", ""],
+    ["/api/v1/pods?pretty=", "curl/8.5.0"],
+  ])("%s is indented for %j", async (url, agent) => {
+    expect(await answered(url, agent)).toBe(LINES);
+  });
+
+  test.each([
+    ["/api/v1/pods", "kubectl/v1.36"],
+    ["/api/v1/pods?pretty=false", "curl/8.5.0"],
+    ["/api/v1/pods?pretty=yes", "curl/8.5.0"],
+    ["/openapi/v2?pretty=true", "curl/8.5.0"],
+  ])("%s is left as it is for %j", async (url, agent) => {
+    expect(await answered(url, agent)).toBe(ONE_LINE);
+  });
+
+  test("what is not JSON is left as it is", async () => {
+    expect(await answered("/version", "curl/8.5.0", "application/yaml")).toBe(ONE_LINE);
+  });
+});
+
+describe("indentJson", () => {
+  test.each<unknown>([
+    {},
+    [],
+    null,
+    'a "quoted" \\ {text}, [or]: so\n',
+    [1, -2.5e3, true, false, null],
+    { a: { b: [{}, [], { c: [[1], [2, [3]]] }], "é ∑": "∆" }, d: "" },
+  ])("%j is written as JSON.stringify indents it, however it was written", (value) => {
+    const wanted = JSON.stringify(value, null, 2);
+    for (const text of [JSON.stringify(value), JSON.stringify(value, null, "\t"), wanted]) {
+      const latin1 = Buffer.from(text).toString("latin1");
+      expect(Buffer.from(indentJson(latin1, 1_000)!, "latin1").toString()).toBe(wanted);
+    }
+  });
+
+  test("what would become too long is not", () => {
+    expect(indentJson(`${"[".repeat(10_000)}${"]".repeat(10_000)}`, 1_000_000)).toBeUndefined();
+  });
+
+  test.each(['{"a', "[1,", '"\\', "}", "]]", "{]"])("%j is no JSON, and ends all the same", (text) => {
+    expect(typeof indentJson(text, 1_000)).toBe("string");
+  });
+});

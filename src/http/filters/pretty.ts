@@ -1,0 +1,73 @@
+/** JSON that a person reads is indented; whoever wants it otherwise says so by `pretty=`. As kubernetes. */
+import type { PassingFilter } from "../chain.ts";
+import { bytesBody, headerValue, type ApiRequest, type ApiResponse } from "../message.ts";
+import { Query } from "../query.ts";
+
+/** DIFFERS: nobody reads more than this, and what nests deeply would grow with the square of its depth. */
+const BYTES_MAX = 4 * 1024 * 1024;
+const READERS: readonly string[] = ["curl", "Wget", "Mozilla/5.0"];
+const YES: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
+
+export function pretty(): PassingFilter<ApiRequest> {
+  return (next) => (request) => (wantsPretty(request) ? next(request).then(indented) : next(request));
+}
+
+function wantsPretty({ path, rawQuery, headers }: ApiRequest): boolean {
+  // These documents are never made for people.
+  if (path.startsWith("/openapi")) return false;
+  const asked = rawQuery.includes("pretty") ? (new Query(rawQuery).get("pretty") ?? "") : "";
+  if (asked !== "") return YES.has(asked);
+  const agent = headerValue(headers, "user-agent") ?? "";
+  return READERS.some((reader) => agent.startsWith(reader));
+}
+
+function indented(response: ApiResponse): ApiResponse {
+  const { status, headers, body } = response;
+  if (body.kind !== "bytes" || headerValue(headers, "content-type")?.startsWith("application/json") !== true)
+    return response;
+  // One character for each byte: what is looked for is ASCII, and the rest stays as it is.
+  const lines = indentJson(Buffer.concat(body.chunks).toString("latin1"), BYTES_MAX);
+  return lines === undefined ? response : { status, headers, body: bytesBody(Buffer.from(lines, "latin1")) };
+}
+
+const SPACE = /[ \t\r\n]/;
+const LITERAL_END = /[,:\]}\s]|$/g;
+
+/** Of text that is JSON: numbers stay as they were written. Undefined when there would be more than so many characters. */
+export function indentJson(text: string, lengthMax: number): string | undefined {
+  let [out, depth, at] = ["", 0, 0];
+  const newLine = (): string => `\n${"  ".repeat(depth)}`;
+  while (at < text.length) {
+    if (out.length > lengthMax) return undefined;
+    const char = text[at]!;
+    const start = at++;
+    if (char === '"') {
+      at = stringEnd(text, start);
+      out += text.slice(start, at);
+    } else if (char === "{" || char === "[") {
+      while (at < text.length && SPACE.test(text[at]!)) at++;
+      const isEmpty = text[at] === (char === "{" ? "}" : "]");
+      if (!isEmpty) depth++;
+      out += isEmpty ? char + text[at++]! : char + newLine();
+    } else if (char === "}" || char === "]") {
+      depth = Math.max(0, depth - 1);
+      out += newLine() + char;
+    } else if (char === ",") out += char + newLine();
+    else if (char === ":") out += ": ";
+    else if (!SPACE.test(char)) {
+      LITERAL_END.lastIndex = at;
+      at = LITERAL_END.exec(text)!.index;
+      out += text.slice(start, at);
+    }
+  }
+  return out;
+}
+
+/** Behind the closing quote. */
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === '"') return at + 1;
+  }
+  return text.length;
+}
