@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 
 import type { Clock } from "../../base/clock.ts";
+import { parseGoDuration } from "../../meta/go-duration.ts";
 import { badRequest, StatusError } from "../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
 import type { ApiResponse, StreamSink } from "../message.ts";
@@ -78,20 +79,14 @@ function releasing(response: ApiResponse, release: () => void): ApiResponse {
   return response;
 }
 
-/** Longer than any duration worth saying; the pattern below is not linear. */
+/** Longer than any duration worth saying. */
 const TIMEOUT_LENGTH_MAX = 64;
 
-/** Go's durations as far as clients send them: "32s", "1m30s", "500ms". */
+/** Undefined where nothing is asked for, or no time at all. */
 export function askedTimeoutMs(request: WithInfo): number | undefined {
   const text = request.query.get("timeout");
-  if (text === undefined || text === "" || text === "0") return undefined;
-  const parts = text.length > TIMEOUT_LENGTH_MAX ? [] : [...text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g)];
-  if (parts.map(([part]) => part).join("") !== text)
-    throw badRequest(`invalid timeout specified in the request URL: ${JSON.stringify(text)}`);
-  const milliseconds = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-  const total = parts.reduce(
-    (sum, [, amount, unit]) => sum + Number(amount) * milliseconds[unit as keyof typeof milliseconds],
-    0,
-  );
-  return total === 0 ? undefined : total;
+  if (text === undefined || text === "") return undefined;
+  const asked = text.length > TIMEOUT_LENGTH_MAX ? "it is too long" : parseGoDuration(text);
+  if (typeof asked === "string") throw badRequest(`invalid timeout specified in the request URL - ${asked}`);
+  return asked > 0 ? asked : undefined;
 }

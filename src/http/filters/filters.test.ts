@@ -40,6 +40,7 @@ describe("deadline", () => {
     ["/api/v1/pods?timeout=", 60_000],
     ["/api/v1/pods?timeout=0", 60_000],
     ["/api/v1/pods?timeout=0s", 60_000],
+    ["/api/v1/pods?timeout=-1s", 60_000],
     ["/api/v1/pods?timeout=500ms", 500],
     ["/api/v1/pods?timeout=1.5s", 1_500],
     ["/api/v1/pods?timeout=32s", 32_000],
@@ -58,7 +59,13 @@ describe("deadline", () => {
     expect(thrown).not.toHaveProperty("details.retryAfterSeconds");
   });
 
-  test.each(["x", "10", "-1s", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])(
+  test("what is wrong with a timeout is said as Go says it", async () => {
+    await expect(open(answer).ask("/api/v1/pods?timeout=5x")).rejects.toThrow(
+      'invalid timeout specified in the request URL - time: unknown unit "x" in duration "5x"',
+    );
+  });
+
+  test.each(["x", "10", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])(
     "a timeout of %.20s is refused",
     async (timeout) => {
       await expect(open(answer).ask(`/api/v1/pods?timeout=${timeout}`)).rejects.toMatchObject({ reason: "BadRequest" });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
 import { CRON_JOB } from "./cron-job.ts";
 import { scheduleError } from "./cron-schedule.ts";
-import { durationError } from "./go-duration.ts";
+import { durationError } from "../../meta/go-duration.ts";
 import { CONTEXT, created, defaulted, updated } from "./testing/objects.ts";
 
 function cronJob(spec: JsonObject = {}, jobSpec: JsonObject = {}, name = "c"): JsonObject {

@@ -1,5 +1,5 @@
 /** Cron's five fields, or a word with an @: judged as the parser judges that kubernetes uses, in its words. */
-import { durationError } from "./go-duration.ts";
+import { durationError } from "../../meta/go-duration.ts";
 import { timeZoneError } from "./time-zone.ts";
 
 interface Bounds {
