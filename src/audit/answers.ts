@@ -33,7 +33,7 @@ export function answerOf(response: ApiResponse, options: AnswerOptions): Answer 
   const { status: code, body } = response;
   const mediaType = mediaTypeOf(headerValue(response.headers, "content-type"));
   if (body.kind !== "bytes" || !OBJECT_TYPES.has(mediaType)) return { status: { code }, object: undefined };
-  const mayBeStatus = code >= 400 || options.verb.startsWith("delete");
+  const mayBeStatus = code >= 400 || options.verb.startsWith("delete") || beginsAsStatus(body.chunks);
   const length = body.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (!options.wantsObject && (!mayBeStatus || length > STATUS_BYTES_MAX))
     return { status: { code }, object: undefined };
@@ -45,6 +45,13 @@ export function answerOf(response: ApiResponse, options: AnswerOptions): Answer 
   if (!isJsonObject(object.value) || stringAt(object.value, "kind") === "")
     return { status: { code }, object: undefined };
   return { status: mayBeStatus ? statusIn(object.value, code) : { code }, object };
+}
+
+const STATUS_BEGINNING = Buffer.from('{"kind":"Status",');
+
+/** What evictions and bindings answer. */
+function beginsAsStatus([first]: readonly Buffer[]): boolean {
+  return first?.subarray(0, STATUS_BEGINNING.length).equals(STATUS_BEGINNING) ?? false;
 }
 
 /** What the client is told. */

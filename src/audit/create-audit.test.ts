@@ -226,16 +226,17 @@ describe("objects", () => {
     };
     await scene.send(create, async (request) => {
       await request.body.read(1000);
-      request.audit?.requestObject(object);
+      request.audit?.requestObject(object, (copy) => Object.assign(copy, { immutable: false }));
       object.data["later"] = "changed";
       return OK(request);
     });
     expect(scene.events[1]).toMatchObject({
-      requestObject: { kind: "ConfigMap", metadata: { name: "d" }, data: {} },
+      requestObject: { kind: "ConfigMap", metadata: { name: "d" }, data: {}, immutable: false },
       objectRef: { name: "d" },
     });
     expect(scene.events[1]!["requestObject"]).not.toHaveProperty(["metadata", "managedFields"]);
     expect(scene.events[1]!["requestObject"]).not.toHaveProperty(["data", "later"]);
+    expect(object).not.toHaveProperty("immutable");
   });
 
   test("that are not JSON are read, or it is said that they are missing", async () => {
@@ -266,6 +267,16 @@ describe("objects", () => {
     expect(scene.events[1]!["responseStatus"]).toEqual({
       ...{ metadata: {}, status: "Success", details: { name: "c" }, code: 200 },
     });
+  });
+});
+
+describe("an answer that is a Status", () => {
+  test("of an eviction: it is the status, at every level", async () => {
+    const scene = new Scene({ rule: { level: "Metadata" } });
+    const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
+    const answer = jsonResponse(201, status);
+    await scene.send({ method: "POST", url: "/api/v1/namespaces/ns/pods/p/eviction" }, () => Promise.resolve(answer));
+    expect(scene.events[1]!["responseStatus"]).toEqual({ metadata: {}, status: "Success", code: 201 });
   });
 });
 

@@ -82,13 +82,16 @@ export class RequestTrail implements AuditTrail {
     if (this.level !== "None") this.#impersonated = { user, constraint };
   }
 
-  requestObject(object: JsonObject): void {
+  requestObject(object: JsonObject, complete: (copy: JsonObject) => JsonObject): void {
     if (this.#decision === undefined || this.level === "None" || this.#hasRequestObject) return;
     this.#hasRequestObject = true;
     this.#referTo(object);
     if (!isAtLeast(this.#decision.level, "Request")) return;
     // At once: it may be changed later.
-    const read = textOf(object, this.#decision.omitManagedFields) ?? { kind: "omitted", why: "it is too deep" };
+    const read = textOf(completed(object, complete), this.#decision.omitManagedFields) ?? {
+      kind: "omitted",
+      why: "it is too deep",
+    };
     this.#requestObject = this.#kept(read, REQUEST_OBJECT_ANNOTATION);
   }
 
@@ -189,4 +192,13 @@ function userAgentOf(headers: ApiRequest["headers"]): string {
 function utf8(bytes: string): string {
   // oxlint-disable-next-line no-control-regex -- any byte may be there
   return /^[\x00-\x7f]*$/.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString("utf8");
+}
+
+/** What nests too deeply cannot be copied, and is not written either. */
+function completed(object: JsonObject, complete: (copy: JsonObject) => JsonObject): JsonObject {
+  try {
+    return complete(structuredClone(object));
+  } catch {
+    return object;
+  }
 }

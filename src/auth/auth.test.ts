@@ -63,7 +63,7 @@ describe("a token of the file", () => {
   const answerTo = (authorization?: string | string[]): unknown =>
     authenticator(infoRequest({ headers: authorization === undefined ? {} : { authorization } }));
 
-  test.each(["Bearer secret", "bearer secret", "BEARER   secret ", "Bearer secret\t"])(
+  test.each(["Bearer secret", "bearer secret", "BEARER secret ", "Bearer secret\t"])(
     "%j speaks for jane",
     (authorization) => {
       expect(answerTo(authorization)).toMatchObject({ user: { name: "jane" }, isVerifiedPeer: false });
@@ -77,12 +77,18 @@ describe("a token of the file", () => {
     },
   );
 
-  test.each([undefined, "", "Basic c2VjcmV0", "Bearer", "Bearer ", "Bearersecret", "Bearer secret more"])(
-    "%j carries no token",
-    (authorization) => {
-      expect(answerTo(authorization)).toBe("none");
-    },
-  );
+  test.each([
+    undefined,
+    "",
+    "Basic c2VjcmV0",
+    "Bearer",
+    "Bearer ",
+    "Bearersecret",
+    "Bearer  secret",
+    "Bearer secret more",
+  ])("%j carries no token", (authorization) => {
+    expect(answerTo(authorization)).toBe("none");
+  });
 
   test("each request of a connection speaks for itself", () => {
     const { connection } = infoRequest({});
@@ -143,6 +149,11 @@ describe("authorize", () => {
       "PUT /apis/apps/v1/namespaces/a/deployments/x/scale",
       'deployments.apps "x" is forbidden: User "jane" cannot update resource "deployments/scale" in API group "apps" in the namespace "a"',
       { name: "x", group: "apps", kind: "deployments" },
+    ],
+    [
+      "GET /apis/apps/v1//x",
+      'forbidden: User "jane" cannot get resource "" in API group "apps" at the cluster scope',
+      { name: "x", group: "apps" },
     ],
     ["GET /metrics", 'forbidden: User "jane" cannot get path "/metrics"', {}],
     ["GET /<script>", 'forbidden: User "jane" cannot get path "/&lt;script&gt;"', {}],

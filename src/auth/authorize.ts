@@ -135,10 +135,11 @@ export function refusal(user: User, asked: AccessAttributes, reason: string): St
   const { group, resource, name } = asked;
   const why = `${sanitize(describe(user, asked))}${because}`;
   if (!asked.isResourceRequest) return new StatusError("Forbidden", `forbidden: ${why}`, { details: {} });
+  const about = { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }) };
+  if (resource === "") return new StatusError("Forbidden", `forbidden: ${why}`, { details: about });
   const subject = formatGroupResource(asked);
   const named = name === "" ? subject : `${subject} ${goQuote(name)}`;
-  const details = { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind: resource };
-  return new StatusError("Forbidden", `${named} is forbidden: ${why}`, { details });
+  return new StatusError("Forbidden", `${named} is forbidden: ${why}`, { details: { ...about, kind: resource } });
 }
 
 function describe(user: User, asked: AccessAttributes): string {

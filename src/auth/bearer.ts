@@ -45,9 +45,12 @@ export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOp
   };
 }
 
-/** DIFFERS: what follows the token behind a blank is not passed over; such a header carries no token. */
+/**
+ * As kubernetes: one blank stands before the token, no more.
+ * DIFFERS: what follows the token behind a blank is not passed over; such a header carries no token.
+ */
 function bearerToken(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : /^bearer +(\S+)\s*$/i.exec(header)?.[1];
+  return header === undefined ? undefined : /^bearer (\S+)\s*$/i.exec(header)?.[1];
 }
 
 function authenticated(answer: TokenAnswer, { audit }: Pick<ApiRequest, "audit">): AuthenticatorAnswer {

@@ -44,5 +44,5 @@ test("the list is empty in every form it can be asked for", () => {
 });
 
 test("a single component is not there", () => {
-  expect(() => ask("get", "application/json", "etcd-0")).toThrow('componentstatuses "etcd-0" not found');
+  expect(() => ask("get", "application/json", "etcd-0")).toThrow('componentstatus "etcd-0" not found');
 });

@@ -19,11 +19,12 @@ const COLUMNS: readonly TableColumn[] = ["Name", "Status", "Message", "Error"].m
 }));
 
 export function componentStatusesEndpoint(
-  { group, version, resource, kind }: ResourceEndpoint,
+  { group, version, kind }: ResourceEndpoint,
   { info, query }: WithInfo,
   { form, metaVersion }: Representation,
 ): ApiResponse {
-  if (info.verb !== "list") throw notFound({ group, resource }, info.name);
+  // As kubernetes: this once in the singular.
+  if (info.verb !== "list") throw notFound({ group, resource: "componentstatus" }, info.name);
   if (form === "table") {
     parseIncludeObject(query.get("includeObject"));
     const columnDefinitions = tableRenderer({ group, kind, columns: COLUMNS }).columns;

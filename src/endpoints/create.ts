@@ -1,5 +1,6 @@
 import type { ApiResponse } from "../http/message.ts";
 import { create } from "../registry/create.ts";
+import { withDefaults } from "../registry/defaults.ts";
 import { decodeObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { optionsObject, writeOptions } from "./options.ts";
@@ -9,7 +10,7 @@ export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
   const { object, warnings } = await decodeObject(call, fieldValidation);
-  request.audit?.requestObject(object);
+  request.audit?.requestObject(object, (copy) => withDefaults(context, served, copy));
   let heard: readonly string[] = [];
   try {
     const written = await create(context, served, {

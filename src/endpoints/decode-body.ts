@@ -25,6 +25,7 @@ import { decodeTyped, TypeMismatchError } from "../object/typed-decode.ts";
 import { hasUnknownFields, settleUnknownFields, type Omission, type SettledFields } from "../object/unknown-fields.ts";
 import { parseYaml, YamlError } from "../object/yaml.ts";
 import type { ServedResource } from "../registry/resource.ts";
+import { otherKind } from "./body-kind.ts";
 import { customTypeOf } from "./custom-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type JudgeFields } from "./field-loss.ts";
@@ -71,7 +72,12 @@ export interface SentObject {
   inPlaceOf(existing: JsonObject): DecodedBody;
 }
 
-export async function readObject(call: BodySource, validation: FieldValidation): Promise<SentObject> {
+/** `kindOf` where a body may be of several versions of the kind; default the one that is served. */
+export async function readObject(
+  call: BodySource,
+  validation: FieldValidation,
+  kindOf: (value: JsonObject) => ServedResource = () => call.served,
+): Promise<SentObject> {
   const { request, served } = call;
   const unrecognized = (why: string): Error =>
     badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
@@ -92,16 +98,18 @@ export async function readObject(call: BodySource, validation: FieldValidation):
     validation,
     judge: judgeOf(call, bytes),
     zeros: goZeros(call.protobuf),
+    isWhole: true,
     problem: (kind, version, why) =>
       kind === ""
         ? unrecognized(`${why} (${summary(bytes)})`)
         : badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
   };
-  const typed = typeOf(served, value, context);
+  const wanted = kindOf(value);
+  const typed = typeOf(wanted, value, context);
   return {
     known: typed.object,
-    asNew: () => settled(served, typed, context),
-    inPlaceOf: (existing) => settled(served, typed, { ...context, existing, omission: "not-known" }),
+    asNew: () => settled(wanted, typed, context),
+    inPlaceOf: (existing) => settled(wanted, typed, { ...context, existing, omission: "not-known" }),
   };
 }
 
@@ -172,6 +180,8 @@ export interface DecodeContext {
   /** Undefined where fields that the release does not know are the client's mistake and nothing else. */
   readonly judge?: JudgeFields | undefined;
   readonly zeros?: GoZeros | undefined;
+  /** The value is what was sent, not what a patch made. */
+  readonly isWhole?: boolean;
   /** The kind is "" where nothing says of which one the body is. */
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
@@ -206,26 +216,17 @@ function typeOf(served: ServedResource, value: JsonObject, context: DecodeContex
   const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
   const apiVersion =
     typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
-  const { version, group } = parseGroupVersion(apiVersion);
-  if (apiVersion !== served.apiVersion) {
-    throw problem(kind, version, notRegistered(kind, apiVersion));
-  }
-  if (kind !== served.kind) {
-    if (served.schemaOf(served.groupVersion, kind) === undefined)
-      throw problem(kind, version, notRegistered(kind, apiVersion));
-    const internal = group === "" ? "core" : group.split(".")[0];
-    throw problem(kind, version, `converting (${version}.${kind}) to (${internal}.${served.kind}): unknown conversion`);
-  }
+  const { version } = parseGroupVersion(apiVersion);
+  const other = otherKind(served, { kind, apiVersion });
+  if (other?.is === "version" && context.isWhole === true) throw badRequest(other.why);
+  if (other !== undefined)
+    throw other.is === "malformed" ? problem("", "", other.why) : problem(kind, version, other.why);
   try {
     return { value, kind, apiVersion, ...decodeTyped(value, served.schema, { zeros }) };
   } catch (thrown) {
     if (thrown instanceof TypeMismatchError) throw problem(kind, version, thrown.message);
     throw thrown;
   }
-}
-
-function notRegistered(kind: string, apiVersion: string): string {
-  return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
 }
 
 /** Fields that the release does not know stay as they are stored, unless the body says something else of them. */

@@ -20,6 +20,8 @@ export interface ResourceEndpoint {
   readonly subresources: ReadonlyMap<string, ReadonlySet<string>>;
   /** What users of an API on its way out are warned with on every request. */
   readonly deprecation: string | undefined;
+  /** `1.29`: the release that does not have it any more, where that is known. */
+  readonly removedRelease?: string | undefined;
   /** Undefined for what is answered, not stored: reviews, bindings. */
   readonly served: ServedResource | undefined;
 }

@@ -80,6 +80,7 @@ function localHandler<Req extends WithRequester>(
     const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
     if (endpoint === undefined) throw unknownResource();
     refuseMisdirected(endpoint, request);
+    recordDeprecation(endpoint, request);
     // What a connection carries is negotiated by its ends.
     const representation = isConnection(request.info.subresource)
       ? PLAIN
@@ -89,6 +90,13 @@ function localHandler<Req extends WithRequester>(
     const warned = deprecation === undefined ? response : withWarning(response, deprecation);
     return inMedia(warned, representation);
   };
+}
+
+/** As kubernetes endpoints/metrics/metrics.go#MonitorRequest. */
+function recordDeprecation({ deprecation, removedRelease }: ResourceEndpoint, { audit }: WithInfo): void {
+  if (deprecation === undefined) return;
+  audit?.annotate("k8s.io/deprecated", "true");
+  if (removedRelease !== undefined) audit?.annotate("k8s.io/removed-release", removedRelease);
 }
 
 async function answer<Req extends WithRequester>(

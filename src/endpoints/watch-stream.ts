@@ -10,7 +10,7 @@ import { expired, StatusError } from "../meta/status-error.ts";
 import { conversionOf, refuseUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
-import type { Memo } from "../storage/watch-cache/entry.ts";
+import type { Entry, Memo } from "../storage/watch-cache/entry.ts";
 import type { CacheEvent, Following } from "../storage/watch-cache/history.ts";
 import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
@@ -70,6 +70,11 @@ export class WatchStream {
     return this.#options.served.custom?.key;
   }
 
+  /** Somebody else may have to convert what is shown here. */
+  get #isConverted(): boolean {
+    return this.#options.served.custom?.convert !== undefined;
+  }
+
   /** Ends the stream as a timeout would: the client resumes from what it has seen. */
   end(): void {
     if (this.#isEnded) return;
@@ -108,29 +113,36 @@ export class WatchStream {
   }
 
   #deliver(event: CacheEvent): boolean {
-    const { served } = this.#options;
-    if (served.custom === undefined) return this.#show(event);
+    if (!this.#isConverted) return this.#guarded(() => this.#show(event));
     const { entry, previous } = event;
-    const converting = conversionOf(previous === undefined ? [entry] : [entry, previous], served);
-    if (converting === undefined) return this.#show(event);
-    this.#isConverting = true;
-    converting.then(
-      () => this.#afterConversion(event),
-      (thrown: unknown) => this.#fail(StatusError.from(thrown)),
-    );
-    return false;
-  }
-
-  #afterConversion(event: CacheEvent): void {
-    this.#isConverting = false;
-    if (!this.#isEnded && this.#show(event)) this.#following?.resume();
+    return this.#onceConverted(previous === undefined ? [entry] : [entry, previous], () => this.#show(event));
   }
 
   #show(event: CacheEvent): boolean {
+    const selected = this.#options.start.classify(event);
+    if (selected === undefined) return true;
+    if (!this.#isConverted) return this.#send(selected, event.memo);
+    // What no longer matches is shown as it was, under a new revision: to those who convert it is one object more.
+    return this.#onceConverted([selected.entry], () => this.#send(selected, event.memo));
+  }
+
+  /** Does it now, or when the entries have been converted: until then it says that no more is to come. */
+  #onceConverted(entries: readonly Entry[], work: () => boolean): boolean {
     return this.#guarded(() => {
-      const selected = this.#options.start.classify(event);
-      return selected === undefined || this.#send(selected, event.memo);
+      const converting = conversionOf(entries, this.#options.served);
+      if (converting === undefined) return work();
+      this.#isConverting = true;
+      converting.then(
+        () => this.#afterConversion(work),
+        (thrown: unknown) => this.#fail(StatusError.from(thrown)),
+      );
+      return false;
     });
+  }
+
+  #afterConversion(work: () => boolean): void {
+    this.#isConverting = false;
+    if (!this.#isEnded && this.#guarded(work)) this.#following?.resume();
   }
 
   /** What cannot be shown ends this watch; it must not reach the storage watch that everybody shares. */

@@ -1,5 +1,6 @@
 /** What a PUT or PATCH wants: the body read once, applied to whatever is there. */
 import type { JsonObject } from "../meta/json.ts";
+import { withDefaults } from "../registry/defaults.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { refuseMisplaced } from "../registry/preconditions.ts";
 import { APPLY_PATCH_TYPE, readApply, refuseForce, type ApplyWish } from "./apply.ts";
@@ -29,7 +30,7 @@ export async function readWish(call: EndpointCall, kind: ServedResource): Promis
 async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
-  call.request.audit?.requestObject(sent.known);
+  call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));
   // A body that contradicts its path is wrong whether or not the object exists.
   refuseMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];

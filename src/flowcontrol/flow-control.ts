@@ -8,11 +8,13 @@ import type { ApiResponse } from "../http/message.ts";
 import type { RequestInfo } from "../http/request-info.ts";
 import { tooManyAnswer } from "../http/respond.ts";
 import type { ObjectTable } from "../meta/object-table.ts";
+import { tooManyRequests } from "../meta/status-error.ts";
 import type { Flow } from "./classifier.ts";
 import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-metrics.ts";
 import { FlowRegister, type NextTurn } from "./flow-register.ts";
-import type { Place } from "./queue-set.ts";
-import { inTurn, Turns } from "./turns.ts";
+import type { Entrant, Place } from "./queue-set.ts";
+import { SlowBodies } from "./slow-bodies.ts";
+import { hasLeft, Turns } from "./turns.ts";
 import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
@@ -48,8 +50,8 @@ export function createFlowControl(options: FlowControlOptions): FlowControl {
   const register = new FlowRegister(serverSeats, turn, (readings) =>
     createFlowMetrics(metrics, { ...readings, executing, waiting }),
   );
-  const turns = nextTurn && new Turns(clock, nextTurn);
-  const control: Control = { ...options, register, executing, waiting, turns };
+  const pacing = nextTurn && { turns: new Turns(clock, nextTurn), slowBodies: new SlowBodies(clock, nextTurn) };
+  const control: Control = { ...options, register, executing, waiting, pacing };
   return {
     flowSchemas: register.flowSchemas,
     priorityLevels: register.priorityLevels,
@@ -62,7 +64,7 @@ interface Control extends FlowControlOptions {
   readonly register: FlowRegister;
   readonly executing: KindCounts;
   readonly waiting: KindCounts;
-  readonly turns: Turns | undefined;
+  readonly pacing: { readonly turns: Turns; readonly slowBodies: SlowBodies } | undefined;
 }
 
 async function serve<Req extends WithUser>(control: Control, next: Handler<Req>, request: Req): Promise<ApiResponse> {
@@ -75,30 +77,88 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   series.seats.observe(seats);
   // A peer has found it a seat already. If it waited for another one here, servers could wait for each other's seats.
   // DIFFERS: kube-apiserver lets it wait.
-  const place = level.queues.start({ seats, hand, counts, isUrgent: isProxied }, arrivedMs);
+  const entrant: Entrant = { seats, hand, counts, isUrgent: isProxied };
+  const place = level.queues.start(entrant, arrivedMs);
   if (typeof place === "string") return refused(control, flow, place, arrivedMs);
   if (place.state === "waiting" && !(await hasTurn(control, request, flow, place)))
     return refused(control, flow, "time-out", arrivedMs);
   if (!level.config.isExempt) series.waitedToExecute.observe((place.startedMs - arrivedMs) / 1_000);
   series.dispatched.inc();
   const kind = kindOf(info);
+  const seat = new Seat(control, { flow, request, entrant, place });
   executing[kind]++;
   try {
+    if (seats > 1) await listingTurn(control, flow, request);
     // A watch has been begun when its answer has. What is sent of an answer is not counted.
-    return await next(Object.assign(paced(control, flow, request), { answerHeaders: flow.headers }));
+    return await next(Object.assign(paced(control, seat, request), { answerHeaders: flow.headers }));
   } finally {
     executing[kind]--;
-    const endedMs = clock.monotonic();
     const durations = info.verb === "watch" ? series.watchStarted : series.executed;
-    durations.observe((endedMs - place.startedMs) / 1_000);
-    register.finish(level, place, endedMs);
+    durations.observe((clock.monotonic() - place.startedMs) / 1_000);
+    seat.leave();
   }
 }
 
-function paced<Req extends WithUser>({ turns }: Control, { level }: Flow, request: Req): Req {
+interface Seated {
+  readonly flow: Flow;
+  readonly request: WithUser;
+  readonly entrant: Entrant;
+  readonly place: Place;
+}
+
+/** Where a request sits while something is done for it. */
+class Seat {
+  readonly flow: Flow;
+  readonly #control: Control;
+  readonly #seated: Seated;
+  #place: Place | undefined;
+
+  constructor(control: Control, seated: Seated) {
+    this.#control = control;
+    this.#seated = seated;
+    this.flow = seated.flow;
+    this.#place = seated.place;
+  }
+
+  leave(): void {
+    const { register, clock } = this.#control;
+    const place = this.#place;
+    this.#place = undefined;
+    if (place !== undefined) register.finish(this.flow.level, place, clock.monotonic());
+  }
+
+  async comeBack(): Promise<void> {
+    const { entrant, request } = this.#seated;
+    const place = this.flow.level.queues.start(entrant, this.#control.clock.monotonic());
+    const isRefused = typeof place === "string";
+    if (isRefused || (place.state === "waiting" && !(await hasTurn(this.#control, request, this.flow, place))))
+      throw tooManyRequests("Too many requests, please try again later.", 1);
+    this.#place = place;
+  }
+}
+
+/** Lists are made in one go, and some take long: whoever asks for many of them waits for its turn with each. */
+async function listingTurn({ pacing }: Control, { level }: Flow, { user, signal }: WithUser): Promise<void> {
+  const turn = level.config.isExempt ? undefined : pacing?.turns.take(user.name, Infinity);
+  if (turn === undefined) return;
+  await turn;
+  if (signal.aborted) throw hasLeft(signal);
+}
+
+function paced<Req extends WithUser>({ pacing }: Control, seat: Seat, request: Req): Req {
   const { body, signal, user } = request;
-  if (turns === undefined || body.isEmpty || level.config.isExempt) return request;
-  return Object.assign(request, { body: inTurn(body, signal, () => turns.take(user.name)) });
+  if (pacing === undefined || body.isEmpty || seat.flow.level.config.isExempt) return request;
+  const { turns, slowBodies } = pacing;
+  const reader = { who: user.name, leave: () => seat.leave(), comeBack: () => seat.comeBack() };
+  const read = async (limitBytes: number): Promise<Buffer> => {
+    const bytes = await slowBodies.read(body, limitBytes, reader);
+    const turn = turns.take(user.name, bytes.length);
+    if (turn === undefined) return bytes;
+    await turn;
+    if (signal.aborted) throw hasLeft(signal);
+    return bytes;
+  };
+  return Object.assign(request, { body: { isEmpty: false, stream: () => body.stream(), read } });
 }
 
 function kindOf({ verb }: RequestInfo): keyof KindCounts {

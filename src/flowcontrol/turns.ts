@@ -1,10 +1,12 @@
 /**
  * What was sent is mostly worked on in one go: decoded, admitted, encoded. Of many that arrive together each would follow
  * the other at once, and nobody else, health checks included, would be heard before the last is done. So they go on one
- * by one, of one user after the other, and when that has taken a while the event loop comes round first.
+ * by one, of one user after the other, and when that has taken a while the event loop comes round first. What is expected
+ * to take long waits apart from the others: at least half of the time is theirs.
  */
 import type { Clock } from "../base/clock.ts";
-import type { RequestBody } from "../http/message.ts";
+import { LruMap } from "../base/lru-map.ts";
+import { badRequest, StatusError } from "../meta/status-error.ts";
 
 /** As setImmediate: what is asked for now is called when the event loop comes round, one after the other. */
 type NextTurn = (callback: () => void) => void;
@@ -17,24 +19,43 @@ const TURN_MS = 10;
  */
 const REST_SHARE = 0.2;
 const REST_MS_MAX = 200;
+/** What is heavy waits for as long as that took, and no longer than this. */
+const HEAVY_REST_MS_MAX = 1_000;
 /** Calls that are asked for at the same time. */
 const CALLS_MAX = 32;
 
+/** What is as large is expected to take long. */
+const HEAVY_BYTES = 64 * 1024;
+/** So is what comes from somebody whose last work took so long, for a while: little can be said that changes much. */
+const LONG_MS = 50;
+const LONG_REMEMBERED_MS_MAX = 10_000;
+const USERS_REMEMBERED_MAX = 1_000;
+
 type TurnClock = Pick<Clock, "monotonic" | "after">;
+
+interface WentOn {
+  readonly who: string;
+  readonly atMs: number;
+  /** Nothing but its work lies between this and the next call. */
+  readonly isAlone: boolean;
+}
 
 export class Turns {
   readonly #clock: TurnClock;
   readonly #nextTurn: NextTurn;
-  /** By user; who is next comes first. */
-  readonly #waiting = new Map<string, (() => void)[]>();
-  #waitingCount = 0;
+  readonly #light = new Lane();
+  readonly #heavy = new Lane();
+  readonly #longUntilMs = new LruMap<number>(USERS_REMEMBERED_MAX);
   /** Asked for and not yet made; while there is one, somebody has just gone on. */
   #calls = 0;
   #turn = 0;
   #turnBeganMs = 0;
-  /** Of the last who went on; undefined when it is known how long that took. */
-  #wentOnMs: number | undefined;
+  /** Undefined when it is known how long that took. */
+  #wentOn: WentOn | undefined;
+  #wasHeavy = false;
   #restsUntilMs = 0;
+  #heavyRestsUntilMs = 0;
+  #isWakeAsked = false;
 
   constructor(clock: TurnClock, nextTurn: NextTurn) {
     this.#clock = clock;
@@ -42,81 +63,113 @@ export class Turns {
   }
 
   /** Undefined: at once. */
-  take(who: string): Promise<void> | undefined {
-    if (this.#calls === 0) {
-      this.#wentOnMs = this.#clock.monotonic();
-      return this.#ask();
+  take(who: string, bytes: number): Promise<void> | undefined {
+    const nowMs = this.#clock.monotonic();
+    const isHeavy = bytes >= HEAVY_BYTES || (this.#longUntilMs.get(who) ?? 0) > nowMs;
+    if (this.#calls === 0 && !(isHeavy && nowMs < this.#heavyRestsUntilMs)) {
+      this.#wentOn = { who, atMs: nowMs, isAlone: false };
+      this.#wasHeavy = isHeavy;
+      return this.#ask(nowMs);
     }
     return new Promise((goOn) => {
-      const others = this.#waiting.get(who);
-      if (others === undefined) this.#waiting.set(who, [goOn]);
-      else others.push(goOn);
-      this.#waitingCount++;
-      this.#askEnough();
+      (isHeavy ? this.#heavy : this.#light).add(who, goOn);
+      this.#askEnough(nowMs);
     });
   }
 
-  #askEnough(): void {
-    if (this.#calls < Math.min(this.#waitingCount, CALLS_MAX)) this.#ask();
+  #askEnough(nowMs: number): void {
+    const heavyRestMs = this.#heavyRestsUntilMs - nowMs;
+    const ready = this.#light.size + (heavyRestMs > 0 ? 0 : this.#heavy.size);
+    if (this.#calls < Math.min(ready, CALLS_MAX)) this.#ask(nowMs);
+    if (heavyRestMs <= 0 || this.#heavy.size === 0 || this.#isWakeAsked) return;
+    this.#isWakeAsked = true;
+    this.#clock.after(heavyRestMs, () => {
+      this.#isWakeAsked = false;
+      this.#askEnough(this.#clock.monotonic());
+    });
   }
 
-  #ask(): undefined {
+  #ask(nowMs: number): undefined {
     const askedIn = this.#turn;
     this.#calls++;
     const called = (): void => this.#called(askedIn);
-    const restMs = this.#restsUntilMs - this.#clock.monotonic();
-    if (restMs > 0) this.#clock.after(restMs, called);
-    else this.#nextTurn(called);
+    const restMs = this.#restsUntilMs - nowMs;
+    if (restMs > 0) return void this.#clock.after(restMs, called);
+    this.#nextTurn(called);
+    this.#nextTurn(() => this.#measure(this.#clock.monotonic()));
   }
 
   /** What went on in the call before is done by now, unless it waits for somebody else. */
   #called(askedIn: number): void {
     this.#calls--;
     const nowMs = this.#clock.monotonic();
-    this.#restAfterWork(nowMs);
+    this.#measure(nowMs);
     if (askedIn === this.#turn) {
       this.#turn++;
       this.#turnBeganMs = nowMs;
     }
     const isFree = nowMs - this.#turnBeganMs < TURN_MS && nowMs >= this.#restsUntilMs;
-    const goOn = isFree ? this.#next() : undefined;
-    if (goOn === undefined) return this.#askEnough();
-    if (this.#calls === 0) this.#ask();
-    else this.#askEnough();
-    this.#wentOnMs = nowMs;
-    goOn();
+    const next = isFree ? this.#next(nowMs) : undefined;
+    if (next === undefined) return this.#askEnough(nowMs);
+    if (this.#calls === 0) this.#ask(nowMs);
+    else this.#askEnough(nowMs);
+    this.#wentOn = { who: next.who, atMs: nowMs, isAlone: true };
+    next.goOn();
   }
 
-  #restAfterWork(nowMs: number): void {
-    const workedMs = nowMs - (this.#wentOnMs ?? nowMs);
-    this.#wentOnMs = undefined;
-    if (workedMs > TURN_MS) this.#restsUntilMs = nowMs + Math.min(workedMs * REST_SHARE, REST_MS_MAX);
+  #measure(nowMs: number): void {
+    const wentOn = this.#wentOn;
+    this.#wentOn = undefined;
+    const workedMs = nowMs - (wentOn?.atMs ?? nowMs);
+    if (wentOn === undefined || workedMs <= TURN_MS) return;
+    this.#restsUntilMs = nowMs + Math.min(workedMs * REST_SHARE, REST_MS_MAX);
+    this.#heavyRestsUntilMs = nowMs + Math.min(workedMs, HEAVY_REST_MS_MAX);
+    if (wentOn.isAlone && workedMs >= LONG_MS)
+      this.#longUntilMs.set(wentOn.who, nowMs + Math.min(workedMs * 10, LONG_REMEMBERED_MS_MAX));
   }
 
-  #next(): (() => void) | undefined {
-    for (const [who, waiting] of this.#waiting) {
-      const goOn = waiting.shift();
-      this.#waitingCount--;
-      this.#waiting.delete(who);
-      if (waiting.length > 0) this.#waiting.set(who, waiting);
-      return goOn;
+  /** What is heavy and what is not take turns, as long as there are both. */
+  #next(nowMs: number): Waiting | undefined {
+    const mayBeHeavy = this.#heavy.size > 0 && nowMs >= this.#heavyRestsUntilMs;
+    this.#wasHeavy = mayBeHeavy && (this.#light.size === 0 || !this.#wasHeavy);
+    return (this.#wasHeavy ? this.#heavy : this.#light).next();
+  }
+}
+
+interface Waiting {
+  readonly who: string;
+  readonly goOn: () => void;
+}
+
+/** Those who wait, of one user after the other. */
+class Lane {
+  readonly #byUser = new Map<string, (() => void)[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(who: string, goOn: () => void): void {
+    const others = this.#byUser.get(who);
+    if (others === undefined) this.#byUser.set(who, [goOn]);
+    else others.push(goOn);
+    this.#size++;
+  }
+
+  next(): Waiting | undefined {
+    for (const [who, waiting] of this.#byUser) {
+      const goOn = waiting.shift()!;
+      this.#size--;
+      this.#byUser.delete(who);
+      if (waiting.length > 0) this.#byUser.set(who, waiting);
+      return { who, goOn };
     }
     return undefined;
   }
 }
 
-/** Whoever reads it has a turn then. Rejects when nobody waits for that any more. */
-export function inTurn(body: RequestBody, signal: AbortSignal, take: () => Promise<void> | undefined): RequestBody {
-  return {
-    isEmpty: body.isEmpty,
-    stream: () => body.stream(),
-    async read(limitBytes) {
-      const bytes = await body.read(limitBytes);
-      const turn = take();
-      if (turn === undefined) return bytes;
-      await turn;
-      signal.throwIfAborted();
-      return bytes;
-    },
-  };
+/** Why nothing is done any more for whoever has waited: what a deadline says, or that nobody hears the answer. */
+export function hasLeft({ reason }: AbortSignal): StatusError {
+  return reason instanceof StatusError ? reason : badRequest("the client left before its request was complete");
 }

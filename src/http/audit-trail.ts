@@ -9,8 +9,11 @@ export interface AuditTrail {
   annotate(key: string, value: string): void;
   /** Somebody acts as somebody else; the constraint is empty where it is not limited. */
   impersonated(user: Identity, constraint: string): void;
-  /** The body, read and defaulted, in the version it was sent in. Without it, the event has the body as it was sent. */
-  requestObject(object: JsonObject): void;
+  /**
+   * The body, read, in the version it was sent in. `complete` puts in what it leaves out, where that is recorded. Without a
+   * call the event has the body as it was sent.
+   */
+  requestObject(object: JsonObject, complete: (copy: JsonObject) => JsonObject): void;
 }
 
 /** On the server that handed a request on: who answered it. */

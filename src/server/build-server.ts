@@ -7,6 +7,8 @@ import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Audit } from "../audit/create-audit.ts";
 import { openAudit } from "../audit/open-audit.ts";
+import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../object/protobuf/decode.ts";
+import { parseYaml } from "../object/yaml.ts";
 import { accessOf } from "../auth/authorize.ts";
 import type { HealthCheck } from "../endpoints/health.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
@@ -215,8 +217,14 @@ function filtersOf(parts: Parts, { connection }: Loopback): Filters {
   return createFilters({ ...parts, loopback: connection, authorizer, catchUp: catchUpOf(parts) });
 }
 
+function readStrangeBody(bytes: Buffer, mediaType: string): unknown {
+  if (mediaType === PROTOBUF_MEDIA_TYPE) return decodeProtobufObject(bytes, protobufTables());
+  return mediaType === "application/yaml" ? parseYaml(bytes.toString("utf8")).value : undefined;
+}
+
 function openAuditOf(env: Env, { audit: config }: ServerConfig, metrics: MetricsRegistry): Promise<Audit> {
-  return openAudit({ ...env, config, openOutput: env.openAuditLog, metrics, attributesOf: accessOf });
+  const openOutput = env.openAuditLog;
+  return openAudit({ ...env, config, openOutput, metrics, attributesOf: accessOf, readBody: readStrangeBody });
 }
 
 /** Before the store is opened: files that cannot be used end the start here, and nothing is left open. */

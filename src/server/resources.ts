@@ -86,23 +86,26 @@ function toEndpoint(
     namespaced: resource.namespaced,
     verbs: new Set(version.verbs),
     subresources: new Map(version.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
-    deprecation: deprecationOf(resource, version, from.options.catalogue.release.minor),
+    ...fateOf(resource, version, from.options.catalogue.release.minor),
     served: from.stored === undefined ? undefined : toServed(from.options.catalogue, version, from.stored),
   };
 }
 
 /** As kubernetes words it: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
-function deprecationOf(
+function fateOf(
   { group }: CatalogueResource,
   { version, kind, lifecycle }: CatalogueVersion,
   minor: string,
-): string | undefined {
+): Pick<ResourceEndpoint, "deprecation" | "removedRelease"> {
   const deprecated = lifecycle?.deprecated;
-  if (deprecated === undefined || minorOf(deprecated) > Number(minor)) return undefined;
+  if (deprecated === undefined || minorOf(deprecated) > Number(minor)) return { deprecation: undefined };
   const removed = lifecycle?.removed === undefined ? "" : `, unavailable in v${lifecycle.removed}+`;
   const { replacement } = lifecycle ?? {};
   const instead = replacement === undefined ? "" : `; use ${formatGroupVersion(replacement)} ${replacement.kind}`;
-  return `${formatGroupVersion({ group, version })} ${kind} is deprecated in v${deprecated}+${removed}${instead}`;
+  return {
+    deprecation: `${formatGroupVersion({ group, version })} ${kind} is deprecated in v${deprecated}+${removed}${instead}`,
+    removedRelease: lifecycle?.removed,
+  };
 }
 
 function minorOf(release: string): number {

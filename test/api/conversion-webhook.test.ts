@@ -181,6 +181,24 @@ describe("many objects", () => {
     expect(seen).toEqual([...["first", ...names].map((name) => `ADDED ${name} a:80`), "DELETED e0 a:80"]);
   });
 
+  test.each(["labelSelector=keep%3Dyes", "fieldSelector=spec.address%3Da:80"])(
+    "that cease to be selected by %s leave a watch of the other version as they were",
+    async (selector) => {
+      await define();
+      const response = await server.call({ method: "GET", target: `${of("v2")}?watch=true&${selector}` });
+      await ask("POST", of("v1"), v1("one", { labels: { keep: "yes" } }));
+      await ask("PATCH", of("v1", "one"), { metadata: { labels: { keep: "no" } }, spec: { port: 81 } });
+      await ask("POST", of("v1"), v1("two", { labels: { keep: "yes" } }));
+      const seen: string[] = [];
+      for await (const frame of response.frames()) {
+        const { type, object } = JSON.parse(frame);
+        seen.push(`${type} ${object.metadata.name} ${object.spec?.address}`);
+        if (seen.length === 3 || type === "ERROR") break;
+      }
+      expect(seen).toEqual(["ADDED one a:80", "DELETED one a:80", "ADDED two a:80"]);
+    },
+  );
+
   test("are asked for once, however many watches wait for them", async () => {
     await define();
     const responses = await Promise.all(

@@ -201,3 +201,20 @@ test("whoever asks, the bindings of others are not looked at", () => {
   });
   expect(looked).toEqual(["b7", "shared", "shared"]);
 });
+
+describe("a role that is bound again and again", () => {
+  const rulesOfReader = (rules: number, bindings: number): number => {
+    const { authorization } = filled(({ roles, roleBindings }) => {
+      roles.put(role("team", "reader", ...Array.from({ length: rules }, () => READS)));
+      for (let index = 0; index < bindings; index++)
+        roleBindings.put(binding(`team/b${index}`, "Role/reader", "User/ann"));
+    });
+    return authorization.rulesFor(user("ann"), "team").resourceRules.length;
+  };
+
+  test("is told as often, as by kubernetes", () => expect(rulesOfReader(2, 3)).toBe(6));
+
+  test("but not when that would be more than anybody reads: a few bindings of a large one would fill the memory", () => {
+    expect(rulesOfReader(500, 100)).toBe(500);
+  });
+});

@@ -36,6 +36,9 @@ const DENIED: Decision = { allowed: false, reason: "" };
 /** DIFFERS: kubernetes names them all. */
 const UNRESOLVED_TOLD_MAX = 100;
 
+/** DIFFERS: kubernetes repeats what a role says for each of its bindings, and a few large ones fill the memory. */
+const REPEATED_RULES_MAX = 1_000;
+
 export function createRbac(): Rbac {
   const roleBook = new RoleBook();
   const bindings = new BindingBook(roleBook);
@@ -103,8 +106,12 @@ function deniedDespite(bindings: BindingBook, user: User, { namespace }: AccessA
 
 function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
   const unresolved = bound.filter(({ role }) => role.rules === undefined).map(({ role }) => role.ref);
+  const roles = bound.map(({ role }) => role);
+  const count = roles.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
+  // However often a role is bound, it says the same.
+  const told = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
   return {
-    rules: bound.flatMap(({ role }) => role.rules ?? []),
+    rules: told.flatMap(({ rules }) => rules ?? []),
     unresolved: unresolved.slice(0, UNRESOLVED_TOLD_MAX),
   };
 }

@@ -83,8 +83,8 @@ describe("what is no token of a service account here", () => {
     ],
     [
       "other audiences",
-      issued({ audiences: ['vault "a"', "b"] }),
-      String.raw`token audiences ["vault \"a\"" "b"] is invalid for the target audiences ["api"]`,
+      issued({ audiences: ['vault "a"', "b", "b"] }),
+      String.raw`token audiences ["vault \"a\"" "b" "b"] is invalid for the target audiences ["api"]`,
     ],
     ["no account", signCompactJws({ iss: ISSUER, aud: "api" }, KEY), "resource name may not be empty"],
   ])("%s is refused", (_, token, error) => {

@@ -104,9 +104,13 @@ function verifiedTokens(options: ServiceAccountTokenOptions): (jws: CompactJws, 
       ? [legacyToken(claims, legacyClaims(payload), { token, lookup: options.lookup, onUse })]
       : [];
     const bound = issuers.has(claims.issuer) ? [boundToken(claims, boundClaims(payload))] : [];
-    const audiences = claims.audiences.length === 0 ? options.apiAudiences : claims.audiences;
-    return { claims, audiences: new Set(audiences), credentials: [...legacy, ...bound] };
+    return { claims, audiences: new Set(audiencesOf(claims, options)), credentials: [...legacy, ...bound] };
   };
+}
+
+/** In the token's words. */
+function audiencesOf({ audiences }: PublicClaims, { apiAudiences }: ServiceAccountTokenOptions): readonly string[] {
+  return audiences.length === 0 ? apiAudiences : audiences;
 }
 
 /** Until the label is seen, every request finds it missing. */
@@ -127,10 +131,10 @@ function judge(
 ): TokenAnswer | Promise<TokenAnswer> {
   const wanted = requested.length === 0 ? options.apiAudiences : requested;
   const audiences = wanted.filter((audience) => token.audiences.has(audience));
-  if (audiences.length === 0 && options.apiAudiences.length > 0)
-    return {
-      error: `token audiences ${quoted(token.audiences)} is invalid for the target audiences ${quoted(wanted)}`,
-    };
+  if (audiences.length === 0 && options.apiAudiences.length > 0) {
+    const own = audiencesOf(token.claims, options);
+    return { error: `token audiences ${quoted(own)} is invalid for the target audiences ${quoted(wanted)}` };
+  }
   const [only, ...others] = token.credentials;
   if (only === undefined) return "unknown";
   const answer = (credential: Credential): TokenAnswer | Promise<TokenAnswer> =>

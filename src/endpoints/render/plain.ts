@@ -7,6 +7,7 @@ import { json, JSON_FORMAT } from "./wire-format.ts";
 const LIST_TAIL = Buffer.from("]}");
 const COMMA = Buffer.from(",");
 
+/** As kubernetes: lists of custom resources say where they go on even where they do not. */
 export function plainRenderer(served: ServedResource): Renderer {
   const { apiVersion, listKind, objectHead } = served;
   // Items of custom resources say what they are; those of built-in kinds need not.
@@ -17,7 +18,8 @@ export function plainRenderer(served: ServedResource): Renderer {
     entry: (entry) => json([objectHead, membersIn(entry, served)]),
     object: (object) => json([Buffer.from(JSON.stringify(object))]),
     list(listed) {
-      const head = `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(listMetadata(listed))},"items":[`;
+      const metadata = served.custom === undefined ? listMetadata(listed) : { continue: "", ...listMetadata(listed) };
+      const head = `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
       const chunks: Buffer[] = [Buffer.from(head)];
       for (const entry of listed.entries) {
         const isFirst = chunks.length === 1;

@@ -1,6 +1,6 @@
 import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { badRequest, invalid, StatusError } from "../../meta/status-error.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
@@ -9,10 +9,9 @@ import type { ServedResource } from "../../registry/resource.ts";
 import { get } from "../../registry/read.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
 import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
-import { contentType, decodeAs, parseBody, readBody, warningHeaders, type DecodedBody } from "../decode-body.ts";
+import { readObject, warningHeaders, type DecodedBody } from "../decode-body.ts";
 import { refuseContradictions, toDeleteOptions } from "../delete.ts";
 import type { EndpointCall } from "../endpoint.ts";
-import { judgeOf } from "../field-loss.ts";
 import { optionsObject, writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
 
@@ -70,21 +69,11 @@ function versionOf({ apiVersion }: JsonObject): "v1" | "v1beta1" {
 }
 
 async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
-  const bytes = await readBody(call.request);
-  const { value, problems } = parseBody(call, bytes, (why) =>
-    badRequest(`the object provided is unrecognized (must be of type Eviction): ${why}`),
+  const served = evictionKind(call.served, "v1");
+  const sent = await readObject({ ...call, served }, validation, (value) =>
+    evictionKind(call.served, versionOf(value)),
   );
-  if (!isJsonObject(value))
-    throw badRequest("the object provided is unrecognized (must be of type Eviction): it is not an object");
-  const kind = evictionKind(call.served, versionOf(value));
-  return decodeAs(kind, value, {
-    judge: judgeOf(call, bytes),
-    bytes: contentType(call.request) === "application/json" ? bytes : undefined,
-    syntaxProblems: problems,
-    validation,
-    problem: (given, version, why) =>
-      badRequest(`${given} in version ${JSON.stringify(version)} cannot be handled as a Eviction: ${why}`),
-  });
+  return sent.asNew();
 }
 
 /** Said in the query, in the body, or in both alike. */

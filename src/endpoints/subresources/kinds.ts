@@ -52,7 +52,7 @@ function unstored(parent: ServedResource, { groupVersion, kind, schema, table }:
     meaning: {},
     minor: parent.minor,
     schema,
-    schemaOf: () => undefined,
+    schemaOf: (asked, of) => (of === undefined ? undefined : parent.schemaOf(asked, of)),
     table,
     fieldSelectors: [],
     fieldSelectorErrorStyle: "default",

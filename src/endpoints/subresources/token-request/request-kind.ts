@@ -21,7 +21,8 @@ export function tokenRequestKind(accounts: ServedResource): ServedResource {
     kind,
     listKind: `${kind}List`,
     schema,
-    schemaOf: (_groupVersion, other) => accounts.schemaOf(AUTHENTICATION_V1, other ?? kind),
+    schemaOf: (asked, of) =>
+      of === undefined ? accounts.schemaOf(AUTHENTICATION_V1, kind) : accounts.schemaOf(asked, of),
     objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(API_VERSION)},`),
   };
 }
