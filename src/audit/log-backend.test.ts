@@ -172,6 +172,27 @@ test("an output that breaks its word loses the lines, and nothing else", async (
   expect(await scene.stored("1")).toEqual([false]);
 });
 
+test("objects are left out while much waits: who floods the log hides nobody's events", async () => {
+  const scene = new Scene({ mode: "blocking-strict", waitingBytesMax: 20_000 });
+  scene.output.isHeld = true;
+  const responseObject = JSON.stringify({ x: "y".repeat(5_000) });
+  const stored = ["1", "2", "3", "4"].map((auditID) =>
+    scene.backend.process(auditEvent({ level: "RequestResponse", auditID, responseObject })),
+  );
+  expect(scene.take("5")).toEqual(["wait"]);
+  scene.output.release();
+  expect(await Promise.all(stored)).toEqual([true, true, true, true]);
+  await scene.backend.close();
+  expect(scene.output.ids.flat()).toEqual(["1", "2", "3", "4", "5"]);
+  expect(scene.output.writes.flat().map((line) => line.includes("truncated"))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    false,
+  ]);
+});
+
 describe("an event that is too large", () => {
   const requestObject = JSON.stringify({ x: "y".repeat(500) });
 

@@ -32,8 +32,10 @@ export interface LogBackendParts extends LogOptions {
 }
 
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** So much is written at once. */
-const WRITE_BYTES_MAX = 1024 * 1024;
+/** Of what may wait, the rest is for events without objects. */
+const OBJECTS_SHARE = 0.75;
+/** So much is written at once: each time somebody waits for the event loop to come round. */
+const WRITE_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Waiting {
   readonly line: Buffer;
@@ -61,7 +63,7 @@ class LogBackend implements AuditBackend {
 
   process(event: AuditEvent): boolean | Promise<boolean> {
     const { mode } = this.#parts;
-    const line = this.#lineOf(event);
+    const line = this.#fittingLineOf(event);
     if (line === undefined) return true;
     const refusal = this.#refusal(line.length);
     if (refusal !== undefined) {
@@ -87,6 +89,14 @@ class LogBackend implements AuditBackend {
     this.#write();
     while (this.#writing !== undefined) await this.#writing;
     await this.#parts.output.close();
+  }
+
+  /** What large objects are about must not cost others their events: while much waits, objects are left out. */
+  #fittingLineOf(event: AuditEvent): Buffer | undefined {
+    const line = this.#lineOf(event);
+    const { waitingBytesMax = WAITING_BYTES_MAX } = this.#parts;
+    const isCrowded = line !== undefined && this.#waitingBytes + line.length > waitingBytesMax * OBJECTS_SHARE;
+    return isCrowded && hasObjects(event) ? this.#lineOf(withoutObjects(event)) : line;
   }
 
   /** As kubernetes plugin/pkg/audit/truncate: first without its objects, then not at all. */
@@ -153,6 +163,10 @@ class LogBackend implements AuditBackend {
     if (plugin === "truncate") return this.#parts.log.warn("an audit event was left out", { why });
     if (this.#lost++ === 0) this.#parts.log.error("audit events are lost", { plugin, why });
   }
+}
+
+function hasObjects({ requestObject, responseObject }: AuditEvent): boolean {
+  return requestObject !== undefined || responseObject !== undefined;
 }
 
 function withoutObjects(event: AuditEvent): AuditEvent {

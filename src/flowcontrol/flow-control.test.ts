@@ -467,4 +467,17 @@ describe("work on what was sent", () => {
     }
     expect(done.slice(2)).toEqual(["jane", "joe", "joe", "jane"]);
   });
+
+  test.each([
+    ["application/yaml", 1],
+    ["application/json;as=Table;v=v1;g=meta.k8s.io", 1],
+    ["application/json", 3],
+  ])("or on what is read as %s: %i of three at once", async (accept, count) => {
+    const { done, send, turn } = workshop(1);
+    const answers = [1, 2, 3].map(() => send(JANE, { method: "GET", bytes: 0, headers: { accept } }));
+    await new Promise(setImmediate);
+    expect(done).toHaveLength(count);
+    while ((await turn()) > 0);
+    await Promise.all(answers);
+  });
 });

@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Handler, PassingFilter } from "../http/chain.ts";
 import { isLongRunning } from "../http/filters/request-info.ts";
-import type { ApiResponse } from "../http/message.ts";
+import { headerValue, type ApiResponse } from "../http/message.ts";
 import type { RequestInfo } from "../http/request-info.ts";
 import { tooManyAnswer } from "../http/respond.ts";
 import type { ObjectTable } from "../meta/object-table.ts";
@@ -88,7 +88,7 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   const seat = new Seat(control, { flow, request, entrant, place });
   executing[kind]++;
   try {
-    if (seats > 1) await listingTurn(control, flow, request);
+    if (seats > 1 || isMadeAnew(request)) await readingTurn(control, flow, { request, isWide: seats > 1 });
     // A watch has been begun when its answer has. What is sent of an answer is not counted.
     return await next(Object.assign(paced(control, seat, request), { answerHeaders: flow.headers }));
   } finally {
@@ -137,9 +137,21 @@ class Seat {
   }
 }
 
-/** Lists are made in one go, and some take long: whoever asks for many of them waits for its turn with each. */
-async function listingTurn({ pacing }: Control, { level }: Flow, { user, signal }: WithUser): Promise<void> {
-  const turn = level.config.isExempt ? undefined : pacing?.turns.take(user.name, Infinity);
+const OTHER_FORMS = /yaml|\bas\s*=/i;
+
+/** It is to be read in another form than it is kept in: a table, or YAML. */
+function isMadeAnew({ info, headers }: WithUser): boolean {
+  return READ_VERBS.has(info.verb) && OTHER_FORMS.test(headerValue(headers, "accept") ?? "");
+}
+
+/** Answers are made in one go, and some take long: whoever asks for many of them waits for its turn with each. */
+async function readingTurn(
+  { pacing }: Control,
+  { level }: Flow,
+  { request, isWide }: { readonly request: WithUser; readonly isWide: boolean },
+): Promise<void> {
+  const { user, signal } = request;
+  const turn = level.config.isExempt ? undefined : pacing?.turns.take(user.name, isWide ? Infinity : 0);
   if (turn === undefined) return;
   await turn;
   if (signal.aborted) throw hasLeft(signal);

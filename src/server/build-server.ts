@@ -265,6 +265,7 @@ function startupHooks(parts: HookParts): StartupHook[] {
   const { announced } = parts;
   const trust = trustOf(config);
   const usesRoles = config.access.authorizationModes.includes("RBAC");
+  const acceptsTokens = config.serviceAccounts.keys.length > 0;
   const { clock, log } = env;
   const { advertise, serviceClusterIpRange: range } = config;
   const published =
@@ -287,7 +288,7 @@ function startupHooks(parts: HookParts): StartupHook[] {
     ...(storageVersions === undefined ? [] : [storageVersions.hook]),
     serviceRepairHook(repair),
     { name: "rbac/roles-synced", run: (signal) => waitUntil(clock, () => access.isLoaded(), signal) },
-    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published, usesRoles, trust }),
+    ...bootstrapHooks({ ...making, catalogue, serviceCidr: range.text, published, usesRoles, acceptsTokens, trust }),
     ...cluster.hooks,
     ...shared.hooks,
   ];

@@ -39,10 +39,6 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
     ]);
     expect(names(await server.get(`${flowControlOf(release)}/flowschemas`))).toHaveLength(SCHEMAS_COUNT);
     expect(names(await server.get(`${flowControlOf(release)}/prioritylevelconfigurations`))).toHaveLength(LEVELS_COUNT);
-    const tracking = "configmaps/kube-apiserver-legacy-service-account-token-tracking";
-    expect((await server.get(`/api/v1/namespaces/kube-system/${tracking}`)).body.data.since).toMatch(
-      /^\d{4}-\d\d-\d\d$/,
-    );
     expect((await server.get("/api/v1/namespaces/default/endpoints/kubernetes")).body.subsets).toEqual([
       { addresses: [{ ip: "192.0.2.10" }], ports: [{ name: "https", port: 6443, protocol: "TCP" }] },
     ]);

@@ -175,10 +175,12 @@ describe("a token of a Secret", () => {
     const metadata = { name: "old-token", annotations };
     await made(site.first, SECRETS, { metadata, type: "kubernetes.io/service-account-token", data });
     await expectRobot(token, "old");
+    const tracking = "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking";
     const today = new Date().toISOString().slice(0, 10);
     const labels = async (): Promise<Json> =>
       (await site.first.call(`${SECRETS}/old-token`)).body.metadata.labels ?? {};
     await vi.waitFor(async () => expect((await labels())["kubernetes.io/legacy-token-last-used"] >= today).toBe(true));
+    expect((await site.first.call(tracking)).body.data).toEqual({ since: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) });
     await expectRobot(token, "old");
     await site.first.call(`${SECRETS}/old-token`, { method: "DELETE" });
     await expectNobody(token);

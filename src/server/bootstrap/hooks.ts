@@ -26,6 +26,8 @@ export interface BootstrapOptions extends Making, Seeding {
   readonly trust: () => TrustParts;
   /** Nobody may do anything without roles. */
   readonly usesRoles: boolean;
+  /** Tokens of service accounts are accepted, those of Secrets among them. */
+  readonly acceptsTokens: boolean;
   /** The Service `kubernetes`; undefined when nobody can reach this server from outside its process. */
   readonly published: Published | undefined;
 }
@@ -39,7 +41,7 @@ export interface Published {
 
 /** Which objects each hook answers for. */
 function ownedBy(
-  { serviceCidr, published, usesRoles, trust, clock }: BootstrapOptions,
+  { serviceCidr, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
   serves: Serves,
   listening: string,
 ): readonly (readonly OwnedObject[])[] {
@@ -52,7 +54,7 @@ function ownedBy(
     defaultServiceCidr(serves, serviceCidr),
     usesRoles ? bootstrapRoles(serves) : [],
     clusterAuthentication(serves, trust, () => clock.now()),
-    legacyTokenTracking(serves, () => clock.now()),
+    acceptsTokens ? legacyTokenTracking(serves, () => clock.now()) : [],
   ];
 }
 
