@@ -53,7 +53,7 @@ function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^bearer (\S+)\s*$/i.exec(header)?.[1];
 }
 
-function authenticated(answer: TokenAnswer, { audit }: Pick<ApiRequest, "audit">): AuthenticatorAnswer {
+export function authenticated(answer: TokenAnswer, { audit }: Pick<ApiRequest, "audit">): AuthenticatorAnswer {
   if (!isOwner(answer)) return "rejected";
   for (const [key, value] of Object.entries(answer.annotations ?? {})) audit?.annotate(key, value);
   return { user: answer.user, isVerifiedPeer: false };

@@ -2,6 +2,7 @@
 import { StatusError } from "../meta/status-error.ts";
 import { headerValue, type ApiRequest, type ResponseHeaders } from "./message.ts";
 import type { UpstreamResponse } from "./upstream.ts";
+import { offeredProtocols, PROTOCOL_HEADER } from "./web-socket-protocols.ts";
 
 /** For whom a server speaks. */
 export interface Identity {
@@ -49,7 +50,8 @@ export function forwardedHeaders(request: ApiRequest, hop: Hop): string[] {
   for (let index = 0; index + 1 < all.length; index += 2) {
     const name = all[index]!.toLowerCase();
     if (DROPPED.has(name) || named.has(name) || hop.isReserved(name)) continue;
-    headers.push(all[index]!, all[index + 1]!);
+    const value = all[index + 1]!;
+    headers.push(all[index]!, name === PROTOCOL_HEADER ? offeredProtocols(value).others.join(", ") : value);
   }
   const before = headerValue(request.headers, "x-forwarded-for");
   const { remoteAddress } = request.connection;

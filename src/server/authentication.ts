@@ -3,6 +3,7 @@ import type { Authenticator } from "../auth/authenticate.ts";
 import { loopbackAuthenticator } from "../auth/authenticators/loopback.ts";
 import { requestHeaderAuthenticator } from "../auth/authenticators/request-header.ts";
 import { staticTokens } from "../auth/authenticators/token-file.ts";
+import { webSocketAuthenticator } from "../auth/authenticators/web-socket.ts";
 import { x509Authenticator } from "../auth/authenticators/x509.ts";
 import { bearerAuthenticator, tokenUnion } from "../auth/bearer.ts";
 import { currentVerifier } from "../auth/reloading/authorities.ts";
@@ -92,5 +93,6 @@ export function createAuthenticators({ env, config, tokens, loopback }: Authenti
     ...(requestHeader === undefined ? [] : [requestHeaderAuthenticator(requestHeader, clock, frontProxies)]),
     ...(clientCa === undefined ? [] : [x509Authenticator({ verify: currentVerifier(authorities, "users"), clock })]),
     bearerAuthenticator({ ...tokens, apiAudiences }),
+    webSocketAuthenticator(tokens.authenticate, apiAudiences),
   ];
 }

@@ -1,0 +1,86 @@
+/** A stream of events as WebSocket messages: what browsers can read that cannot read an answer without an end. */
+import type { Duplex } from "node:stream";
+import type { Clock } from "../base/clock.ts";
+import { closedSink, discardAnswer } from "./closed-sink.ts";
+import { NO_BODY, type ApiRequest, type ApiResponse, type Frame, type StreamSink } from "./message.ts";
+import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.ts";
+
+export interface WebSocketOptions {
+  readonly encoding: "text" | "binary";
+  readonly clock: Pick<Clock, "after">;
+}
+
+export function overWebSocket(request: ApiRequest, answer: ApiResponse, options: WebSocketOptions): ApiResponse {
+  const { body } = answer;
+  if (body.kind !== "stream") return answer;
+  const agreed = handshake(request);
+  if ("status" in agreed) {
+    discardAnswer(answer);
+    return { status: agreed.status, headers: {}, body: NO_BODY };
+  }
+  const open = (socket: Duplex | undefined): void =>
+    body.open(socket === undefined ? closedSink() : new WebSocketSink(socket, options));
+  return { status: 101, headers: { ...answer.headers, ...agreed.headers }, body: { kind: "upgrade", open } };
+}
+
+const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8]);
+/** How long the client may take to read the end. */
+const CLOSE_MS = 1_000;
+
+class WebSocketSink implements StreamSink {
+  readonly #socket: Duplex;
+  readonly #options: WebSocketOptions;
+  #isEnded = false;
+
+  constructor(socket: Duplex, options: WebSocketOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    const reader = new ClientFrameReader({
+      onPing: (payload) => this.#send(OPCODES.pong, payload),
+      onClose: () => this.end(),
+    });
+    socket.on("data", (chunk: Buffer) => reader.push(chunk));
+    socket.on("end", () => this.end());
+    socket.on("error", () => socket.destroy());
+  }
+
+  write({ bytes }: Frame): boolean {
+    return this.#send(OPCODES[this.#options.encoding], bytes);
+  }
+
+  bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#socket.on("drain", callback);
+  }
+
+  onClose(callback: () => void): void {
+    if (this.#socket.destroyed) queueMicrotask(callback);
+    else this.#socket.once("close", callback);
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#send(OPCODES.close, NORMAL_CLOSURE);
+    this.#isEnded = true;
+    this.#socket.end();
+    const cancel = this.#options.clock.after(CLOSE_MS, () => this.#socket.destroy());
+    this.#socket.once("close", cancel);
+  }
+
+  abort(): void {
+    this.#isEnded = true;
+    this.#socket.destroy();
+  }
+
+  #send(opcode: number, bytes: Buffer): boolean {
+    if (this.#isEnded || this.#socket.destroyed) return true;
+    this.#socket.cork();
+    this.#socket.write(frameHead(opcode, bytes.length));
+    const isTaken = this.#socket.write(bytes);
+    this.#socket.uncork();
+    return isTaken;
+  }
+}
