@@ -5,6 +5,7 @@ import { MetricsRegistry } from "../base/metrics.ts";
 import { NO_BODY, type ApiResponse } from "../http/message.ts";
 import { bufferedBody } from "../http/request-body.ts";
 import type { RequestOptions } from "../http/testing/requests.ts";
+import { StatusError } from "../meta/status-error.ts";
 import { createManualClock } from "../storage/conformance/manual-clock.ts";
 import { BoundedMemo } from "./bounded-memo.ts";
 import { createFlowControl } from "./flow-control.ts";
@@ -479,5 +480,24 @@ describe("work on what was sent", () => {
     expect(done).toHaveLength(count);
     while ((await turn()) > 0);
     await Promise.all(answers);
+  });
+
+  test("of which too much waits is refused, and what nobody waits for makes room", async () => {
+    const { send } = workshop(200);
+    void send(JOE, { bytes: 2 * LARGE });
+    await new Promise(setImmediate);
+    const leaving = new AbortController();
+    const sent = Array.from({ length: 64 }, () => send(JANE, { bytes: 2 * LARGE, signal: leaving.signal }));
+    const all = Promise.allSettled(sent);
+    await new Promise(setImmediate);
+    await expect(send(JANE, { bytes: 2 * LARGE })).rejects.toMatchObject({ code: 429 });
+    const announced = { "content-length": String(2 * LARGE) };
+    await expect(send(JANE, { bytes: 2, headers: announced })).rejects.toMatchObject({ code: 429 });
+    leaving.abort(new StatusError("Timeout", "too late"));
+    expect(new Set((await all).map((one) => (one as PromiseRejectedResult).reason as unknown))).toEqual(
+      new Set([leaving.signal.reason]),
+    );
+    const more = send(JANE, { bytes: 2 * LARGE });
+    await expect(Promise.race([more, new Promise((resolve) => setImmediate(resolve, "waits"))])).resolves.toBe("waits");
   });
 });

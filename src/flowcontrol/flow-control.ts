@@ -14,7 +14,7 @@ import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-m
 import { FlowRegister, type NextTurn } from "./flow-register.ts";
 import type { Entrant, Place } from "./queue-set.ts";
 import { SlowBodies } from "./slow-bodies.ts";
-import { hasLeft, Turns } from "./turns.ts";
+import { Turns } from "./turns.ts";
 import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
@@ -151,23 +151,20 @@ async function readingTurn(
   { request, isWide }: { readonly request: WithUser; readonly isWide: boolean },
 ): Promise<void> {
   const { user, signal } = request;
-  const turn = level.config.isExempt ? undefined : pacing?.turns.take(user.name, isWide ? Infinity : 0);
-  if (turn === undefined) return;
-  await turn;
-  if (signal.aborted) throw hasLeft(signal);
+  if (!level.config.isExempt) await pacing?.turns.take(user.name, isWide ? Infinity : 0, signal);
 }
 
 function paced<Req extends WithUser>({ pacing }: Control, seat: Seat, request: Req): Req {
-  const { body, signal, user } = request;
+  const { body, headers, signal, user } = request;
   if (pacing === undefined || body.isEmpty || seat.flow.level.config.isExempt) return request;
   const { turns, slowBodies } = pacing;
   const reader = { who: user.name, leave: () => seat.leave(), comeBack: () => seat.comeBack() };
+  const announced = Number(headerValue(headers, "content-length") ?? 0);
   const read = async (limitBytes: number): Promise<Buffer> => {
+    turns.refuseTooMany(user.name, announced);
     const bytes = await slowBodies.read(body, limitBytes, reader);
-    const turn = turns.take(user.name, bytes.length);
-    if (turn === undefined) return bytes;
-    await turn;
-    if (signal.aborted) throw hasLeft(signal);
+    const turn = turns.take(user.name, bytes.length, signal);
+    if (turn !== undefined) await turn;
     return bytes;
   };
   return Object.assign(request, { body: { isEmpty: false, stream: () => body.stream(), read } });

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import { LruMap } from "../base/lru-map.ts";
-import { badRequest, StatusError } from "../meta/status-error.ts";
+import { badRequest, StatusError, tooManyRequests } from "../meta/status-error.ts";
 
 /** As setImmediate: what is asked for now is called when the event loop comes round, one after the other. */
 type NextTurn = (callback: () => void) => void;
@@ -30,6 +30,9 @@ const HEAVY_BYTES = 64 * 1024;
 const LONG_MS = 50;
 const LONG_REMEMBERED_MS_MAX = 10_000;
 const USERS_REMEMBERED_MAX = 1_000;
+/** Who waits keeps its seat, and what it has sent is held in memory. */
+const HEAVY_OF_ONE_USER_MAX = 64;
+const HEAVY_MAX = 256;
 
 type TurnClock = Pick<Clock, "monotonic" | "after">;
 
@@ -62,8 +65,8 @@ export class Turns {
     this.#nextTurn = nextTurn;
   }
 
-  /** Undefined: at once. */
-  take(who: string, bytes: number): Promise<void> | undefined {
+  /** Undefined: at once. Rejects with a StatusError when too many wait already, or nobody waits for it any more. */
+  take(who: string, bytes: number, signal: AbortSignal): Promise<void> | undefined {
     const nowMs = this.#clock.monotonic();
     const isHeavy = bytes >= HEAVY_BYTES || (this.#longUntilMs.get(who) ?? 0) > nowMs;
     if (this.#calls === 0 && !(isHeavy && nowMs < this.#heavyRestsUntilMs)) {
@@ -71,10 +74,19 @@ export class Turns {
       this.#wasHeavy = isHeavy;
       return this.#ask(nowMs);
     }
-    return new Promise((goOn) => {
-      (isHeavy ? this.#heavy : this.#light).add(who, goOn);
-      this.#askEnough(nowMs);
-    });
+    if (isHeavy && this.#isFull(who)) return Promise.reject(tooManyWait());
+    const turn = waitIn(isHeavy ? this.#heavy : this.#light, who, signal);
+    this.#askEnough(nowMs);
+    return turn;
+  }
+
+  /** Throws what it would be refused with: nobody need read it to know. */
+  refuseTooMany(who: string, bytes: number): void {
+    if (bytes >= HEAVY_BYTES && this.#isFull(who)) throw tooManyWait();
+  }
+
+  #isFull(who: string): boolean {
+    return this.#heavy.size >= HEAVY_MAX || this.#heavy.sizeOf(who) >= HEAVY_OF_ONE_USER_MAX;
   }
 
   #askEnough(nowMs: number): void {
@@ -136,6 +148,27 @@ export class Turns {
   }
 }
 
+function tooManyWait(): StatusError {
+  return tooManyRequests("Too many requests, please try again later.", 1);
+}
+
+function waitIn(lane: Lane, who: string, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(hasLeft(signal));
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      lane.remove(waiting);
+      reject(hasLeft(signal));
+    };
+    const goOn = (): void => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    };
+    const waiting: Waiting = { who, goOn };
+    signal.addEventListener("abort", onAbort);
+    lane.add(waiting);
+  });
+}
+
 interface Waiting {
   readonly who: string;
   readonly goOn: () => void;
@@ -143,33 +176,46 @@ interface Waiting {
 
 /** Those who wait, of one user after the other. */
 class Lane {
-  readonly #byUser = new Map<string, (() => void)[]>();
+  readonly #byUser = new Map<string, Set<Waiting>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  add(who: string, goOn: () => void): void {
-    const others = this.#byUser.get(who);
-    if (others === undefined) this.#byUser.set(who, [goOn]);
-    else others.push(goOn);
+  sizeOf(who: string): number {
+    return this.#byUser.get(who)?.size ?? 0;
+  }
+
+  add(waiting: Waiting): void {
+    const others = this.#byUser.get(waiting.who);
+    if (others === undefined) this.#byUser.set(waiting.who, new Set([waiting]));
+    else others.add(waiting);
     this.#size++;
   }
 
+  remove(waiting: Waiting): void {
+    const { who } = waiting;
+    const own = this.#byUser.get(who);
+    if (own?.delete(waiting) !== true) return;
+    this.#size--;
+    if (own.size === 0) this.#byUser.delete(who);
+  }
+
   next(): Waiting | undefined {
-    for (const [who, waiting] of this.#byUser) {
-      const goOn = waiting.shift()!;
-      this.#size--;
-      this.#byUser.delete(who);
-      if (waiting.length > 0) this.#byUser.set(who, waiting);
-      return { who, goOn };
+    for (const [who, own] of this.#byUser) {
+      for (const waiting of own) {
+        this.remove(waiting);
+        this.#byUser.delete(who);
+        if (own.size > 0) this.#byUser.set(who, own);
+        return waiting;
+      }
     }
     return undefined;
   }
 }
 
 /** Why nothing is done any more for whoever has waited: what a deadline says, or that nobody hears the answer. */
-export function hasLeft({ reason }: AbortSignal): StatusError {
+function hasLeft({ reason }: AbortSignal): StatusError {
   return reason instanceof StatusError ? reason : badRequest("the client left before its request was complete");
 }

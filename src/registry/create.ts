@@ -98,8 +98,10 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const name = stringAt(objectAt(object, "metadata"), "name");
   const { hidesOwners } = admission;
   const whole = hidesOwners === true ? object : withManagedFields(object, managedFields);
-  const mutated = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
-  if (mutated === whole) return { object, managedFields, sendsOwners };
+  const given = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
+  if (given === whole) return { object, managedFields, sendsOwners };
+  // Nobody but the registry says when an object was made, or that it is going.
+  const mutated = withoutSystemFields(given);
   refuseForeignNamespace(mutated, request.namespace);
   if (hidesOwners === true) return { object: mutated, managedFields, sendsOwners };
   return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };

@@ -141,7 +141,7 @@ export async function buildServer(env: Env, config: ServerConfig): Promise<Serve
   const written = fencedKv(kv, cluster.identity.fence, identityLeaseKey(storageRoot, config.peers.serverId));
   const context = createContext({ env, config, kv: written, cache, table, catalogue });
   const call = asServer(loopback.call);
-  const gates = createGatekeeping({ env, config, metrics, cache, catalogue, builtIn, table, context, shared, call });
+  const gates = createGatekeeping({ ...own, builtIn, table, context, shared, call });
   const repair = repairOf(env, config, context);
   const announced = Promise.withResolvers<string>();
   const hooks = startupHooks({

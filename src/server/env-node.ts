@@ -18,7 +18,7 @@ import type { Outbound } from "../http/outbound.ts";
 import type { Upstream } from "../http/upstream.ts";
 import type { StorageConfig } from "./config.ts";
 import type { Env, OutboundConfig, UpstreamConfig } from "./env.ts";
-import { reloadingCredentials } from "./peer-credentials.ts";
+import { reloadingCertificate, reloadingCredentials } from "./peer-credentials.ts";
 import { createSystemClock } from "../client/system.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -90,9 +90,9 @@ function openUpstream({ credentials, egress }: UpstreamConfig, clock: Clock, log
   });
 }
 
-function openOutbound({ credentials: files }: OutboundConfig, clock: Clock, log: Log): Outbound {
+function openOutbound({ clientCertificate: files }: OutboundConfig, clock: Clock, log: Log): Outbound {
   return createOutbound({
-    ...(files === undefined ? {} : { clientCertificate: reloadingCredentials({ files, clock, log }) }),
+    ...(files === undefined ? {} : { clientCertificate: reloadingCertificate({ files, clock, log }) }),
     log: (message, detail) => log.debug(message, { ...detail }),
   });
 }

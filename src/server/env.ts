@@ -9,7 +9,7 @@ import type { Outbound } from "../http/outbound.ts";
 import type { Upstream } from "../http/upstream.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { StorageConfig } from "./config.ts";
-import type { PeerCredentials } from "./peer-config.ts";
+import type { ClientCertificateFiles, PeerCredentials } from "./peer-config.ts";
 
 export interface UpstreamConfig {
   readonly credentials: PeerCredentials;
@@ -18,7 +18,7 @@ export interface UpstreamConfig {
 
 export interface OutboundConfig {
   /** With these this server proves who it is, where it has to. */
-  readonly credentials: PeerCredentials | undefined;
+  readonly clientCertificate: ClientCertificateFiles | undefined;
 }
 
 export interface Env {

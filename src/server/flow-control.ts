@@ -13,6 +13,7 @@ import { prefixEnd } from "../storage/kv.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
+import { flowSchemaStatus, type FlowSchemaStatusParts } from "./flow-schema-status.ts";
 import { followObjects, type StoredObjectParts } from "./stored-objects.ts";
 
 export interface FairUse {
@@ -26,8 +27,11 @@ export interface FairUseParts {
   readonly metrics: MetricsRegistry;
 }
 
+/** How the objects that say who waits for whom are followed, and spoken about. */
+export interface FollowedObjects extends StoredObjectParts, Pick<FlowSchemaStatusParts, "call" | "ready"> {}
+
 /** Without objects to follow requests are counted. */
-export function createFairUse(parts: FairUseParts, followed?: StoredObjectParts): FairUse {
+export function createFairUse(parts: FairUseParts, followed?: FollowedObjects): FairUse {
   const { env, config, metrics } = parts;
   const { maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, requestTimeoutMs } = config;
   if (followed === undefined || !config.access.priorityAndFairness)
@@ -38,6 +42,7 @@ export function createFairUse(parts: FairUseParts, followed?: StoredObjectParts)
     ...(nextTurn === undefined ? {} : { nextTurn }),
     statsOf: objectStats(followed),
   });
+  const status = flowSchemaStatus({ ...followed, clock });
   const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
     const task = followObjects(followed, { group: "flowcontrol.apiserver.k8s.io", resource }, table);
     return task === undefined ? [] : [task];
@@ -47,6 +52,9 @@ export function createFairUse(parts: FairUseParts, followed?: StoredObjectParts)
     tasks: [
       ...follow("flowschemas", control.flowSchemas),
       ...follow("prioritylevelconfigurations", control.priorityLevels),
+      ...follow("flowschemas", status.schemas),
+      ...follow("prioritylevelconfigurations", status.levels),
+      status.task,
     ],
   };
 }

@@ -27,6 +27,8 @@ export interface GatekeepingParts {
   readonly shared: Pick<Shared, "custom" | "callWebhook">;
   /** As the server itself. */
   readonly call: Accounts["call"];
+  /** Resolves when this server is. */
+  readonly ready: Promise<void>;
 }
 
 export interface Gatekeeping {
@@ -43,7 +45,8 @@ export function createGatekeeping(parts: GatekeepingParts): Gatekeeping {
   const followed = { clock: env.clock, cache, catalogue, resolve: builtIn.resolve };
   const objects = createObjectReader(followed, context.store);
   const access = createAccess(followed, config.access.authorizationModes);
-  const fairUse = createFairUse({ env, config, metrics }, followed);
+  const { call, ready } = parts;
+  const fairUse = createFairUse({ env, config, metrics }, { ...followed, call, ready });
   const admission = createServerAdmission({
     ...{ env, config, metrics, context, access, objects, followed, resolve: table.resolve },
     groups: () => shared.custom.groups(),
@@ -51,7 +54,7 @@ export function createGatekeeping(parts: GatekeepingParts): Gatekeeping {
   });
   return {
     access,
-    tokens: createTokens(env, config, { objects, call: parts.call }),
+    tokens: createTokens(env, config, { objects, call }),
     admission,
     fairUse,
     gateTasks: [...access.tasks, ...admission.tasks, ...fairUse.tasks],

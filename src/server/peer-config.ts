@@ -7,13 +7,15 @@ import { serverId } from "../peers/server-id.ts";
 import { DEFAULT_PEER_TIMING, timingErrors, type PeerTiming } from "../peers/timing.ts";
 import { asOption, OptionError } from "./option-error.ts";
 
-/** Files, because they are read again when they change. */
-export interface PeerCredentials {
-  /** Signed the serving certificates of the peers. */
-  readonly caFile: string;
-  /** With this certificate the server speaks for users. */
+/** With this certificate the server speaks for users. Files, because they are read again when they change. */
+export interface ClientCertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+export interface PeerCredentials extends ClientCertificateFiles {
+  /** Signed the serving certificates of the peers. */
+  readonly caFile: string;
 }
 
 export interface PeerOptions {
@@ -61,6 +63,8 @@ export interface PeerConfig {
   readonly isEnabled: boolean;
   /** Undefined: no peer can be called. */
   readonly credentials: PeerCredentials | undefined;
+  /** For aggregated API servers, also where no peer can be called. */
+  readonly clientCertificate: ClientCertificateFiles | undefined;
   /** The flag to name when no peer can be called although it would be needed. */
   readonly missingFlag: string | undefined;
   /** Where peers reach this server, if that differs from where everybody does. */
@@ -118,12 +122,16 @@ function refusePeerFlags({ caFile, advertiseIp, advertisePort }: PeerOptions): v
   }
 }
 
-function callable({ caFile, certFile, keyFile }: PeerOptions): Pick<PeerConfig, "credentials" | "missingFlag"> {
-  if (caFile !== undefined && certFile !== undefined && keyFile !== undefined)
-    return { credentials: { caFile, certFile, keyFile }, missingFlag: undefined };
+type Callable = Pick<PeerConfig, "credentials" | "clientCertificate" | "missingFlag">;
+
+function callable({ caFile, certFile, keyFile }: PeerOptions): Callable {
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new OptionError("--proxy-client-cert-file and --proxy-client-key-file must be given together");
-  return { credentials: undefined, missingFlag: caFile === undefined ? "--peer-ca-file" : "--proxy-client-cert-file" };
+  const clientCertificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+  if (caFile !== undefined && clientCertificate !== undefined)
+    return { credentials: { caFile, ...clientCertificate }, clientCertificate, missingFlag: undefined };
+  const missingFlag = caFile === undefined ? "--peer-ca-file" : "--proxy-client-cert-file";
+  return { credentials: undefined, clientCertificate, missingFlag };
 }
 
 /** The rest of the order is known when the server listens; what the flags say is checked before that. */

@@ -6,27 +6,44 @@ import type { Log } from "../base/log.ts";
 import { messageOf } from "../base/within.ts";
 import type { UpstreamTls } from "../http/node/upstream/credentials.ts";
 import { OptionError } from "./option-error.ts";
-import type { PeerCredentials } from "./peer-config.ts";
+import type { ClientCertificateFiles, PeerCredentials } from "./peer-config.ts";
 
 const LOOK_MS = 1_000;
 
-export interface ReloadingOptions {
-  readonly files: PeerCredentials;
+export interface ReloadingOptions<Files> {
+  readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Throws an OptionError for files that cannot be used at first; later the last ones that could be stay in use. */
-export function reloadingCredentials({ files, clock, log }: ReloadingOptions): () => UpstreamTls {
-  let { seen, current } = firstOf(files);
+export function reloadingCredentials(options: ReloadingOptions<PeerCredentials>): () => UpstreamTls {
+  const { caFile } = options.files;
+  return reloading(options, [caFile], (certificate) => ({ ...certificate, ca: readFileSync(caFile, "utf8") }));
+}
+
+/** The same without a CA, for servers that say themselves whom they are to be known by. */
+export function reloadingCertificate(options: ReloadingOptions<ClientCertificateFiles>): () => CertificateAndKey {
+  return reloading(options, [], (certificate) => certificate);
+}
+
+type CertificateAndKey = Omit<UpstreamTls, "ca">;
+
+function reloading<Tls extends CertificateAndKey>(
+  { files, clock, log }: ReloadingOptions<ClientCertificateFiles>,
+  others: readonly string[],
+  complete: (certificate: CertificateAndKey) => Tls,
+): () => Tls {
+  const all = [...others, files.certFile, files.keyFile];
+  let { seen, current } = asOption(() => ({ seen: stampOf(all), current: read(files, complete) }));
   let lookedAtMs = clock.monotonic();
   return () => {
     if (clock.monotonic() - lookedAtMs < LOOK_MS) return current;
     lookedAtMs = clock.monotonic();
     try {
-      const stamp = stampOf(files);
+      const stamp = stampOf(all);
       if (stamp === seen) return current;
-      current = read(files);
+      current = read(files, complete);
       seen = stamp;
       log.info("the certificates for peers were read again", { file: files.certFile });
     } catch (thrown) {
@@ -38,27 +55,26 @@ export function reloadingCredentials({ files, clock, log }: ReloadingOptions): (
   };
 }
 
-function firstOf(files: PeerCredentials): { seen: string; current: UpstreamTls } {
+function asOption<T>(work: () => T): T {
   try {
-    return { seen: stampOf(files), current: read(files) };
+    return work();
   } catch (thrown) {
     throw new OptionError(`the certificates for peers cannot be used: ${messageOf(thrown)}`);
   }
 }
 
 /** Files are replaced one by one: a certificate that does not go with the key yet is not taken. */
-function read({ caFile, certFile, keyFile }: PeerCredentials): UpstreamTls {
-  const tls = {
-    ca: readFileSync(caFile, "utf8"),
-    cert: readFileSync(certFile, "utf8"),
-    key: readFileSync(keyFile, "utf8"),
-  };
+function read<Tls extends CertificateAndKey>(
+  { certFile, keyFile }: ClientCertificateFiles,
+  complete: (certificate: CertificateAndKey) => Tls,
+): Tls {
+  const tls = complete({ cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") });
   createSecureContext(tls);
   return tls;
 }
 
-function stampOf({ caFile, certFile, keyFile }: PeerCredentials): string {
-  return [caFile, certFile, keyFile]
+function stampOf(files: readonly string[]): string {
+  return files
     .map((file) => {
       const { mtimeMs, size, ino } = statSync(file);
       return `${mtimeMs} ${size} ${ino}`;

@@ -57,7 +57,7 @@ export interface Shared extends SharedResources {
 
 export function createShared(parts: SharedParts): Shared {
   const { env, config, client } = parts;
-  const outbound = env.openOutbound?.({ credentials: config.peers.credentials });
+  const outbound = env.openOutbound?.({ clientCertificate: config.peers.clientCertificate });
   const { serviceOverrides: overrides } = config;
   const { clock, random, log } = env;
   const callWebhook = createWebhookClient({ clock, outbound, resolve: (...asked) => aggregation.resolve(...asked) });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Resolution } from "../aggregation/service-resolver.ts";
 import type { Outbound, OutboundRequest } from "../http/outbound.ts";
 import { UpstreamError, type UpstreamResponse } from "../http/upstream.ts";
 import type { JsonObject } from "../meta/json.ts";
@@ -101,6 +102,26 @@ test.each<[clientConfig: JsonObject, message: string]>([
   [{ service: { namespace: "n", name: "x" } }, 'Post "https://x.n.svc:443/?timeout=30s": service "x" not found'],
 ])("%j is nowhere", async (clientConfig, message) => {
   await expect(new Asked().call(clientConfig)).rejects.toThrow(message);
+});
+
+test("whoever leaves ends the call, and nobody else is asked", async () => {
+  const requests: OutboundRequest[] = [];
+  const outbound: Outbound = {
+    send: (request) => {
+      requests.push(request);
+      return new Promise((_, reject) => {
+        request.signal.addEventListener("abort", () => reject(new UpstreamError("aborted", "given up", UNSENT)));
+      });
+    },
+    close: () => Promise.resolve(),
+  };
+  const resolve = (): Promise<Resolution> => Promise.resolve({ kind: "resolved", addresses: ADDRESSES });
+  const client = createWebhookClient({ clock: new World({ seed: 1 }).clock, outbound, resolve });
+  const leaving = new AbortController();
+  const call = client({ url: "https://hook.example.com" }, "{}", { timeoutMs: 30_000, signal: leaving.signal });
+  setImmediate(() => leaving.abort());
+  await expect(call).rejects.toThrow("given up");
+  expect(requests).toHaveLength(1);
 });
 
 test("a server without a way out says so", async () => {

@@ -3,7 +3,7 @@ import type { ServiceReference } from "../aggregation/api-service.ts";
 import type { Resolution } from "../aggregation/service-resolver.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/within.ts";
-import type { CallWebhook } from "../crd/conversion/webhook-conversion.ts";
+import type { CallWebhook, WebhookCallOptions } from "../crd/conversion/webhook-conversion.ts";
 import type { WebhookAnswer } from "../crd/conversion/webhook-answer.ts";
 import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../http/outbound.ts";
 import { UpstreamError, type UpstreamAddress } from "../http/upstream.ts";
@@ -38,25 +38,24 @@ const HEADERS: readonly string[] = [
 ];
 
 export function createWebhookClient(parts: WebhookClientParts): CallWebhook {
-  return async (clientConfig, body, { timeoutMs }) => {
-    const place = placeOf(clientConfig, timeoutMs);
+  return async (clientConfig, body, options) => {
+    const place = placeOf(clientConfig, options.timeoutMs);
     try {
-      return await call(parts, place, { caBundle: caBundleOf(clientConfig), body: Buffer.from(body), timeoutMs });
+      return await call(parts, place, { ...options, caBundle: caBundleOf(clientConfig), body: Buffer.from(body) });
     } catch (thrown) {
       throw new Error(`Post ${goQuote(place.url)}: ${messageOf(thrown)}`, { cause: thrown });
     }
   };
 }
 
-interface Question {
+interface Question extends WebhookCallOptions {
   readonly caBundle: string | undefined;
   readonly body: Buffer;
-  readonly timeoutMs: number;
 }
 
 async function call(parts: WebhookClientParts, place: Place, question: Question): Promise<WebhookAnswer> {
   const { outbound, clock } = parts;
-  const { caBundle, body, timeoutMs } = question;
+  const { caBundle, body, timeoutMs, signal } = question;
   if (outbound === undefined) throw new Error("this server has no way to servers outside of the cluster");
   const until = clock.monotonic() + timeoutMs;
   let failed: unknown;
@@ -68,14 +67,14 @@ async function call(parts: WebhookClientParts, place: Place, question: Question)
     const leftMs = Math.max(0, until - clock.monotonic());
     const asked: OutboundQuestion = {
       ...{ to, method: "POST", target: place.target, headers: HEADERS, body },
-      ...{ timeoutMs: leftMs, bytesMax: ANSWER_BYTES_MAX },
+      ...{ timeoutMs: leftMs, bytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }) },
     };
     try {
       const answer = await askOutbound({ outbound, clock }, asked);
       return { status: answer.status, contentType: answer.header("content-type") ?? "", body: answer.body };
     } catch (thrown) {
       failed = asGo(thrown, address);
-      if (!isWorthAnother(thrown)) break;
+      if (signal?.aborted === true || !isWorthAnother(thrown)) break;
     }
   }
   throw failed;

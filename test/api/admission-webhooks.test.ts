@@ -154,6 +154,17 @@ describe("mutating webhooks", () => {
     expect(await ask("GET", `${MAPS}/one`)).toMatchObject({ data: { a: "x", b: "x" } });
   });
 
+  test("cannot say when an object was made, nor that it is going", async () => {
+    await configure(webhook.configuration("Mutating", "m", {}));
+    const patch = ["uid", "creationTimestamp", "deletionTimestamp"].map((member) => ({
+      ...{ op: "add", path: `/metadata/${member}`, value: member === "uid" ? "mine" : "2001-02-03T04:05:06Z" },
+    }));
+    webhook.answer = () => jsonPatch(...patch);
+    const { metadata } = await ask("POST", MAPS, map("one"));
+    expect(metadata).not.toHaveProperty("deletionTimestamp");
+    expect([metadata.uid === "mine", metadata.creationTimestamp.startsWith("2001")]).toEqual([false, false]);
+  });
+
   test("cannot make an object invalid, nor put it elsewhere", async () => {
     await configure(webhook.configuration("Mutating", "m", {}));
     webhook.answer = () => jsonPatch({ op: "add", path: "/metadata/labels", value: { "-": "" } });

@@ -20,8 +20,14 @@ export type CallWebhook = (
   /** spec.conversion.webhook.clientConfig */
   clientConfig: JsonObject,
   body: string,
-  options: { readonly timeoutMs: number },
+  options: WebhookCallOptions,
 ) => Promise<WebhookAnswer>;
+
+export interface WebhookCallOptions {
+  readonly timeoutMs: number;
+  /** Whoever wants the answer has left: the call ends. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 export interface WebhookConversionParts {
   readonly callWebhook: CallWebhook;

@@ -22,7 +22,7 @@ import type { CatalogueGroup } from "../../catalogue/catalogue.ts";
 import { protobufTables } from "../../catalogue/protobuf-tables.ts";
 import { releaseInfo } from "../../catalogue/release.ts";
 import { celEnvironment } from "../../cel/environment.ts";
-import type { CallWebhook } from "../../crd/conversion/webhook-conversion.ts";
+import type { CallWebhook, WebhookCallOptions } from "../../crd/conversion/webhook-conversion.ts";
 import { readAnswer } from "../../crd/conversion/webhook-answer.ts";
 import type { RequestAdmission, ResolveEndpoint } from "../../endpoints/resources.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -127,8 +127,8 @@ function webhooks(parts: AdmissionParts, versions: Versions, follow: Follow): re
   follow("validatingwebhookconfigurations", tables.validating);
   const common = {
     ...{ clock: env.clock, random: env.random, objects, authorizer: access.authorization.authorize },
-    ask: (clientConfig: JsonObject, body: string, options: { readonly timeoutMs: number }) =>
-      askWebhook(parts, { clientConfig, body, ...options }),
+    ask: (clientConfig: JsonObject, body: string, options: WebhookCallOptions) =>
+      askWebhook(parts, { ...options, clientConfig, body }),
     metrics: createWebhookMetrics(metrics, env.clock),
     decode: (object: JsonObject, version: ServedVersion) => versions.decode(object, version),
   };
@@ -140,13 +140,9 @@ function webhooks(parts: AdmissionParts, versions: Versions, follow: Follow): re
 
 async function askWebhook(
   { callWebhook }: AdmissionParts,
-  {
-    clientConfig,
-    body,
-    timeoutMs,
-  }: { readonly clientConfig: JsonObject; readonly body: string; readonly timeoutMs: number },
+  { clientConfig, body, ...options }: WebhookCallOptions & { readonly clientConfig: JsonObject; readonly body: string },
 ): Promise<JsonObject> {
-  const answer = readAnswer(await callWebhook(clientConfig, body, { timeoutMs }));
+  const answer = readAnswer(await callWebhook(clientConfig, body, options));
   if (typeof answer === "string") throw new Error(answer);
   return answer;
 }
