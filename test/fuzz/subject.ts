@@ -66,7 +66,8 @@ export async function openSubject(options: {
     resolveOptions({
       ...{ release, storage: { kind: "memory" }, strictRelease: true, runtimeConfig: RUNTIME_CONFIG },
       ...{ peers: { hostname: "fuzzed" }, serviceClusterIpRange: "10.0.0.0/16" },
-      access: { disableAdmissionPlugins: NOBODY_ANSWERS },
+      // Without priorities, for the server itself would write the status of what is sent.
+      access: { disableAdmissionPlugins: NOBODY_ANSWERS, priorityAndFairness: false },
     }),
   );
   await world.run(server.ready);
