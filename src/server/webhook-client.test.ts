@@ -90,6 +90,15 @@ test.each<[failure: UpstreamError, requests: number, message: string]>([
   expect(asked.requests).toHaveLength(requests);
 });
 
+test("a certificate of nobody we know is told as Go tells it", async () => {
+  const asked = new Asked();
+  const cause = Object.assign(new Error("unable to verify"), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
+  asked.failures.push(...[1, 2].map(() => new UpstreamError("tls", "no connection", { ...UNSENT, cause })));
+  await expect(asked.call({ url: "https://hook.example.com" })).rejects.toThrow(
+    'Post "https://hook.example.com/?timeout=30s": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+  );
+});
+
 test("a connection that had just been closed is made anew", async () => {
   const asked = new Asked();
   asked.failures.push(new UpstreamError("reset", "closed", { isSent: true }));

@@ -148,7 +148,23 @@ function caBundleOf(clientConfig: JsonObject): string | undefined {
 function asGo(thrown: unknown, { host, port }: UpstreamAddress): unknown {
   if (!(thrown instanceof UpstreamError)) return thrown;
   if (thrown.failure === "timeout") return new Error("context deadline exceeded", { cause: thrown });
+  if (thrown.failure === "tls" && isOfUnknownAuthority(thrown.cause))
+    return new Error(UNKNOWN_AUTHORITY, { cause: thrown });
   if (!thrown.isRefused) return thrown;
   const authority = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   return new Error(`dial tcp ${authority}: connect: connection refused`, { cause: thrown });
+}
+
+const UNKNOWN_AUTHORITY = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+/** As OpenSSL tells them apart. */
+const UNKNOWN_AUTHORITY_CODES: ReadonlySet<unknown> = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+]);
+
+function isOfUnknownAuthority(cause: unknown): boolean {
+  return cause instanceof Error && "code" in cause && UNKNOWN_AUTHORITY_CODES.has(cause.code);
 }
