@@ -3,14 +3,12 @@ import { MetricsRegistry } from "../base/metrics.ts";
 import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
-import type { Client } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import type { Audit } from "../audit/create-audit.ts";
 import { openAudit } from "../audit/open-audit.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../object/protobuf/decode.ts";
 import { parseYaml } from "../object/yaml.ts";
 import { accessOf } from "../auth/authorize.ts";
-import type { HealthCheck } from "../endpoints/health.ts";
 import type { OpenWatches } from "../endpoints/watch-stream.ts";
 import type { Handler } from "../http/chain.ts";
 import type { ApiRequest } from "../http/message.ts";
@@ -28,7 +26,7 @@ import { createGatekeeping, type Gatekeeping } from "./gatekeeping.ts";
 import { startBackground, waitUntil, type BackgroundTask } from "./background.ts";
 import type { ControllerManager } from "../controllers/runtime/manager.ts";
 import { createControllers } from "./controllers.ts";
-import { createCluster, type Cluster, type ClusterParts } from "./cluster.ts";
+import { createCluster, type ClusterParts } from "./cluster.ts";
 import { definitionController } from "./definition-controller.ts";
 import { coreTasks } from "./core-tasks.ts";
 import type { ServerConfig } from "./config.ts";
@@ -40,17 +38,10 @@ import { asServer, createLoopback, type Loopback } from "./loopback.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
 import { afterwards, HOOK_PREFIX, Lifecycle, type StartupHook } from "./lifecycle.ts";
 import { standOutsideAgreement } from "./outside-agreement.ts";
-import { localDocuments, type LocalDocuments } from "./local-document.ts";
-import {
-  createShared,
-  endOutdatedWatches,
-  namedEncodings,
-  publishCustom,
-  withCustom,
-  type Shared,
-} from "./shared-resources.ts";
+import { localDocuments } from "./local-document.ts";
+import { createShared, endOutdatedWatches, namedEncodings, publishCustom, withCustom } from "./shared-resources.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
-import { createResourceTable, type ResourceTable } from "./resources.ts";
+import { createResourceTable } from "./resources.ts";
 import { registerServerMetrics } from "./server-metrics.ts";
 import {
   agreedEncodings,
@@ -61,7 +52,7 @@ import {
 import { serviceRepair, serviceRepairHook, type ServiceRepairOptions } from "./service-repair.ts";
 import { storedProtobufDecoder } from "./stored-protobuf.ts";
 import { createContext } from "./registry-context.ts";
-import { createRoutes } from "./server-routes.ts";
+import { createRoutes, type RouteParts } from "./server-routes.ts";
 import { trustOf, trustPublisher } from "./published-trust.ts";
 
 export interface Server extends Shutdown {
@@ -83,32 +74,15 @@ export interface Server extends Shutdown {
 }
 
 /** What the request line needs and the background keeps going. */
-interface Parts extends LocalDocuments, Gatekeeping {
-  readonly env: Env;
-  readonly config: ServerConfig;
-  readonly metrics: MetricsRegistry;
-  readonly healthMetrics: MetricsRegistry;
-  readonly catalogue: Catalogue;
-  readonly table: ResourceTable;
-  readonly kv: Kv;
-  /** Takes nothing while this server must not write. */
-  readonly written: Kv;
-  readonly client: Client;
-  readonly cache: WatchCache;
-  readonly context: RegistryContext;
+interface Parts extends RouteParts, Gatekeeping {
   readonly repair: ServiceRepairOptions;
   readonly lifecycle: Lifecycle;
-  readonly openWatches: OpenWatches;
   readonly openRequests: OpenRequests;
   readonly leadership: Leadership;
-  readonly checks: () => HealthCheck[];
-  readonly cluster: Cluster;
   /** Undefined: everybody writes what its release writes. */
   readonly storageVersions: StorageVersions | undefined;
   readonly controllers: readonly ControllerManager[];
-  readonly shared: Shared;
   readonly audit: Audit;
-  readonly address: () => string;
 }
 
 export async function buildServer(env: Env, config: ServerConfig): Promise<Server> {
