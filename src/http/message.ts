@@ -27,6 +27,8 @@ export interface ApiRequest {
   readonly audit?: AuditTrail;
   /** Aborts when the client is gone, or when a deadline filter says so. */
   readonly signal: AbortSignal;
+  /** Aborts it. Absent where the signal is somebody else's. */
+  readonly abort?: (reason: unknown) => void;
 }
 
 /** Keys are lower case. A header sent more than once is joined with ", " except `set-cookie`-like lists. */

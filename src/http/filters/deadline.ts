@@ -21,34 +21,42 @@ export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
   return (next) => async (request) => {
     if (isLongRunning(request.info)) return next(request);
     const timeoutMs = Math.min(options.requestTimeoutMs, askedTimeoutMs(request) ?? Infinity);
-    const client = request.signal;
-    const abort = new AbortController();
-    const onClientGone = (): void => abort.abort(client.reason);
-    if (client.aborted) onClientGone();
-    else client.addEventListener("abort", onClientGone);
-    const release = (): void => client.removeEventListener("abort", onClientGone);
+    const { abort, release } =
+      request.abort === undefined ? ownSignal(request) : { abort: request.abort, release: undefined };
     return new Promise((resolve, reject) => {
       let isLate = false;
       const cancel = options.clock.after(timeoutMs, () => {
         const tooLate = timedOut();
         isLate = true;
-        release();
+        release?.();
         reject(tooLate);
-        abort.abort(tooLate);
+        abort(tooLate);
       });
       const onAnswer = (response: ApiResponse): void => {
         cancel();
         if (isLate) discardAnswer(response);
-        else resolve(releasing(response, release));
+        else resolve(release === undefined ? response : releasing(response, release));
       };
       const onFailure = (reason: Error): void => {
         cancel();
-        release();
+        release?.();
         reject(reason);
       };
-      next(Object.assign(request, { signal: abort.signal })).then(onAnswer, onFailure);
+      next(request).then(onAnswer, onFailure);
     });
   };
+}
+
+/** Gives the request a signal that follows the one it has, and can be aborted. */
+function ownSignal(request: WithInfo): { readonly abort: (reason: unknown) => void; readonly release: () => void } {
+  const client = request.signal;
+  const own = new AbortController();
+  const abort = (reason: unknown): void => own.abort(reason);
+  const onClientGone = (): void => abort(client.reason);
+  if (client.aborted) onClientGone();
+  else client.addEventListener("abort", onClientGone);
+  Object.assign(request, { signal: own.signal, abort });
+  return { abort, release: () => client.removeEventListener("abort", onClientGone) };
 }
 
 function timedOut(): StatusError {

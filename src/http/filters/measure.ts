@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
 import type { PassingFilter } from "../chain.ts";
 import type { RequestInfo } from "../request-info.ts";
 import type { WithInfo } from "./request-info.ts";
@@ -39,6 +39,18 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
     labels: LABELS,
     buckets: DURATION_BUCKETS,
   });
+  const known = new Map<string, Series>();
+  const seriesOf = (request: WithInfo): Series => {
+    const isKnown = options.isKnown(request.info);
+    const key = isKnown ? keyOf(request) : "";
+    const found = isKnown ? known.get(key) : undefined;
+    if (found !== undefined) return found;
+    const values = labelValues(request, isKnown);
+    const duration = request.info.verb === "watch" ? undefined : durations.with(...values);
+    const made: Series = { values, duration, byCode: new Map() };
+    if (isKnown && known.size < SERIES_KEPT_MAX) known.set(key, made);
+    return made;
+  };
   return (next) => async (request) => {
     const started = options.clock.monotonic();
     let code = 500;
@@ -50,12 +62,30 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
       code = StatusError.from(thrown).code;
       throw thrown;
     } finally {
-      const values = labelValues(request, options.isKnown(request.info));
-      if (request.info.verb !== "watch")
-        durations.with(...values).observe((options.clock.monotonic() - started) / 1000);
-      total.with(...values, String(code)).inc();
+      const { values, duration, byCode } = seriesOf(request);
+      duration?.observe((options.clock.monotonic() - started) / 1000);
+      let counter = byCode.get(code);
+      if (counter === undefined) byCode.set(code, (counter = total.with(...values, String(code))));
+      counter.inc();
     }
   };
+}
+
+/** What all requests of one kind are counted in: to find it takes longer than to count. */
+interface Series {
+  readonly values: readonly string[];
+  /** Undefined for watches, which last as long as somebody wants. */
+  readonly duration: Histogram | undefined;
+  readonly byCode: Map<number, Counter>;
+}
+
+const SERIES_KEPT_MAX = 5_000;
+
+/** Of everything that the labels of a known resource are made of. */
+function keyOf({ info, query }: WithInfo): string {
+  const { verb, group, version, resource, subresource, name, namespace } = info;
+  const scope = name !== "" ? 2 : namespace !== "" ? 1 : 0;
+  return `${verb} ${group} ${version} ${resource} ${subresource} ${scope} ${query.get("dryRun") ?? ""}`;
 }
 
 const VERBS: ReadonlySet<string> = new Set([

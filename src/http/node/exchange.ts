@@ -42,6 +42,11 @@ export class Exchange {
     return this.#abort.signal;
   }
 
+  /** Whoever works on the answer is told to stop; the client is still there. */
+  abort(reason: unknown): void {
+    this.#abort.abort(reason);
+  }
+
   get over(): boolean {
     return this.#over;
   }

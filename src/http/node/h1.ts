@@ -187,6 +187,7 @@ class Http1Exchange {
     const { path, rawQuery } = splitTarget(request.url!);
     const body: RequestBody = this.#body ?? EMPTY_BODY;
     const { info: connection } = this.#connection;
+    const exchange = this.#exchange;
     return {
       method: request.method!,
       path,
@@ -195,7 +196,8 @@ class Http1Exchange {
       rawHeaders: request.rawHeaders,
       body,
       connection,
-      signal: this.#exchange.signal,
+      signal: exchange.signal,
+      abort: (reason) => exchange.abort(reason),
     };
   }
 

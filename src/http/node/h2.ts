@@ -161,8 +161,10 @@ class Http2Exchange {
     const headers = withoutPseudoHeaders(this.#headers);
     const body: RequestBody = this.#body ?? EMPTY_BODY;
     const { info: connection } = this.#connection;
-    const { signal } = this.#exchange;
-    return { method: this.#method, path, rawQuery, headers, rawHeaders, body, connection, signal };
+    const exchange = this.#exchange;
+    const { signal } = exchange;
+    const abort = (reason: unknown): void => exchange.abort(reason);
+    return { method: this.#method, path, rawQuery, headers, rawHeaders, body, connection, signal, abort };
   }
 
   #bodyReader(): BodyReader {
