@@ -1,8 +1,6 @@
 import { randomInteger } from "../base/random.ts";
 import type { Counter } from "../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
-import { isWebSocketRequest } from "../http/web-socket.ts";
-import { overWebSocket } from "../http/web-socket-answer.ts";
 import { badRequest, isReason } from "../meta/status-error.ts";
 import type { ProtobufTables } from "../object/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
@@ -33,14 +31,6 @@ export interface WatchDependencies {
 }
 
 export async function watchEndpoint(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
-  const { context, renderer, request } = call;
-  const answer = await watchAnswer(dependencies, call);
-  if (!isWebSocketRequest(request)) return answer;
-  const encoding = renderer.format.streamContentType.startsWith("application/json") ? "text" : "binary";
-  return overWebSocket(request, answer, { encoding, clock: context.clock });
-}
-
-async function watchAnswer(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { open } = dependencies;
   const selectors = selectorOptions(request.query, served);

@@ -2,15 +2,13 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import { closedSink, discardAnswer } from "./closed-sink.ts";
-import { NO_BODY, type ApiRequest, type ApiResponse, type Frame, type StreamSink } from "./message.ts";
+import { headerValue, NO_BODY, type ApiRequest, type ApiResponse, type Frame, type StreamSink } from "./message.ts";
 import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.ts";
 
-export interface WebSocketOptions {
-  readonly encoding: "text" | "binary";
-  readonly clock: Pick<Clock, "after">;
-}
+type CloseClock = Pick<Clock, "after">;
 
-export function overWebSocket(request: ApiRequest, answer: ApiResponse, options: WebSocketOptions): ApiResponse {
+/** What is not a stream is left as it is. */
+export function overWebSocket(request: ApiRequest, answer: ApiResponse, clock: CloseClock): ApiResponse {
   const { body } = answer;
   if (body.kind !== "stream") return answer;
   const agreed = handshake(request);
@@ -18,8 +16,10 @@ export function overWebSocket(request: ApiRequest, answer: ApiResponse, options:
     discardAnswer(answer);
     return { status: agreed.status, headers: {}, body: NO_BODY };
   }
+  const isText = headerValue(answer.headers, "content-type")?.startsWith("application/json") === true;
+  const opcode = isText ? OPCODES.text : OPCODES.binary;
   const open = (socket: Duplex | undefined): void =>
-    body.open(socket === undefined ? closedSink() : new WebSocketSink(socket, options));
+    body.open(socket === undefined ? closedSink() : new WebSocketSink(socket, opcode, clock));
   return { status: 101, headers: { ...answer.headers, ...agreed.headers }, body: { kind: "upgrade", open } };
 }
 
@@ -29,14 +29,17 @@ const CLOSE_MS = 1_000;
 
 class WebSocketSink implements StreamSink {
   readonly #socket: Duplex;
-  readonly #options: WebSocketOptions;
+  readonly #opcode: number;
+  readonly #clock: CloseClock;
   #isEnded = false;
 
-  constructor(socket: Duplex, options: WebSocketOptions) {
+  constructor(socket: Duplex, opcode: number, clock: CloseClock) {
     this.#socket = socket;
-    this.#options = options;
+    this.#opcode = opcode;
+    this.#clock = clock;
     const reader = new ClientFrameReader({
-      onPing: (payload) => this.#send(OPCODES.pong, payload),
+      // Whoever does not read is not answered: what waits for it would have no end.
+      onPing: (payload) => void (socket.writableNeedDrain || this.#send(OPCODES.pong, payload)),
       onClose: () => this.end(),
     });
     socket.on("data", (chunk: Buffer) => reader.push(chunk));
@@ -45,7 +48,7 @@ class WebSocketSink implements StreamSink {
   }
 
   write({ bytes }: Frame): boolean {
-    return this.#send(OPCODES[this.#options.encoding], bytes);
+    return this.#send(this.#opcode, bytes);
   }
 
   bufferedBytes(): number {
@@ -66,7 +69,7 @@ class WebSocketSink implements StreamSink {
     this.#send(OPCODES.close, NORMAL_CLOSURE);
     this.#isEnded = true;
     this.#socket.end();
-    const cancel = this.#options.clock.after(CLOSE_MS, () => this.#socket.destroy());
+    const cancel = this.#clock.after(CLOSE_MS, () => this.#socket.destroy());
     this.#socket.once("close", cancel);
   }
 

@@ -5,8 +5,9 @@
 import type { Clock } from "../base/clock.ts";
 import { Wakeable } from "../base/wakeable.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
+import { objectMap } from "../flowcontrol/object-map.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
-import type { ObjectTable } from "../meta/object-table.ts";
+import { whenReset, type ObjectTable } from "../meta/object-table.ts";
 import { timestamp } from "../registry/context.ts";
 import { whenOrAborted, type BackgroundTask } from "./background.ts";
 
@@ -32,8 +33,18 @@ export interface FlowSchemaStatus {
 
 export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts): FlowSchemaStatus {
   const due = new Wakeable(clock);
-  const schemas = new NamedObjects(() => due.wake());
-  const levels = new NamedObjects(() => due.wake());
+  const schemas = new Map<string, JsonObject>();
+  const levels = new Map<string, JsonObject>();
+  const loaded = new Set<typeof schemas>();
+  const followed = (objects: typeof schemas): ObjectTable =>
+    whenReset(
+      objectMap(
+        objects,
+        (object) => object,
+        () => due.wake(),
+      ),
+      () => loaded.add(objects),
+    );
   const report = async (schema: JsonObject): Promise<boolean> => {
     const condition = conditionOf(schema, levels);
     return (
@@ -41,8 +52,8 @@ export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts):
     );
   };
   return {
-    schemas,
-    levels,
+    schemas: followed(schemas),
+    levels: followed(levels),
     task: {
       name: "flow-schema-status",
       async run(signal) {
@@ -50,48 +61,13 @@ export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts):
         while (!signal.aborted) {
           let isAllSaid = true;
           // Before both are known nobody can say that something is not there.
-          if (schemas.isLoaded && levels.isLoaded)
-            for (const schema of schemas.all()) isAllSaid = (await report(schema)) && isAllSaid;
+          if (loaded.has(schemas) && loaded.has(levels))
+            for (const schema of [...schemas.values()]) isAllSaid = (await report(schema)) && isAllSaid;
           await due.wait(isAllSaid ? IDLE_MS : AGAIN_MS, signal);
         }
       },
     },
   };
-}
-
-class NamedObjects implements ObjectTable {
-  readonly #objects = new Map<string, JsonObject>();
-  readonly #onChange: () => void;
-  isLoaded = false;
-
-  constructor(onChange: () => void) {
-    this.#onChange = onChange;
-  }
-
-  has(name: string): boolean {
-    return this.#objects.has(name);
-  }
-
-  all(): readonly JsonObject[] {
-    return [...this.#objects.values()];
-  }
-
-  reset(objects: readonly JsonObject[]): void {
-    this.isLoaded = true;
-    this.#objects.clear();
-    for (const object of objects) this.#objects.set(nameOf(object), object);
-    this.#onChange();
-  }
-
-  put(object: JsonObject): void {
-    this.#objects.set(nameOf(object), object);
-    this.#onChange();
-  }
-
-  remove(_namespace: string, name: string): void {
-    this.#objects.delete(name);
-    this.#onChange();
-  }
 }
 
 function nameOf(object: JsonObject): string {
@@ -100,7 +76,7 @@ function nameOf(object: JsonObject): string {
 
 type Condition = Readonly<Record<"type" | "status" | "reason" | "message", string>>;
 
-function conditionOf(schema: JsonObject, levels: Pick<NamedObjects, "has">): Condition {
+function conditionOf(schema: JsonObject, levels: ReadonlyMap<string, JsonObject>): Condition {
   const level = stringAt(objectAt(objectAt(schema, "spec"), "priorityLevelConfiguration"), "name");
   const reference = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)}`;
   return levels.has(level)

@@ -14,6 +14,7 @@ export interface Filters {
   readonly stripIdentity: Filter<ApiRequest, WithClaims>;
   readonly requestInfo: Filter<WithClaims, WithInfo>;
   readonly measure: PassingFilter<WithInfo>;
+  readonly webSocket: PassingFilter<WithInfo>;
   readonly shuttingDown: PassingFilter<WithInfo>;
   readonly deadline: PassingFilter<WithInfo>;
   readonly failedAuthentication: PassingFilter<WithInfo>;
@@ -39,6 +40,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.stripIdentity)
     .through(filters.requestInfo)
     .through(filters.measure)
+    .through(filters.webSocket)
     .through(filters.shuttingDown)
     .through(filters.deadline)
     .through(filters.failedAuthentication)

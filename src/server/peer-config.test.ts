@@ -49,6 +49,8 @@ describe("peers can be called", () => {
 
   test("with all three files", () => {
     expect(resolve(FILES)).toMatchObject({ credentials: FILES, missingFlag: undefined });
+    const { caFile: _ca, ...certificate } = FILES;
+    expect(resolve(certificate)).toMatchObject({ credentials: undefined, clientCertificate: certificate });
   });
 
   test.each<[PeerOptions, string]>([

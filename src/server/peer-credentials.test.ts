@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { issue, type Issued } from "../auth/testing/certificates.ts";
 import { SILENT_LOG } from "../base/log.ts";
 import { World } from "../simulator/world.ts";
-import { reloadingCredentials } from "./peer-credentials.ts";
+import { reloadingCertificate, reloadingCredentials } from "./peer-credentials.ts";
 
 const CA = issue({ subject: [["CN", "ca"]], ca: {} });
 let directory = "";
@@ -40,6 +40,19 @@ function reloading(world: World, warnings: string[] = []): ReturnType<typeof rel
   const log = { ...SILENT_LOG, warn: (message: string) => void warnings.push(message) };
   return reloadingCredentials({ files: files(), clock: world.clock, log });
 }
+
+test("a certificate for aggregated servers needs no CA of peers", async () => {
+  const world = new World({ seed: 1 });
+  const [first, second] = [leaf("first"), leaf("second")];
+  writeCert(first);
+  writeKey(first);
+  const current = reloadingCertificate({ files: files(), clock: world.clock, log: SILENT_LOG });
+  expect(current()).toEqual({ cert: first.pem, key: expect.stringContaining("PRIVATE KEY") });
+  writeCert(second);
+  writeKey(second);
+  await world.advance(1_000);
+  expect(current().cert).toBe(second.pem);
+});
 
 test("certificates are read again when they have changed, and looked at once a second at most", async () => {
   const world = new World({ seed: 1 });

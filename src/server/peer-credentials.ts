@@ -35,7 +35,7 @@ function reloading<Tls extends CertificateAndKey>(
   complete: (certificate: CertificateAndKey) => Tls,
 ): () => Tls {
   const all = [...others, files.certFile, files.keyFile];
-  let { seen, current } = asOption(() => ({ seen: stampOf(all), current: read(files, complete) }));
+  let { seen, current } = firstOf(() => ({ seen: stampOf(all), current: read(files, complete) }));
   let lookedAtMs = clock.monotonic();
   return () => {
     if (clock.monotonic() - lookedAtMs < LOOK_MS) return current;
@@ -55,7 +55,7 @@ function reloading<Tls extends CertificateAndKey>(
   };
 }
 
-function asOption<T>(work: () => T): T {
+function firstOf<T>(work: () => T): T {
   try {
     return work();
   } catch (thrown) {

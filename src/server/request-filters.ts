@@ -17,6 +17,7 @@ import { pretty } from "../http/filters/pretty.ts";
 import { recover } from "../http/filters/recover.ts";
 import { requestInfo, type WithInfo } from "../http/filters/request-info.ts";
 import { shuttingDown } from "../http/filters/shutting-down.ts";
+import { webSocket } from "../http/filters/web-socket.ts";
 import { stripIdentity } from "../http/filters/strip-identity.ts";
 import type { ApiRequest, ApiResponse, ConnectionInfo } from "../http/message.ts";
 import type { OpenRequests } from "../http/open-requests.ts";
@@ -71,6 +72,7 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
     stripIdentity: stripIdentity(spoofableHeaders(config.requestHeader)),
     requestInfo: requestInfo(),
     measure: measure({ metrics, clock, isKnown }),
+    webSocket: webSocket(clock),
     shuttingDown: shuttingDown({
       isRefusing: () => lifecycle.hasHappened("NotAcceptingNewRequest"),
       sendsRetryAfter: config.shutdown.sendRetryAfter,
