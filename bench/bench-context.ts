@@ -1,5 +1,5 @@
 /** What every row needs: the options, the cores, the load generator and the floor. */
-import type { ServingCertificate } from "../src/http/node/serving-certificate.ts";
+import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
 import type { Cores } from "./cores.ts";
 import type { FloorAnswer } from "./floor-server.ts";

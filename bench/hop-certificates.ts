@@ -1,5 +1,5 @@
 /** The certificates of servers that call each other: one authority for servers, one for who speaks for users. */
-import { createAuthority, issue, type KeyedCertificate } from "../src/http/node/certificate-authority.ts";
+import { createAuthority, issue, type KeyedCertificate } from "../src/serving/http/node/certificate-authority.ts";
 
 export interface HopCertificates {
   readonly servingCaPem: string;

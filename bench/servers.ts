@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ServingCertificate } from "../src/http/node/serving-certificate.ts";
+import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import { Child } from "./child.ts";
 import { pinned } from "./cores.ts";
 import type { FloorAnswer, FloorMessage, FloorPorts } from "./floor-server.ts";

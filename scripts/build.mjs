@@ -29,7 +29,7 @@ const buildCommand = () =>
   build({
     ...shared,
     entryPoints: {
-      cli: "src/cli/entry.ts",
+      cli: "src/tools/cli/entry.ts",
       index: LIBRARY_ENTRY,
       "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts",
     },
@@ -118,7 +118,7 @@ function refuseBeyondAscii() {
 
 await Promise.all([buildCommand(), buildClient(), declareTypes()]);
 refuseBeyondAscii();
-cpSync(`${root}src/catalogue/data`, `${fresh}/data`, { recursive: true });
+cpSync(`${root}src/objects/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);
 rmSync(stale, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * Maintainer's script: turns a directory of facts about Kubernetes releases into src/catalogue/data/.
+ * Maintainer's script: turns a directory of facts about Kubernetes releases into src/objects/catalogue/data/.
  *
  *   node scripts/compile-catalogue.ts FACTS_DIR
  *
@@ -11,10 +11,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gunzipSync } from "node:zlib";
 
-import { ALL_VERBS } from "../src/catalogue/catalogue.ts";
-import type { StoredProtobuf, StoredProtobufMessage } from "../src/catalogue/protobuf-tables.ts";
-import { RELEASES } from "../src/catalogue/release.ts";
-import type { ChangePoints, ReleaseName } from "../src/catalogue/release.ts";
+import { ALL_VERBS } from "../src/objects/catalogue/catalogue.ts";
+import type { StoredProtobuf, StoredProtobufMessage } from "../src/objects/catalogue/protobuf-tables.ts";
+import { RELEASES } from "../src/objects/catalogue/release.ts";
+import type { ChangePoints, ReleaseName } from "../src/objects/catalogue/release.ts";
 import type {
   FieldSelectorErrorStyle,
   StoredColumn,
@@ -30,8 +30,8 @@ import type {
   StoredTables,
   StoredType,
   StoredVersion,
-} from "../src/catalogue/stored-format.ts";
-import type { FieldShape, MessageForm } from "../src/object/protobuf/tables.ts";
+} from "../src/objects/catalogue/stored-format.ts";
+import type { FieldShape, MessageForm } from "../src/objects/protobuf/tables.ts";
 
 type ByRelease<Value> = Partial<Record<ReleaseName, Value>>;
 type Range = { since: string; until: string | null };

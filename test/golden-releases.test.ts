@@ -10,15 +10,15 @@ import { gunzipSync } from "node:zlib";
 
 import { describe, expect, test } from "vitest";
 
-import { ALL_VERBS, openCatalogue } from "../src/catalogue/catalogue.ts";
-import type { Catalogue, CatalogueResource, CatalogueVersion } from "../src/catalogue/catalogue.ts";
-import { catalogueGateNames } from "../src/catalogue/feature-gates.ts";
-import { RELEASES } from "../src/catalogue/release.ts";
-import type { ReleaseName } from "../src/catalogue/release.ts";
-import { parseRuntimeConfig } from "../src/catalogue/runtime-config.ts";
-import { modelName } from "../src/catalogue/schema-source.ts";
-import { tableColumns } from "../src/catalogue/table-columns.ts";
-import type { FieldSchema } from "../src/object/schema.ts";
+import { ALL_VERBS, openCatalogue } from "../src/objects/catalogue/catalogue.ts";
+import type { Catalogue, CatalogueResource, CatalogueVersion } from "../src/objects/catalogue/catalogue.ts";
+import { catalogueGateNames } from "../src/objects/catalogue/feature-gates.ts";
+import { RELEASES } from "../src/objects/catalogue/release.ts";
+import type { ReleaseName } from "../src/objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../src/objects/catalogue/runtime-config.ts";
+import { modelName } from "../src/objects/catalogue/schema-source.ts";
+import { tableColumns } from "../src/objects/catalogue/table-columns.ts";
+import type { FieldSchema } from "../src/objects/schema.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const factsDirectory = join(root, "..", "shared", "facts");

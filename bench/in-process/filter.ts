@@ -1,16 +1,16 @@
 /** The peer proxy's filter for what is served locally: what every request pays for the others. */
-import { openCatalogue } from "../../src/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../src/catalogue/release.ts";
-import { localGroups } from "../../src/discovery/local.ts";
-import type { WithUser } from "../../src/auth/user.ts";
-import type { Handler } from "../../src/http/chain.ts";
-import { NO_CLAIMS } from "../../src/http/filters/strip-identity.ts";
-import { NO_BODY, type ApiResponse, type RequestBody } from "../../src/http/message.ts";
-import { Query } from "../../src/http/query.ts";
-import { parseRequestInfo } from "../../src/http/request-info.ts";
-import { peerProxy } from "../../src/peers/peer-proxy.ts";
-import { createServedSet } from "../../src/peers/served-set.ts";
-import type { ClusterView, PeerView } from "../../src/peers/view.ts";
+import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
+import type { ReleaseName } from "../../src/objects/catalogue/release.ts";
+import { localGroups } from "../../src/serving/discovery/local.ts";
+import type { WithUser } from "../../src/access/auth/user.ts";
+import type { Handler } from "../../src/serving/http/chain.ts";
+import { NO_CLAIMS } from "../../src/serving/http/filters/strip-identity.ts";
+import { NO_BODY, type ApiResponse, type RequestBody } from "../../src/serving/http/message.ts";
+import { Query } from "../../src/serving/http/query.ts";
+import { parseRequestInfo } from "../../src/serving/http/request-info.ts";
+import { peerProxy } from "../../src/cluster/peers/peer-proxy.ts";
+import { createServedSet } from "../../src/cluster/peers/served-set.ts";
+import type { ClusterView, PeerView } from "../../src/cluster/peers/view.ts";
 import { createUnmetNeed } from "../../src/server/capabilities.ts";
 import { cpuMsOf } from "./cpu-time.ts";
 import type { Measurement, Samples } from "./protocol.ts";

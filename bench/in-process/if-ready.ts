@@ -1,8 +1,8 @@
 /** The document's benchmark: what the filter adds to a request, with and without the header, switched on and off. */
-import { ifReady, type IfReadyMode } from "../../src/http/filters/if-ready.ts";
-import type { Handler } from "../../src/http/chain.ts";
-import { bytesBody, type ApiRequest, type ApiResponse } from "../../src/http/message.ts";
-import { EMPTY_BODY } from "../../src/http/request-body.ts";
+import { ifReady, type IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
+import type { Handler } from "../../src/serving/http/chain.ts";
+import { bytesBody, type ApiRequest, type ApiResponse } from "../../src/serving/http/message.ts";
+import { EMPTY_BODY } from "../../src/serving/http/request-body.ts";
 import type { IfReadySamples, Measurement } from "./protocol.ts";
 
 const NS_PER_MS = 1e6;

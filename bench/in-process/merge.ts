@@ -1,6 +1,6 @@
 /** Merging what a hundred servers say: four different documents of a thousand group versions. */
-import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "../../src/discovery/groups.ts";
-import { mergeSources, type DiscoverySource } from "../../src/discovery/merge.ts";
+import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "../../src/serving/discovery/groups.ts";
+import { mergeSources, type DiscoverySource } from "../../src/serving/discovery/merge.ts";
 import { cpuMsOf } from "./cpu-time.ts";
 import type { Difference, Measurement, Samples } from "./protocol.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Time, as everything in this code base sees it. The real clock is made in server/env-node.ts,
- * the virtual one in simulator/world.ts; nothing else may read or wait for time.
+ * the virtual one in tools/simulator/world.ts; nothing else may read or wait for time.
  */
 export interface Clock {
   /** Wall-clock milliseconds since the epoch: for timestamps people read, never for measuring. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { Wakeable } from "./wakeable.ts";
 
 async function waited(world: World, wakeable: Wakeable, signal: AbortSignal, meanwhile: () => void): Promise<number> {

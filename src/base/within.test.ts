@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { within } from "./within.ts";
 
 describe("within", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 
 function setUp(options: Partial<WorkQueueOptions> = {}): { world: World; queue: WorkQueue } {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { Attempts } from "./attempts.ts";
 
 const POST = { method: "POST", isWatch: false, isBodyReplayable: true };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_BYTES_MAX } from "./limits.ts";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { createClient, type Client, type ClientOptions } from "./client.ts";
 import {
   collect,

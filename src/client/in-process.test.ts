@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { bytesBody, type ApiRequest, type ApiResponse, type RequestBody, type StreamSink } from "../http/message.ts";
+import {
+  bytesBody,
+  type ApiRequest,
+  type ApiResponse,
+  type RequestBody,
+  type StreamSink,
+} from "../serving/http/message.ts";
 import { callInProcess, createInProcessTransport } from "./in-process.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
 import { collect } from "./testing/scripted-transport.ts";

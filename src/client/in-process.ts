@@ -7,9 +7,9 @@ import {
   type Frame,
   type ResponseHeaders,
   type StreamSink,
-} from "../http/message.ts";
-import { discardAnswer } from "../http/closed-sink.ts";
-import { bufferedBody } from "../http/request-body.ts";
+} from "../serving/http/message.ts";
+import { discardAnswer } from "../serving/http/closed-sink.ts";
+import { bufferedBody } from "../serving/http/request-body.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
 import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
 

@@ -6,7 +6,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { request as httpsRequest, Agent as HttpsAgent } from "node:https";
-import { headerValue } from "../http/message.ts";
+import { headerValue } from "../serving/http/message.ts";
 import { failureOf, onceConnected } from "./node-failures.ts";
 import { afterArrivals } from "./system.ts";
 import {

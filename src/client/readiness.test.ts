@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { createClient, type ClientOptions } from "./client.ts";
 import { readinessHeaders, readyOf, waitForServerMs } from "./readiness.ts";
 import { CONFIG_MAPS, configMap, list, refuses, ScriptedTransport, type Reply } from "./testing/scripted-transport.ts";

@@ -1,5 +1,5 @@
 /** Who may ask, what for, and who is asked before something is written. */
-import { enabledPlugins, pluginChoiceErrors } from "../admission/plugin-order.ts";
+import { enabledPlugins, pluginChoiceErrors } from "../access/admission/plugin-order.ts";
 import { OptionError } from "./option-error.ts";
 
 export const AUTHORIZATION_MODES = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;

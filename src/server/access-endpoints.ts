@@ -1,13 +1,13 @@
 /** What can be asked about access, and what others verify this server's tokens by. */
-import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "../auth/authorize.ts";
-import { openIdDocuments, type OpenIdDocuments } from "../auth/service-accounts/openid.ts";
-import type { WithUser } from "../auth/user.ts";
+import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "../access/auth/authorize.ts";
+import { openIdDocuments, type OpenIdDocuments } from "../access/auth/service-accounts/openid.ts";
+import type { WithUser } from "../access/auth/user.ts";
 import { messageOf, within } from "../base/within.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { releaseInfo } from "../catalogue/release.ts";
-import type { ResourceDependencies } from "../endpoints/resources.ts";
-import { reviewEndpoint } from "../endpoints/reviews/reviews.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../objects/catalogue/release.ts";
+import type { ResourceDependencies } from "../serving/endpoints/resources.ts";
+import { reviewEndpoint } from "../serving/endpoints/reviews/reviews.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";

@@ -1,8 +1,8 @@
 /** Who may do what: the modes in their order, and what they follow in the store. */
-import type { Authorization, RulesOf } from "../auth/authorization.ts";
-import type { Decision } from "../auth/authorize.ts";
-import { withPrivilegedGroups } from "../auth/rbac/privileged-groups.ts";
-import { createRbac, type RuleResolver } from "../auth/rbac/rbac.ts";
+import type { Authorization, RulesOf } from "../access/auth/authorization.ts";
+import type { Decision } from "../access/auth/authorize.ts";
+import { withPrivilegedGroups } from "../access/auth/rbac/privileged-groups.ts";
+import { createRbac, type RuleResolver } from "../access/auth/rbac/rbac.ts";
 import { whenReset, type ObjectTable } from "../meta/object-table.ts";
 import type { AuthorizationMode } from "./access-config.ts";
 import type { BackgroundTask } from "./background.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../catalogue/catalogue.ts";
-import type { ReleaseName } from "../catalogue/release.ts";
-import { infoRequest } from "../http/testing/requests.ts";
-import { peerOf } from "../peers/testing/cluster-view.ts";
-import type { CapabilityNeed } from "../peers/view.ts";
+import { openCatalogue } from "../objects/catalogue/catalogue.ts";
+import type { ReleaseName } from "../objects/catalogue/release.ts";
+import { infoRequest } from "../serving/http/testing/requests.ts";
+import { peerOf } from "../cluster/peers/testing/cluster-view.ts";
+import type { CapabilityNeed } from "../cluster/peers/view.ts";
 import { createSupports, createUnmetNeed } from "./capabilities.ts";
 
 const SERVICES = { group: "", version: "v1", resource: "services", subresource: "" };

@@ -1,12 +1,12 @@
 /** What a request needs beyond a served resource, and which releases have it: the extended part of routing. */
-import { PATCH_TYPES } from "../endpoints/patch.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
-import { headerValue } from "../http/message.ts";
-import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
-import { isReleaseName } from "../catalogue/release.ts";
+import { PATCH_TYPES } from "../serving/endpoints/patch.ts";
+import type { WithInfo } from "../serving/http/filters/request-info.ts";
+import { headerValue } from "../serving/http/message.ts";
+import { openCatalogue, type Catalogue } from "../objects/catalogue/catalogue.ts";
+import { isReleaseName } from "../objects/catalogue/release.ts";
 import { parseFieldSelector } from "../meta/field-selector.ts";
-import { hasPlaceFor } from "../object/unknown-fields.ts";
-import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } from "../peers/view.ts";
+import { hasPlaceFor } from "../objects/unknown-fields.ts";
+import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } from "../cluster/peers/view.ts";
 
 const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 

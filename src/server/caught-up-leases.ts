@@ -1,5 +1,5 @@
 /** Whether every server that is there by now is known here. */
-import { IDENTITY_LABEL } from "../peers/identity-lease.ts";
+import { IDENTITY_LABEL } from "../cluster/peers/identity-lease.ts";
 import { prefixEnd, StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { Entry } from "../storage/watch-cache/entry.ts";

@@ -1,12 +1,12 @@
 /** /evenkeel/v1: what this server believes about its cluster, and which way it would send a request. */
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { DiscoveryGroup } from "../discovery/groups.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
-import type { ApiResponse } from "../http/message.ts";
-import { jsonResponse, pageNotFound } from "../http/respond.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { DiscoveryGroup } from "../serving/discovery/groups.ts";
+import type { WithInfo } from "../serving/http/filters/request-info.ts";
+import type { ApiResponse } from "../serving/http/message.ts";
+import { jsonResponse, pageNotFound } from "../serving/http/respond.ts";
 import { badRequest, methodNotAllowed } from "../meta/status-error.ts";
-import { clusterStatus, type ClusterStatus } from "../peers/cluster-status.ts";
-import { explainRoute, type ExplainOptions } from "../peers/explain-route.ts";
+import { clusterStatus, type ClusterStatus } from "../cluster/peers/cluster-status.ts";
+import { explainRoute, type ExplainOptions } from "../cluster/peers/explain-route.ts";
 import { createUnmetNeed } from "./capabilities.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { group, resource, source, version } from "../discovery/testing/documents.ts";
-import type { DiscoveryGroup } from "../discovery/groups.ts";
-import type { DiscoverySource } from "../discovery/merge.ts";
-import type { ServedRecord } from "../peers/served-record.ts";
-import { peerOf, viewOf } from "../peers/testing/cluster-view.ts";
+import { group, resource, source, version } from "../serving/discovery/testing/documents.ts";
+import type { DiscoveryGroup } from "../serving/discovery/groups.ts";
+import type { DiscoverySource } from "../serving/discovery/merge.ts";
+import type { ServedRecord } from "../cluster/peers/served-record.ts";
+import { peerOf, viewOf } from "../cluster/peers/testing/cluster-view.ts";
 import { clusterResources, resourcesOf } from "./cluster-resources.ts";
 
 const LOCAL = [group("", version("v1", "configmaps"))];

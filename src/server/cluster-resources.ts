@@ -1,11 +1,11 @@
 /** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
-import { compareNames } from "../discovery/order.ts";
-import { storagePlaceOf } from "../catalogue/storage-places.ts";
-import type { ClusterResource, ClusterResources, Doubt } from "../controllers/cluster-resources.ts";
-import type { DiscoveryGroup, DiscoveryResource } from "../discovery/groups.ts";
-import { mergeSources, type DiscoverySource } from "../discovery/merge.ts";
+import { compareNames } from "../serving/discovery/order.ts";
+import { storagePlaceOf } from "../objects/catalogue/storage-places.ts";
+import type { ClusterResource, ClusterResources, Doubt } from "../cluster/controllers/cluster-resources.ts";
+import type { DiscoveryGroup, DiscoveryResource } from "../serving/discovery/groups.ts";
+import { mergeSources, type DiscoverySource } from "../serving/discovery/merge.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
-import type { ServedRecord } from "../peers/served-record.ts";
+import type { ServedRecord } from "../cluster/peers/served-record.ts";
 import type { Cluster, SharedResources } from "./cluster.ts";
 import type { PeerConfig } from "./peer-config.ts";
 

@@ -3,21 +3,21 @@
  * and the view that routing decides from. Reads like build-server.ts: it only connects.
  */
 import type { MetricsRegistry } from "../base/metrics.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import type { Client } from "../client/client.ts";
-import type { DiscoveryGroup } from "../discovery/groups.ts";
-import type { DiscoverySource } from "../discovery/merge.ts";
-import type { Upstream, UpstreamAddress } from "../http/upstream.ts";
-import { createAskPeer, type AskPeer } from "../peers/ask-peer.ts";
-import { endpointPrefix, type EndpointRecord } from "../peers/endpoint-record.ts";
-import { EndpointTable } from "../peers/endpoint-registry.ts";
-import { createForward, type Forward } from "../peers/forward.ts";
-import { PeerTracker } from "../peers/peer-tracker.ts";
-import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../peers/proxy-metrics.ts";
-import type { ServedRecord } from "../peers/served-record.ts";
-import { Exclusions, withoutExcluded, type Excludable } from "../peers/exclusions.ts";
-import { createServedSet, eitherServedSet, type ServedSet } from "../peers/served-set.ts";
-import type { ClusterView, PeerView } from "../peers/view.ts";
+import type { DiscoveryGroup } from "../serving/discovery/groups.ts";
+import type { DiscoverySource } from "../serving/discovery/merge.ts";
+import type { Upstream, UpstreamAddress } from "../serving/http/upstream.ts";
+import { createAskPeer, type AskPeer } from "../cluster/peers/ask-peer.ts";
+import { endpointPrefix, type EndpointRecord } from "../cluster/peers/endpoint-record.ts";
+import { EndpointTable } from "../cluster/peers/endpoint-registry.ts";
+import { createForward, type Forward } from "../cluster/peers/forward.ts";
+import { PeerTracker } from "../cluster/peers/peer-tracker.ts";
+import { createProxyMetrics, registerViewMetrics, type ProxyMetrics } from "../cluster/peers/proxy-metrics.ts";
+import type { ServedRecord } from "../cluster/peers/served-record.ts";
+import { Exclusions, withoutExcluded, type Excludable } from "../cluster/peers/exclusions.ts";
+import { createServedSet, eitherServedSet, type ServedSet } from "../cluster/peers/served-set.ts";
+import type { ClusterView, PeerView } from "../cluster/peers/view.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";

@@ -1,35 +1,35 @@
 /** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
-import { parseServiceOverrides } from "../aggregation/service-overrides.ts";
-import type { ServiceOverrides } from "../aggregation/service-resolver.ts";
-import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../catalogue/release.ts";
-import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../catalogue/runtime-config.ts";
-import { openCatalogue } from "../catalogue/catalogue.ts";
-import { catalogueGateNames } from "../catalogue/feature-gates.ts";
-import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../audit/options.ts";
-import { parseTokenFile } from "../auth/authenticators/token-file.ts";
-import type { User } from "../auth/user.ts";
-import { parseBoolean } from "../http/boolean.ts";
-import type { IfReadyMode } from "../http/filters/if-ready.ts";
-import { parseIpRange, type IpRange } from "../registry/services/ip-range.ts";
-import type { NumberRange } from "../registry/services/number-range.ts";
-import { parsePortRange } from "../registry/services/port-range.ts";
+import { parseServiceOverrides } from "../extensions/aggregation/service-overrides.ts";
+import type { ServiceOverrides } from "../extensions/aggregation/service-resolver.ts";
+import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../objects/catalogue/release.ts";
+import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../objects/catalogue/runtime-config.ts";
+import { openCatalogue } from "../objects/catalogue/catalogue.ts";
+import { catalogueGateNames } from "../objects/catalogue/feature-gates.ts";
+import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
+import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
+import type { User } from "../access/auth/user.ts";
+import { parseBoolean } from "../serving/http/boolean.ts";
+import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
+import { parseIpRange, type IpRange } from "../cluster/allocation/ip-range.ts";
+import type { NumberRange } from "../cluster/allocation/number-range.ts";
+import { parsePortRange } from "../cluster/allocation/port-range.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
 import {
   requestHeaderOptions,
   type RequestHeaderFlags,
   type RequestHeaderOptions,
-} from "../auth/request-header-options.ts";
-import { parseCertificates } from "../auth/client-certificates.ts";
-import { certificateAuthorities, type CertificateAuthorities } from "../auth/reloading/authorities.ts";
-import { fixedValue, type Reloading } from "../auth/reloading/reloading.ts";
+} from "../access/auth/request-header-options.ts";
+import { parseCertificates } from "../access/auth/client-certificates.ts";
+import { certificateAuthorities, type CertificateAuthorities } from "../access/auth/reloading/authorities.ts";
+import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
 import {
   serviceAccountOptions,
   type ServiceAccountFlags,
   type ServiceAccountOptions,
-} from "../auth/service-accounts/options.ts";
+} from "../access/auth/service-accounts/options.ts";
 import { resolveAccess, type AccessConfig, type AccessOptions } from "./access-config.ts";
-import { enabledControllers } from "../controllers/runtime/enabled-controllers.ts";
-import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../storageversion/objects.ts";
+import { enabledControllers } from "../cluster/controllers/runtime/enabled-controllers.ts";
+import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../cluster/storageversion/objects.ts";
 import { CONTROLLERS } from "./controller-names.ts";
 import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { asOption, OptionError } from "./option-error.ts";

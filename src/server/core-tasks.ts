@@ -1,6 +1,6 @@
 /** What runs beside the requests of every server, whatever it serves. */
 import type { MetricsRegistry } from "../base/metrics.ts";
-import { measureHealth, type HealthCheck } from "../endpoints/health.ts";
+import { measureHealth, type HealthCheck } from "../serving/endpoints/health.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { repeat, waitUntil, type BackgroundTask } from "./background.ts";

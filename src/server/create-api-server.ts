@@ -3,15 +3,15 @@
  * mean. It stands alone, or behind an APIService of the main API server.
  */
 import { hostname } from "node:os";
-import type { Authorizer } from "../auth/authorize.ts";
-import type { RequestHeaderFlags } from "../auth/request-header-options.ts";
-import { DEFAULT_RELEASE, releaseInfo } from "../catalogue/release.ts";
+import type { Authorizer } from "../access/auth/authorize.ts";
+import type { RequestHeaderFlags } from "../access/auth/request-header-options.ts";
+import { DEFAULT_RELEASE, releaseInfo } from "../objects/catalogue/release.ts";
 import { createClient, type Client } from "../client/client.ts";
 import { createNodeTransport, type NodeTransport, type NodeTransportOptions } from "../client/node-transport.ts";
-import { createServingCertificate } from "../http/node/serving-certificate.ts";
+import { createServingCertificate } from "../serving/http/node/serving-certificate.ts";
 import { labelValueErrors } from "../meta/names.ts";
-import { serverId } from "../peers/server-id.ts";
-import type { PeerTiming } from "../peers/timing.ts";
+import { serverId } from "../cluster/peers/server-id.ts";
+import type { PeerTiming } from "../cluster/peers/timing.ts";
 import { buildApiServer, type BuiltApiServer } from "./api-server/build-api-server.ts";
 import type { ResourceDefinition } from "./api-server/resource-definition.ts";
 import { ownResources } from "./api-server/resource-table.ts";

@@ -1,15 +1,15 @@
 /** Certificates and CAs that may be replaced while the server runs: looked at again and again. */
 import { readFileSync } from "node:fs";
 import type { Log } from "../base/log.ts";
-import { certificateAuthorities, type CertificateAuthorities } from "../auth/reloading/authorities.ts";
+import { certificateAuthorities, type CertificateAuthorities } from "../access/auth/reloading/authorities.ts";
 import {
   fixedValue,
   followFiles,
   reloadingFiles,
   type Reloading,
   type ReloadingFiles,
-} from "../auth/reloading/reloading.ts";
-import { servingCertificate, type ServingCertificate } from "../auth/reloading/serving-tls.ts";
+} from "../access/auth/reloading/reloading.ts";
+import { servingCertificate, type ServingCertificate } from "../access/auth/reloading/serving-tls.ts";
 import type { Env } from "./env.ts";
 
 export interface CredentialFileNames {

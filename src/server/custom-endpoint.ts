@@ -1,16 +1,20 @@
 /** One version of a definition, made servable: its schema compiled when first needed. */
-import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../catalogue/catalogue.ts";
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { toCatalogueResource } from "../crd/catalogue-resource.ts";
-import { customServed, type CustomServedParts } from "../crd/custom-served.ts";
-import type { Definition, DefinitionVersion } from "../crd/definition.ts";
-import { deprecationWarning } from "../crd/deprecation-warning.ts";
-import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
+import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../objects/catalogue/catalogue.ts";
+import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import { toCatalogueResource } from "../extensions/crd/catalogue-resource.ts";
+import { customServed, type CustomServedParts } from "../extensions/crd/custom-served.ts";
+import type { Definition, DefinitionVersion } from "../extensions/crd/definition.ts";
+import { deprecationWarning } from "../extensions/crd/deprecation-warning.ts";
+import type { ResourceEndpoint } from "../serving/endpoints/endpoint.ts";
 import { pathSegmentErrors } from "../meta/names.ts";
-import { goZeros } from "../object/go-zeros.ts";
-import type { ServedResource } from "../registry/resource.ts";
-import { objectMetadataErrors } from "../registry/metadata-validation.ts";
-import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural/custom-schema.ts";
+import { goZeros } from "../objects/go/go-zeros.ts";
+import type { ServedResource } from "../serving/registry/resource.ts";
+import { objectMetadataErrors } from "../serving/registry/metadata-validation.ts";
+import {
+  compileCustomSchema,
+  type CustomSchema,
+  type CustomSchemaParts,
+} from "../extensions/crd/structural-schema/custom-schema.ts";
 
 export interface CustomEndpointParts extends Pick<
   CustomServedParts,

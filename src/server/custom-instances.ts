@@ -1,10 +1,10 @@
 /** The stored objects of a definition, for whoever lets go of it. */
 import { objectAt } from "../meta/json.ts";
 import { isReason } from "../meta/status-error.ts";
-import type { RegistryContext } from "../registry/context.ts";
-import { deleteObject } from "../registry/delete.ts";
-import { list } from "../registry/list.ts";
-import type { ServedResource } from "../registry/resource.ts";
+import type { RegistryContext } from "../serving/registry/context.ts";
+import { deleteObject } from "../serving/registry/delete.ts";
+import { list } from "../serving/registry/list.ts";
+import type { ServedResource } from "../serving/registry/resource.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 
 /** Enough to share group commits; few enough that other writers are not held up. */

@@ -1,8 +1,8 @@
 /** The controller of definitions, with what it needs of the server. */
-import { storagePlaces } from "../catalogue/storage-places.ts";
+import { storagePlaces } from "../objects/catalogue/storage-places.ts";
 import type { Client } from "../client/client.ts";
-import { DefinitionController } from "../crd/definition-controller.ts";
-import type { RegistryContext } from "../registry/context.ts";
+import { DefinitionController } from "../extensions/crd/definition-controller.ts";
+import type { RegistryContext } from "../serving/registry/context.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { CustomResources } from "./custom-resources.ts";
 import type { Env } from "./env.ts";

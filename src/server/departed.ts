@@ -2,23 +2,23 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { sleep } from "../base/clock.ts";
-import type { DiscoveryGroup } from "../discovery/groups.ts";
-import type { DiscoverySource } from "../discovery/merge.ts";
+import type { DiscoveryGroup } from "../serving/discovery/groups.ts";
+import type { DiscoverySource } from "../serving/discovery/merge.ts";
 import {
   createDepartedIndex,
   DepartedKeeper,
   isLive,
   type DepartedIndex,
   type LiveIncarnations,
-} from "../peers/departed.ts";
+} from "../cluster/peers/departed.ts";
 import {
   decodeServedRecord,
   recordedResources,
   servedRecordPrefix,
   type ServedRecord,
   type StoredServedRecord,
-} from "../peers/served-record.ts";
-import type { ClusterView } from "../peers/view.ts";
+} from "../cluster/peers/served-record.ts";
+import type { ClusterView } from "../cluster/peers/view.ts";
 import { StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";

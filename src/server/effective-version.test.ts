@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ReleaseName } from "../catalogue/release.ts";
+import type { ReleaseName } from "../objects/catalogue/release.ts";
 import { effectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { OptionError } from "./option-error.ts";
 

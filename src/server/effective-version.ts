@@ -1,6 +1,6 @@
 /** Which release a server behaves as, and with which it stays compatible: kube-apiserver's flags, ranges and errors. */
-import { isReleaseName, type ReleaseName } from "../catalogue/release.ts";
-import type { Emulation } from "../catalogue/emulation.ts";
+import { isReleaseName, type ReleaseName } from "../objects/catalogue/release.ts";
+import type { Emulation } from "../objects/catalogue/emulation.ts";
 import { OptionError } from "./option-error.ts";
 
 export interface EmulationOptions {

@@ -1,5 +1,5 @@
-/** The real world. Its twin is simulator/world.ts; there is no third. */
-import { openAuditOutput } from "../audit/node/open-output.ts";
+/** The real world. Its twin is tools/simulator/world.ts; there is no third. */
+import { openAuditOutput } from "../access/audit/node/open-output.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
@@ -9,13 +9,17 @@ import { openEtcdKv } from "../storage/kv-etcd/kv.ts";
 import { createMemoryKv } from "../storage/kv-memory/kv.ts";
 import { openSqliteKv } from "../storage/kv-sqlite/kv.ts";
 import type { Kv } from "../storage/kv.ts";
-import type { Dial } from "../http/node/upstream/dial.ts";
-import { connectProxyOverTcp, connectProxyOverUnixSocket, type TcpProxy } from "../http/node/upstream/egress.ts";
-import type { EgressConnection, EgressTlsFiles } from "../http/node/upstream/egress-config.ts";
-import { createOutbound } from "../http/node/outbound/create-outbound.ts";
-import { createUpstream } from "../http/node/upstream/create-upstream.ts";
-import type { Outbound } from "../http/outbound.ts";
-import type { Upstream } from "../http/upstream.ts";
+import type { Dial } from "../serving/http/node/upstream/dial.ts";
+import {
+  connectProxyOverTcp,
+  connectProxyOverUnixSocket,
+  type TcpProxy,
+} from "../serving/http/node/upstream/egress.ts";
+import type { EgressConnection, EgressTlsFiles } from "../serving/http/node/upstream/egress-config.ts";
+import { createOutbound } from "../serving/http/node/outbound/create-outbound.ts";
+import { createUpstream } from "../serving/http/node/upstream/create-upstream.ts";
+import type { Outbound } from "../serving/http/outbound.ts";
+import type { Upstream } from "../serving/http/upstream.ts";
 import type { StorageConfig } from "./config.ts";
 import type { Env, OutboundConfig, UpstreamConfig } from "./env.ts";
 import { reloadingCertificate, reloadingCredentials } from "./peer-credentials.ts";

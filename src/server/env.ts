@@ -1,12 +1,12 @@
 /** Everything that is not ours and not deterministic. This is the whole list. */
-import type { AuditOutput } from "../audit/backend.ts";
-import type { LogFileOptions } from "../audit/options.ts";
+import type { AuditOutput } from "../access/audit/backend.ts";
+import type { LogFileOptions } from "../access/audit/options.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
-import type { EgressConnection } from "../http/node/upstream/egress-config.ts";
-import type { Outbound } from "../http/outbound.ts";
-import type { Upstream } from "../http/upstream.ts";
+import type { EgressConnection } from "../serving/http/node/upstream/egress-config.ts";
+import type { Outbound } from "../serving/http/outbound.ts";
+import type { Upstream } from "../serving/http/upstream.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { StorageConfig } from "./config.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "./peer-config.ts";

@@ -2,15 +2,15 @@
  * What becomes of a request that names fields which this release does not know and a live peer does: `--field-loss`.
  * Fields that nobody knows are the client's mistake, and for field validation to speak of.
  */
-import type { WithUser } from "../auth/user.ts";
-import type { FieldLoss, FieldLossVerdict, NamedFields } from "../endpoints/field-loss.ts";
-import { bufferedBody } from "../http/request-body.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import type { FieldLoss, FieldLossVerdict, NamedFields } from "../serving/endpoints/field-loss.ts";
+import { bufferedBody } from "../serving/http/request-body.ts";
 import { badRequest, invalid, type FieldError } from "../meta/status-error.ts";
-import type { NamedField, ValuePath } from "../object/unknown-fields.ts";
-import type { Forward } from "../peers/forward.ts";
-import { serviceUnavailableBecause } from "../peers/refusals.ts";
-import { clientRelease, routeOf } from "../peers/peer-proxy.ts";
-import type { ClusterView, NamedFieldsNeed, PeerView } from "../peers/view.ts";
+import type { NamedField, ValuePath } from "../objects/unknown-fields.ts";
+import type { Forward } from "../cluster/peers/forward.ts";
+import { serviceUnavailableBecause } from "../cluster/peers/refusals.ts";
+import { clientRelease, routeOf } from "../cluster/peers/peer-proxy.ts";
+import type { ClusterView, NamedFieldsNeed, PeerView } from "../cluster/peers/view.ts";
 import type { PeerConfig } from "./peer-config.ts";
 
 export interface FieldLossParts {

@@ -1,13 +1,13 @@
 /** The filters of a server of a cluster, each with what it needs. Their order is handler-chain.ts. */
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
-import type { ApiRequest, ApiResponse } from "../http/message.ts";
-import { fence } from "../peers/fence.ts";
-import { isReview } from "../endpoints/reviews/reviews.ts";
-import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../peers/hop.ts";
-import { peerProxy } from "../peers/peer-proxy.ts";
-import type { ResourceQuestion } from "../peers/view.ts";
-import { writeGate } from "../storageversion/write-gate.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { WithInfo } from "../serving/http/filters/request-info.ts";
+import type { ApiRequest, ApiResponse } from "../serving/http/message.ts";
+import { fence } from "../cluster/peers/fence.ts";
+import { isReview } from "../serving/endpoints/reviews/reviews.ts";
+import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
+import { peerProxy } from "../cluster/peers/peer-proxy.ts";
+import type { ResourceQuestion } from "../cluster/peers/view.ts";
+import { writeGate } from "../cluster/storageversion/write-gate.ts";
 import { createUnmetNeed } from "./capabilities.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Filters } from "./handler-chain.ts";

@@ -1,12 +1,12 @@
 /** Who waits for whom: by the flow schemas and priority levels in the store, or by two counts. */
-import type { WithUser } from "../auth/user.ts";
-import { SYSTEM_MASTERS } from "../auth/rbac/privileged-groups.ts";
-import { createFlowControl } from "../flowcontrol/flow-control.ts";
-import type { ObjectStats } from "../flowcontrol/work-estimate.ts";
-import type { PassingFilter } from "../http/chain.ts";
-import { askedTimeoutMs } from "../http/filters/deadline.ts";
-import { inFlight } from "../http/filters/in-flight.ts";
-import type { RequestInfo } from "../http/request-info.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import { SYSTEM_MASTERS } from "../access/auth/rbac/privileged-groups.ts";
+import { createFlowControl } from "../access/flowcontrol/flow-control.ts";
+import type { ObjectStats } from "../access/flowcontrol/work-estimate.ts";
+import type { PassingFilter } from "../serving/http/chain.ts";
+import { askedTimeoutMs } from "../serving/http/filters/deadline.ts";
+import { inFlight } from "../serving/http/filters/in-flight.ts";
+import type { RequestInfo } from "../serving/http/request-info.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { ObjectTable } from "../meta/object-table.ts";
 import { prefixEnd } from "../storage/kv.ts";

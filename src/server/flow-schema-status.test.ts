@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { JsonObject } from "../meta/json.ts";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { flowSchemaStatus } from "./flow-schema-status.ts";
 
 const schema = (name: string, level: string, conditions: JsonObject[] = []): JsonObject => ({

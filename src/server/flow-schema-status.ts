@@ -5,10 +5,10 @@
 import type { Clock } from "../base/clock.ts";
 import { Wakeable } from "../base/wakeable.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
-import { objectMap } from "../flowcontrol/object-map.ts";
+import { objectMap } from "../access/flowcontrol/object-map.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { whenReset, type ObjectTable } from "../meta/object-table.ts";
-import { timestamp } from "../registry/context.ts";
+import { timestamp } from "../serving/registry/context.ts";
 import { whenOrAborted, type BackgroundTask } from "./background.ts";
 
 const MANAGER = "api-priority-and-fairness-config-consumer-v1";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FaultyKv } from "../../test/api/faulty-kv.ts";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import { followPrefix } from "./follow-prefix.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { WithUser } from "../auth/user.ts";
-import { NO_BODY, type ApiResponse } from "../http/message.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import { NO_BODY, type ApiResponse } from "../serving/http/message.ts";
 import { StatusError, unknownResource } from "../meta/status-error.ts";
 import { freshBeforeNotFound } from "./fresh-not-found.ts";
 

@@ -1,6 +1,6 @@
 /** 404 means nobody: it is said only by who knows of everybody that has joined by now. */
-import type { WithUser } from "../auth/user.ts";
-import type { ApiResponse } from "../http/message.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import type { ApiResponse } from "../serving/http/message.ts";
 import { isReason, serviceUnavailable } from "../meta/status-error.ts";
 
 type Answering = (request: WithUser) => ApiResponse | undefined;

@@ -1,7 +1,7 @@
 /** What stands between a request and what it is for: who asks, whether they may, whether there is room, who else is asked. */
 import type { MetricsRegistry } from "../base/metrics.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { RegistryContext } from "../registry/context.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { RegistryContext } from "../serving/registry/context.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { createAccess, type Access } from "./access.ts";
 import { createServerAdmission, type ServerAdmission } from "./admission/create-admission.ts";

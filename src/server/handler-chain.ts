@@ -1,9 +1,9 @@
 /** THE list: reading order is the order a request meets the filters. A misordered chain does not compile. */
-import type { WithUser } from "../auth/user.ts";
-import { chain, type Filter, type Handler, type PassingFilter } from "../http/chain.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
-import type { WithClaims } from "../http/filters/strip-identity.ts";
-import type { ApiRequest } from "../http/message.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import { chain, type Filter, type Handler, type PassingFilter } from "../serving/http/chain.ts";
+import type { WithInfo } from "../serving/http/filters/request-info.ts";
+import type { WithClaims } from "../serving/http/filters/strip-identity.ts";
+import type { ApiRequest } from "../serving/http/message.ts";
 
 export interface Filters {
   readonly identify: PassingFilter<ApiRequest>;

@@ -1,4 +1,4 @@
-import type { HealthCheck } from "../endpoints/health.ts";
+import type { HealthCheck } from "../serving/endpoints/health.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 
 /** The store may be out of reach while this process is well: that makes it unready, not dead. */

@@ -1,13 +1,13 @@
 /** That this server lives, as others know it, and which others do: leases, and the fence that hangs on the own one. */
 import { randomUuid } from "../base/random.ts";
 import type { Client } from "../client/client.ts";
-import type { HealthCheck } from "../endpoints/health.ts";
-import type { UpstreamAddress } from "../http/upstream.ts";
-import { formatAddress } from "../peers/endpoint-record.ts";
-import { Fence, fenceHealthCheck } from "../peers/fence.ts";
-import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "../peers/identity-lease.ts";
-import { LeaseCollector } from "../peers/lease-collector.ts";
-import { releaseInfo } from "../catalogue/release.ts";
+import type { HealthCheck } from "../serving/endpoints/health.ts";
+import type { UpstreamAddress } from "../serving/http/upstream.ts";
+import { formatAddress } from "../cluster/peers/endpoint-record.ts";
+import { Fence, fenceHealthCheck } from "../cluster/peers/fence.ts";
+import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "../cluster/peers/identity-lease.ts";
+import { LeaseCollector } from "../cluster/peers/lease-collector.ts";
+import { releaseInfo } from "../objects/catalogue/release.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";

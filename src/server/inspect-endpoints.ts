@@ -4,12 +4,12 @@
  *
  * The state here is whether a walk is under way: a server makes one at a time.
  */
-import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
-import { NO_BODY, type ApiResponse, type StreamSink } from "../http/message.ts";
-import { rollbackCheck } from "../inspect/rollback-check.ts";
-import { storedVersions } from "../inspect/stored-versions.ts";
-import type { Progress, WalkOptions } from "../inspect/walk-store.ts";
+import { openCatalogue, type Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { WithInfo } from "../serving/http/filters/request-info.ts";
+import { NO_BODY, type ApiResponse, type StreamSink } from "../serving/http/message.ts";
+import { rollbackCheck } from "../cluster/inspect/rollback-check.ts";
+import { storedVersions } from "../cluster/inspect/stored-versions.ts";
+import type { Progress, WalkOptions } from "../cluster/inspect/walk-store.ts";
 import { badRequest, methodNotAllowed, tooManyRequests } from "../meta/status-error.ts";
 import { StorageError, type Kv } from "../storage/kv.ts";
 import { resolveOptions, type ServerConfig } from "./config.ts";

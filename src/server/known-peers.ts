@@ -1,8 +1,8 @@
 /** The servers there are, by their leases and their endpoint records together. Pure. */
-import type { EndpointRecord } from "../peers/endpoint-record.ts";
-import type { EndpointTable } from "../peers/endpoint-registry.ts";
-import type { KnownPeer } from "../peers/tracked-peer.ts";
-import type { PeerView } from "../peers/view.ts";
+import type { EndpointRecord } from "../cluster/peers/endpoint-record.ts";
+import type { EndpointTable } from "../cluster/peers/endpoint-registry.ts";
+import type { KnownPeer } from "../cluster/peers/tracked-peer.ts";
+import type { PeerView } from "../cluster/peers/view.ts";
 import type { Identity } from "./identity.ts";
 
 export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {

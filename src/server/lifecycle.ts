@@ -9,7 +9,7 @@
  *   stopped    background tasks have ended, the store is closed: nothing acknowledged is lost
  */
 import { SILENT_LOG, type Log } from "../base/log.ts";
-import type { HealthCheck } from "../endpoints/health.ts";
+import type { HealthCheck } from "../serving/endpoints/health.ts";
 
 /** By the names kube-apiserver gives them. Which of the last two comes first depends on --shutdown-send-retry-after. */
 export type ShutdownEvent =

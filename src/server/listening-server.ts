@@ -1,14 +1,14 @@
 /** A server behind a port, and its end in order (see shutdown.ts). */
-import { fixedValue, type Reloading } from "../auth/reloading/reloading.ts";
-import { followTls, listenTls, type ServingCertificate } from "../auth/reloading/serving-tls.ts";
+import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
+import { followTls, listenTls, type ServingCertificate } from "../access/auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Shutdown } from "./shutdown.ts";
-import type { Handler } from "../http/chain.ts";
-import type { ApiRequest } from "../http/message.ts";
-import { listen, type Listener } from "../http/node/listener.ts";
+import type { Handler } from "../serving/http/chain.ts";
+import type { ApiRequest } from "../serving/http/message.ts";
+import { listen, type Listener } from "../serving/http/node/listener.ts";
 
 export interface ListenConfig {
   readonly host: string;

@@ -1,8 +1,8 @@
 /** What this server serves by itself: what is built in, and what everybody shares. */
 import { createHash } from "node:crypto";
-import type { Catalogue, CatalogueGroup } from "../catalogue/catalogue.ts";
-import type { DiscoveryGroup } from "../discovery/groups.ts";
-import { localGroups } from "../discovery/local.ts";
+import type { Catalogue, CatalogueGroup } from "../objects/catalogue/catalogue.ts";
+import type { DiscoveryGroup } from "../serving/discovery/groups.ts";
+import { localGroups } from "../serving/discovery/local.ts";
 import type { Shared } from "./shared-resources.ts";
 
 export interface LocalDocument {

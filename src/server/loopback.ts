@@ -7,9 +7,9 @@ import {
   type InProcessResponse,
 } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
-import { METADATA_ACCEPT } from "../controllers/garbage-collector/live-objects.ts";
-import type { Handler } from "../http/chain.ts";
-import type { ApiRequest, ConnectionInfo } from "../http/message.ts";
+import { METADATA_ACCEPT } from "../cluster/controllers/garbage-collector/live-objects.ts";
+import type { Handler } from "../serving/http/chain.ts";
+import type { ApiRequest, ConnectionInfo } from "../serving/http/message.ts";
 import type { Env } from "./env.ts";
 
 export interface Loopback {

@@ -1,4 +1,4 @@
-import type { OpenApiPeers } from "../discovery/openapi/peers.ts";
+import type { OpenApiPeers } from "../serving/discovery/openapi/peers.ts";
 import type { Cluster } from "./cluster.ts";
 
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;

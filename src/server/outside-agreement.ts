@@ -4,14 +4,14 @@
  * that it is not known what this server does, and what was found out about stored objects is void.
  */
 import type { Clock } from "../base/clock.ts";
-import { storagePlaceOf } from "../catalogue/storage-places.ts";
+import { storagePlaceOf } from "../objects/catalogue/storage-places.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { timestampAt } from "../meta/timestamp.ts";
 import { prefixEnd, StorageError, type KeyValue, type Kv } from "../storage/kv.ts";
-import { settle } from "../storageversion/agreement.ts";
-import type { Member } from "../storageversion/members.ts";
-import { STORAGE_STATE_KEY } from "../storageversion/migration/storage-state.ts";
-import { STORAGE_VERSION_TYPE, type StorageVersionStatus } from "../storageversion/objects.ts";
+import { settle } from "../cluster/storageversion/agreement.ts";
+import type { Member } from "../cluster/storageversion/members.ts";
+import { STORAGE_STATE_KEY } from "../cluster/storageversion/migration/storage-state.ts";
+import { STORAGE_VERSION_TYPE, type StorageVersionStatus } from "../cluster/storageversion/objects.ts";
 import type { ServerConfig } from "./config.ts";
 
 export interface OutsideAgreement {

@@ -1,5 +1,5 @@
-import type { UpstreamAddress } from "../http/upstream.ts";
-import { EndpointWriter, type EndpointTable } from "../peers/endpoint-registry.ts";
+import type { UpstreamAddress } from "../serving/http/upstream.ts";
+import { EndpointWriter, type EndpointTable } from "../cluster/peers/endpoint-registry.ts";
 import { whenOrAborted, type BackgroundTask } from "./background.ts";
 import type { ClusterParts } from "./cluster.ts";
 import type { Identity } from "./identity.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ReleaseName } from "../catalogue/release.ts";
-import { DEFAULT_PEER_TIMING } from "../peers/timing.ts";
+import type { ReleaseName } from "../objects/catalogue/release.ts";
+import { DEFAULT_PEER_TIMING } from "../cluster/peers/timing.ts";
 import { OptionError } from "./option-error.ts";
 import { resolvePeerOptions, type PeerConfig, type PeerOptions } from "./peer-config.ts";
 

@@ -1,10 +1,10 @@
 /** How a server takes part in a cluster of several: the peer flags, checked. */
-import type { ReleaseName } from "../catalogue/release.ts";
-import { parseEgressConfig, type EgressConnection } from "../http/node/upstream/egress-config.ts";
-import type { UpstreamAddress } from "../http/upstream.ts";
-import { advertisedPeerAddress } from "../peers/advertised-address.ts";
-import { serverId } from "../peers/server-id.ts";
-import { DEFAULT_PEER_TIMING, timingErrors, type PeerTiming } from "../peers/timing.ts";
+import type { ReleaseName } from "../objects/catalogue/release.ts";
+import { parseEgressConfig, type EgressConnection } from "../serving/http/node/upstream/egress-config.ts";
+import type { UpstreamAddress } from "../serving/http/upstream.ts";
+import { advertisedPeerAddress } from "../cluster/peers/advertised-address.ts";
+import { serverId } from "../cluster/peers/server-id.ts";
+import { DEFAULT_PEER_TIMING, timingErrors, type PeerTiming } from "../cluster/peers/timing.ts";
 import { asOption, OptionError } from "./option-error.ts";
 
 /** With this certificate the server speaks for users. Files, because they are read again when they change. */

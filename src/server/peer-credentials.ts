@@ -4,7 +4,7 @@ import { createSecureContext } from "node:tls";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { messageOf } from "../base/within.ts";
-import type { UpstreamTls } from "../http/node/upstream/credentials.ts";
+import type { UpstreamTls } from "../serving/http/node/upstream/credentials.ts";
 import { OptionError } from "./option-error.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "./peer-config.ts";
 

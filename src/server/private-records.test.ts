@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import type { Kv } from "../storage/kv.ts";
 import { StorageError } from "../storage/kv.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";

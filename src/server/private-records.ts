@@ -1,7 +1,7 @@
 /** Records that only servers write, straight in the store: out of reach of every user of the API. */
-import type { Fence } from "../peers/fence.ts";
-import type { EndpointStore } from "../peers/endpoint-registry.ts";
-import { IDENTITY_LEASE_NAMESPACE } from "../peers/identity-lease.ts";
+import type { Fence } from "../cluster/peers/fence.ts";
+import type { EndpointStore } from "../cluster/peers/endpoint-registry.ts";
+import { IDENTITY_LEASE_NAMESPACE } from "../cluster/peers/identity-lease.ts";
 import { StorageError, type Kv } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { overlaidKv } from "../storage/overlaid-kv.ts";

@@ -1,9 +1,9 @@
 /** By which authorities clients and front proxies are known, for those who serve a part of the API themselves. */
-import type { TrustParts } from "../auth/cluster-trust.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { TrustParts } from "../access/auth/cluster-trust.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 
 import { type BackgroundTask, whenOrAborted } from "./background.ts";
-import { publishTrust } from "./bootstrap/hooks.ts";
+import { publishTrust } from "../cluster/bootstrap/hooks.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import type { Loopback } from "./loopback.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { configMap, startServer, type Json, type TestServer } from "../../test/api/start.ts";
-import type { WithUser } from "../auth/user.ts";
-import { FixedResources } from "../controllers/namespace/testing/fixed-resources.ts";
-import { clientOf } from "../controllers/namespace/testing/running-controller.ts";
-import { localGroups } from "../discovery/local.ts";
-import { Query } from "../http/query.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import { FixedResources } from "../cluster/controllers/namespace/testing/fixed-resources.ts";
+import { clientOf } from "../cluster/controllers/namespace/testing/running-controller.ts";
+import { localGroups } from "../serving/discovery/local.ts";
+import { Query } from "../serving/http/query.ts";
 import { StatusError } from "../meta/status-error.ts";
 import type { Kv } from "../storage/kv.ts";
 import { resourcesOf } from "./cluster-resources.ts";

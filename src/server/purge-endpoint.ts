@@ -6,22 +6,27 @@
  * may come back for, in a namespace that is being deleted.
  */
 import { createHash } from "node:crypto";
-import type { WithUser } from "../auth/user.ts";
+import type { WithUser } from "../access/auth/user.ts";
 import type { Client } from "../client/client.ts";
-import type { ClusterResources, Doubt } from "../controllers/cluster-resources.ts";
+import type { ClusterResources, Doubt } from "../cluster/controllers/cluster-resources.ts";
 import {
   isTerminating,
   NAMESPACE_TYPE,
   PURGED_ANNOTATION,
   type NamespaceObject,
-} from "../controllers/namespace/objects.ts";
-import type { ApiResponse } from "../http/message.ts";
-import { jsonResponse } from "../http/respond.ts";
-import { namespaceKeys, namespaceParts, type NamespaceKey, type NamespacePart } from "../inspect/namespace-content.ts";
+} from "../cluster/controllers/namespace/objects.ts";
+import type { ApiResponse } from "../serving/http/message.ts";
+import { jsonResponse } from "../serving/http/respond.ts";
+import {
+  namespaceKeys,
+  namespaceParts,
+  type NamespaceKey,
+  type NamespacePart,
+} from "../cluster/inspect/namespace-content.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
 import { badRequest, conflict, forbidden, methodNotAllowed, serviceUnavailable } from "../meta/status-error.ts";
 import { timestampAt } from "../meta/timestamp.ts";
-import { translated } from "../registry/storage-errors.ts";
+import { translated } from "../serving/registry/storage-errors.ts";
 import type { Kv } from "../storage/kv.ts";
 import { recordPurge } from "./purge-record.ts";
 import type { ServerConfig } from "./config.ts";

@@ -3,7 +3,7 @@ import { randomUuid } from "../base/random.ts";
 import { messageOf } from "../base/within.ts";
 import type { Client } from "../client/client.ts";
 import type { KubernetesObject, ResourceType } from "../client/objects.ts";
-import { NAMESPACE_TYPE, nameOf } from "../controllers/namespace/objects.ts";
+import { NAMESPACE_TYPE, nameOf } from "../cluster/controllers/namespace/objects.ts";
 import type { Env } from "./env.ts";
 
 export interface PurgeRecord {

@@ -1,8 +1,8 @@
 /** What the registry works with. */
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import { createNamespaceContent } from "../inspect/namespace-content.ts";
-import type { RegistryContext } from "../registry/context.ts";
-import { createAllocators } from "../registry/services/allocators.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import { createNamespaceContent } from "../cluster/inspect/namespace-content.ts";
+import type { RegistryContext } from "../serving/registry/context.ts";
+import { createAllocators } from "../cluster/allocation/allocators.ts";
 import type { Kv } from "../storage/kv.ts";
 import { createLeasePool } from "../storage/lease-pool.ts";
 import { createObjectStore } from "../storage/object-store.ts";

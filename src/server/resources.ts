@@ -1,15 +1,15 @@
 /** The catalogue's resources, made servable. */
-import type { Catalogue, CatalogueResource, CatalogueVersion } from "../catalogue/catalogue.ts";
-import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
-import type { ResolveEndpoint } from "../endpoints/resources.ts";
-import { RELEASES, type ReleaseName } from "../catalogue/release.ts";
-import { openSchemas } from "../catalogue/schema-source.ts";
-import { tableColumns } from "../catalogue/table-columns.ts";
-import { kindOf } from "../kinds/kinds.ts";
+import type { Catalogue, CatalogueResource, CatalogueVersion } from "../objects/catalogue/catalogue.ts";
+import type { ResourceEndpoint } from "../serving/endpoints/endpoint.ts";
+import type { ResolveEndpoint } from "../serving/endpoints/resources.ts";
+import { RELEASES, type ReleaseName } from "../objects/catalogue/release.ts";
+import { openSchemas } from "../objects/catalogue/schema-source.ts";
+import { tableColumns } from "../objects/catalogue/table-columns.ts";
+import { kindOf } from "../objects/kinds/kinds.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../meta/group-version.ts";
-import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
-import { tableRenderer } from "../object/table/table.ts";
-import { strategyFor } from "../registry/strategies.ts";
+import type { Encoding, ServedResource, StoredResource } from "../serving/registry/resource.ts";
+import { tableRenderer } from "../objects/table/table.ts";
+import { strategyFor } from "../serving/registry/strategies.ts";
 
 export interface ResourceTableOptions {
   readonly catalogue: Catalogue;

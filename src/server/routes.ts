@@ -1,12 +1,12 @@
 /** One table of everything there is to ask for. */
-import { JWKS_PATH, OPENID_CONFIGURATION_PATH } from "../auth/service-accounts/openid.ts";
-import type { WithUser } from "../auth/user.ts";
+import { JWKS_PATH, OPENID_CONFIGURATION_PATH } from "../access/auth/service-accounts/openid.ts";
+import type { WithUser } from "../access/auth/user.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
-import type { Handler } from "../http/chain.ts";
-import type { WithInfo } from "../http/filters/request-info.ts";
-import type { ApiResponse } from "../http/message.ts";
-import { jsonResponse, pageNotFound, textResponse } from "../http/respond.ts";
-import { isHealthPath } from "../endpoints/health.ts";
+import type { Handler } from "../serving/http/chain.ts";
+import type { WithInfo } from "../serving/http/filters/request-info.ts";
+import type { ApiResponse } from "../serving/http/message.ts";
+import { jsonResponse, pageNotFound, textResponse } from "../serving/http/respond.ts";
+import { isHealthPath } from "../serving/endpoints/health.ts";
 import { methodNotAllowed } from "../meta/status-error.ts";
 import { CLUSTER_PATHS, isClusterPath } from "./cluster-endpoints.ts";
 import { INSPECT_PATHS } from "./inspect-endpoints.ts";

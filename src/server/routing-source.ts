@@ -1,13 +1,13 @@
 /** What routing knows of peers: by their discovery documents, or by the StorageVersion objects. */
 import type { Clock } from "../base/clock.ts";
-import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
-import { isReleaseName } from "../catalogue/release.ts";
-import { parseRuntimeConfig } from "../catalogue/runtime-config.ts";
-import { storagePlaces } from "../catalogue/storage-places.ts";
-import { localGroups } from "../discovery/local.ts";
+import { openCatalogue, type Catalogue } from "../objects/catalogue/catalogue.ts";
+import { isReleaseName } from "../objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../objects/catalogue/runtime-config.ts";
+import { storagePlaces } from "../objects/catalogue/storage-places.ts";
+import { localGroups } from "../serving/discovery/local.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
-import type { Excludable } from "../peers/exclusions.ts";
-import { createServedSet } from "../peers/served-set.ts";
+import type { Excludable } from "../cluster/peers/exclusions.ts";
+import { createServedSet } from "../cluster/peers/served-set.ts";
 import {
   describedByRegistration,
   isRegisteredByStrangers,
@@ -15,12 +15,12 @@ import {
   type Describing,
   type RegisteredEntry,
   type ReleaseServing,
-} from "../peers/storage-version-source.ts";
-import type { ClusterView, PeerView, ResourceQuestion } from "../peers/view.ts";
+} from "../cluster/peers/storage-version-source.ts";
+import type { ClusterView, PeerView, ResourceQuestion } from "../cluster/peers/view.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
-import { decodeStatus } from "../storageversion/decode-status.ts";
-import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
+import { decodeStatus } from "../cluster/storageversion/decode-status.ts";
+import { STORAGE_VERSION_TYPE } from "../cluster/storageversion/objects.ts";
 import type { BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import { followPrefix } from "./follow-prefix.ts";

@@ -1,9 +1,9 @@
 /** What /metrics says about the server as a whole, under kube-apiserver's names where they exist. */
 import type { Counter, MetricsRegistry } from "../base/metrics.ts";
-import type { OpenWatches } from "../endpoints/watch-stream.ts";
-import type { ServedResource } from "../registry/resource.ts";
+import type { OpenWatches } from "../serving/endpoints/watch-stream.ts";
+import type { ServedResource } from "../serving/registry/resource.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
-import { releaseInfo } from "../catalogue/release.ts";
+import { releaseInfo } from "../objects/catalogue/release.ts";
 import type { EffectiveVersion } from "./effective-version.ts";
 import type { Env } from "./env.ts";
 import type { ResourceTable } from "./resources.ts";

@@ -1,8 +1,8 @@
 /** Keeps what Services have been given in step with the Services there are: once before the server is ready, then at a steady pace. */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { RegistryContext } from "../registry/context.ts";
-import { repairAllocations, type Suspects } from "../registry/services/repair.ts";
+import type { RegistryContext } from "../serving/registry/context.ts";
+import { repairAllocations, type Suspects } from "../cluster/allocation/repair.ts";
 import { StatusError } from "../meta/status-error.ts";
 import { StorageError } from "../storage/kv.ts";
 import type { BackgroundTask } from "./background.ts";

@@ -9,10 +9,10 @@
  *   InFlightRequestsDrained      what was open has been answered, watches have ended cleanly
  *   close                        the endpoint record goes, then the identity lease, then the background, then the store
  */
-import type { Audit } from "../audit/create-audit.ts";
+import type { Audit } from "../access/audit/create-audit.ts";
 import { sleep } from "../base/clock.ts";
 import { messageOf, within } from "../base/within.ts";
-import type { OpenRequests } from "../http/open-requests.ts";
+import type { OpenRequests } from "../serving/http/open-requests.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { Background } from "./background.ts";
 import type { Cluster } from "./cluster.ts";

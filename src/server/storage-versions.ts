@@ -1,17 +1,17 @@
 /** Agreement on encodings, put together: what this server publishes, and in which version it may write by now. */
 import type { MetricsRegistry } from "../base/metrics.ts";
-import type { Catalogue, CatalogueResource } from "../catalogue/catalogue.ts";
+import type { Catalogue, CatalogueResource } from "../objects/catalogue/catalogue.ts";
 import type { Client } from "../client/client.ts";
 import { formatGroupResource } from "../meta/group-version.ts";
-import type { Encoding } from "../registry/resource.ts";
+import type { Encoding } from "../serving/registry/resource.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
-import { decodeStatus } from "../storageversion/decode-status.ts";
-import { Encodings, type StoredResourceVersions } from "../storageversion/encodings.ts";
-import type { Member, Members } from "../storageversion/members.ts";
-import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
-import { Publisher } from "../storageversion/publisher.ts";
-import type { WriteGateState } from "../storageversion/write-gate.ts";
+import { decodeStatus } from "../cluster/storageversion/decode-status.ts";
+import { Encodings, type StoredResourceVersions } from "../cluster/storageversion/encodings.ts";
+import type { Member, Members } from "../cluster/storageversion/members.ts";
+import { STORAGE_VERSION_TYPE } from "../cluster/storageversion/objects.ts";
+import { Publisher } from "../cluster/storageversion/publisher.ts";
+import type { WriteGateState } from "../cluster/storageversion/write-gate.ts";
 import { whenOrAborted, type BackgroundTask } from "./background.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ServerConfig } from "./config.ts";

@@ -1,14 +1,14 @@
 /** Stored objects for parts that may not know the store: each parsed once per revision. */
 import type { Clock } from "../base/clock.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { ResolveEndpoint } from "../endpoints/resources.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { ResolveEndpoint } from "../serving/endpoints/resources.ts";
 import type { GroupResource } from "../meta/group-version.ts";
 import type { JsonObject } from "../meta/json.ts";
 import type { ObjectReader, ObjectTable } from "../meta/object-table.ts";
 import { StatusError } from "../meta/status-error.ts";
-import { objectIn } from "../registry/representation.ts";
-import { collectionPrefix, objectKey, type ServedResource } from "../registry/resource.ts";
-import { translated } from "../registry/storage-errors.ts";
+import { objectIn } from "../serving/registry/representation.ts";
+import { collectionPrefix, objectKey, type ServedResource } from "../serving/registry/resource.ts";
+import { translated } from "../serving/registry/storage-errors.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";

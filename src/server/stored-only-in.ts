@@ -1,7 +1,7 @@
-import { storagePlaceOf } from "../catalogue/storage-places.ts";
+import { storagePlaceOf } from "../objects/catalogue/storage-places.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
-import { storageVersionResource } from "../storageversion/objects.ts";
+import { storageVersionResource } from "../cluster/storageversion/objects.ts";
 import type { ServerConfig } from "./config.ts";
 
 /** Whether everything that lies in the store of a StorageVersion's resource does so in one version. False in doubt. */

@@ -1,8 +1,8 @@
 /** Values that kube-apiserver wrote into the same store. */
 import { objectAt } from "../meta/json.ts";
-import { decodeProtobufObject, ProtobufDecodeError, type ProtobufTables } from "../object/protobuf/decode.ts";
-import { setClaimKinds } from "../kinds/workloads/claim-templates.ts";
-import { canonicalMetadata } from "../registry/representation.ts";
+import { decodeProtobufObject, ProtobufDecodeError, type ProtobufTables } from "../objects/protobuf/decode.ts";
+import { setClaimKinds } from "../objects/kinds/workloads/claim-templates.ts";
+import { canonicalMetadata } from "../serving/registry/representation.ts";
 import type { DecodeForeign } from "../storage/watch-cache/entry.ts";
 
 /** The tables are decoded when the first such value is met. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
-import { RELEASES } from "../catalogue/release.ts";
-import { parseRuntimeConfig } from "../catalogue/runtime-config.ts";
-import { isConvertible } from "../object/conversion/convert.ts";
+import { openCatalogue, type Catalogue } from "../objects/catalogue/catalogue.ts";
+import { RELEASES } from "../objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../objects/catalogue/runtime-config.ts";
+import { isConvertible } from "../objects/conversion/convert.ts";
 import { parseGroupVersion } from "../meta/group-version.ts";
 import { storedResourceVersions } from "./stored-resource-versions.ts";
 

@@ -1,15 +1,15 @@
 /** What a server has to say of its storage: one item per resource as it lies in the store. */
-import { compareNames } from "../discovery/order.ts";
-import type { Catalogue, CatalogueResource } from "../catalogue/catalogue.ts";
+import { compareNames } from "../serving/discovery/order.ts";
+import type { Catalogue, CatalogueResource } from "../objects/catalogue/catalogue.ts";
 import {
   storageOfRelease,
   storagePlaces,
   type StorageOfRelease,
   type StoragePlace,
-} from "../catalogue/storage-places.ts";
+} from "../objects/catalogue/storage-places.ts";
 import { formatGroupVersion } from "../meta/group-version.ts";
-import type { StoredResourceVersions } from "../storageversion/encodings.ts";
-import { storageVersionName } from "../storageversion/objects.ts";
+import type { StoredResourceVersions } from "../cluster/storageversion/encodings.ts";
+import { storageVersionName } from "../cluster/storageversion/objects.ts";
 
 /** The lease and the namespace it lies in come before anything is published; the rest is the publishing itself. */
 const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([

@@ -4,10 +4,10 @@
  */
 import type { MetricsRegistry } from "../base/metrics.ts";
 import { sleep } from "../base/clock.ts";
-import { storagePlaceOf } from "../catalogue/storage-places.ts";
+import { storagePlaceOf } from "../objects/catalogue/storage-places.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
-import type { StoredResourceVersions } from "../storageversion/encodings.ts";
+import type { StoredResourceVersions } from "../cluster/storageversion/encodings.ts";
 import { waitUntil, type BackgroundTask } from "./background.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Resolution } from "../aggregation/service-resolver.ts";
-import type { Outbound, OutboundRequest } from "../http/outbound.ts";
-import { UpstreamError, type UpstreamResponse } from "../http/upstream.ts";
+import type { Resolution } from "../extensions/aggregation/service-resolver.ts";
+import type { Outbound, OutboundRequest } from "../serving/http/outbound.ts";
+import { UpstreamError, type UpstreamResponse } from "../serving/http/upstream.ts";
 import type { JsonObject } from "../meta/json.ts";
-import { World } from "../simulator/world.ts";
+import { World } from "../tools/simulator/world.ts";
 import { createWebhookClient } from "./webhook-client.ts";
 
 const OK: UpstreamResponse = { status: 200, headers: [], body: { kind: "bytes", chunks: [Buffer.from("{}")] } };

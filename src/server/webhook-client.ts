@@ -1,12 +1,12 @@
 /** The way to webhooks: where a clientConfig says they are, and whom they must prove to be. */
-import type { ServiceReference } from "../aggregation/api-service.ts";
-import type { Resolution } from "../aggregation/service-resolver.ts";
+import type { ServiceReference } from "../extensions/aggregation/api-service.ts";
+import type { Resolution } from "../extensions/aggregation/service-resolver.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/within.ts";
-import type { CallWebhook, WebhookCallOptions } from "../crd/conversion/webhook-conversion.ts";
-import type { WebhookAnswer } from "../crd/conversion/webhook-answer.ts";
-import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../http/outbound.ts";
-import { UpstreamError, type UpstreamAddress } from "../http/upstream.ts";
+import type { CallWebhook, WebhookCallOptions } from "../extensions/crd/conversion/webhook-conversion.ts";
+import type { WebhookAnswer } from "../extensions/crd/conversion/webhook-answer.ts";
+import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../serving/http/outbound.ts";
+import { UpstreamError, type UpstreamAddress } from "../serving/http/upstream.ts";
 import { goQuote } from "../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../meta/json.ts";
 

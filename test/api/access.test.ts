@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
-import { apiRequest } from "../../src/http/testing/requests.ts";
+import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
+import { apiRequest } from "../../src/serving/http/testing/requests.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import {

@@ -1,6 +1,6 @@
 /** The built-in plugins as a server has them: what they make of objects, and what they refuse. */
 import { describe, expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import {
   configMap,
   deployment,

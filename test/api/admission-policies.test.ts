@@ -1,6 +1,6 @@
 /** Policies written in CEL, as a server has them: what they refuse, warn about, note and change. */
 import { describe, expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createServingCertificate } from "../../src/http/node/serving-certificate.ts";
+import { createServingCertificate } from "../../src/serving/http/node/serving-certificate.ts";
 import type { Json } from "./start.ts";
 
 export class AdmissionWebhook implements AsyncDisposable {

@@ -1,7 +1,7 @@
 /** Webhooks that change and refuse writes: behind real TLS, because that is where most goes wrong. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
-import { headerValue } from "../../src/http/message.ts";
+import { headerValue } from "../../src/serving/http/message.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";

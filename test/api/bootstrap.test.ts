@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { RELEASES } from "../../src/catalogue/release.ts";
-import { World } from "../../src/simulator/world.ts";
+import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { storedObjects } from "./own-records.ts";
 import { names, startServer, type Json, type StartOptions, type TestServer } from "./start.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type CatalogueGroup } from "../../src/catalogue/catalogue.ts";
-import { RELEASES, releaseInfo } from "../../src/catalogue/release.ts";
+import { openCatalogue, type CatalogueGroup } from "../../src/objects/catalogue/catalogue.ts";
+import { RELEASES, releaseInfo } from "../../src/objects/catalogue/release.ts";
 import { header, startServer, type Json } from "./start.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

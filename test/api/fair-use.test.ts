@@ -1,6 +1,6 @@
 /** Whoever asks for much waits for itself: others, administrators and probes are answered meanwhile. */
 import { describe, expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import {

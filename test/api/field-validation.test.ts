@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { warningHeaders } from "../../src/endpoints/decode-body.ts";
+import { warningHeaders } from "../../src/serving/endpoints/decode-body.ts";
 import { CONFIG_MAPS, configMap, header, PODS, startServer, type Answer, type TestServer } from "./start.ts";
 
 function post(

@@ -1,6 +1,6 @@
 /** Fields that a newer server has stored, updated through an older one in a version of another shape. */
 import { expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type Answer, type Json } from "./start.ts";
 
 function outcome(answer: Answer): [number, string | undefined] {

@@ -1,7 +1,7 @@
 /** Fields that a newer server has stored, in a cluster with an older one: no server asks another here. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { header, PODS, startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";

@@ -1,13 +1,13 @@
 /** The owner's resource is served by one of two releases only, and that server comes and goes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
-import { HandResources } from "../../src/controllers/garbage-collector/testing/hand-resources.ts";
-import { RunningCollector } from "../../src/controllers/garbage-collector/testing/running-collector.ts";
-import { mergeSources } from "../../src/discovery/merge.ts";
+import { HandResources } from "../../src/cluster/controllers/garbage-collector/testing/hand-resources.ts";
+import { RunningCollector } from "../../src/cluster/controllers/garbage-collector/testing/running-collector.ts";
+import { mergeSources } from "../../src/serving/discovery/merge.ts";
 import { resourcesOf } from "../../src/server/cluster-resources.ts";
-import { simulate, type SimulatedCluster } from "../../src/simulator/cluster.ts";
-import type { SimulatedServer } from "../../src/simulator/server.ts";
-import type { ClusterResource, Doubt } from "../../src/controllers/cluster-resources.ts";
+import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
+import type { ClusterResource, Doubt } from "../../src/cluster/controllers/cluster-resources.ts";
 import type { Json } from "./start.ts";
 
 const CLASSES = "/apis/resource.k8s.io/v1/deviceclasses";

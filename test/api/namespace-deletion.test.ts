@@ -1,8 +1,8 @@
 /** Namespaces as clients see them go: on one server, and in clusters of mixed releases. */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
-import { simulate, type SimulatedCluster } from "../../src/simulator/cluster.ts";
-import type { SimulatedServer } from "../../src/simulator/server.ts";
+import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
 import { configMap, deployment, pod, startServer, type Json, type StartOptions, type TestServer } from "./start.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";

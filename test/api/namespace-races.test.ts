@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../src/base/random.ts";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { Change, Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import { configMap, startServer, type Answer, type Json, type TestServer } from "./start.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type Catalogue } from "../../src/catalogue/catalogue.ts";
-import { RELEASES } from "../../src/catalogue/release.ts";
-import { openApiV2Document } from "../../src/discovery/openapi/v2.ts";
-import { encodeOpenApiV2 } from "../../src/discovery/openapi/v2-protobuf.ts";
-import { openApiV3Document } from "../../src/discovery/openapi/v3.ts";
+import { openCatalogue, type Catalogue } from "../../src/objects/catalogue/catalogue.ts";
+import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { openApiV2Document } from "../../src/serving/discovery/openapi/v2.ts";
+import { encodeOpenApiV2 } from "../../src/serving/discovery/openapi/v2-protobuf.ts";
+import { openApiV3Document } from "../../src/serving/discovery/openapi/v3.ts";
 import { header, startServer, type Json } from "./start.ts";
 
 const METHODS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** Strategic merge patches through a server that does not know all that is stored. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";

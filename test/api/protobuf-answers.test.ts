@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../src/catalogue/protobuf-tables.ts";
-import { decodeProtobufObject } from "../../src/object/protobuf/decode.ts";
-import { encodeProtobufObject } from "../../src/object/protobuf/testing/encode.ts";
-import { MessageReader } from "../../src/object/protobuf/wire-reader.ts";
+import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { decodeProtobufObject } from "../../src/objects/protobuf/decode.ts";
+import { encodeProtobufObject } from "../../src/objects/protobuf/testing/encode.ts";
+import { MessageReader } from "../../src/objects/protobuf/wire-reader.ts";
 import { CONFIG_MAPS, configMap, deployment, PODS, pod, startServer, type Json, type TestServer } from "./start.ts";
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf";

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../src/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import {
   delimited,
   encodeEnvelope,
   encodeProtobufObject,
   integer,
   text,
-} from "../../src/object/protobuf/testing/encode.ts";
-import { KUBECTL_BODIES } from "../../src/object/protobuf/testing/kubectl-bodies.ts";
+} from "../../src/objects/protobuf/testing/encode.ts";
+import { KUBECTL_BODIES } from "../../src/objects/protobuf/testing/kubectl-bodies.ts";
 import {
   CONFIG_MAPS,
   configMap,

@@ -1,7 +1,7 @@
 /** Rules that reviewers found broken once. */
 import { expect, test } from "vitest";
-import { SIGNING_REQUEST } from "../../src/kinds/access/testing/signing-request.ts";
-import { World } from "../../src/simulator/world.ts";
+import { SIGNING_REQUEST } from "../../src/objects/kinds/access/testing/signing-request.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
 
 test("servers that share a store do not shorten each other's history", async () => {

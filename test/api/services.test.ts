@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
 import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";

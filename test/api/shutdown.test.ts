@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../src/base/log.ts";
-import type { ConnectionInfo } from "../../src/http/message.ts";
-import { createServingCertificate } from "../../src/http/node/serving-certificate.ts";
+import type { ConnectionInfo } from "../../src/serving/http/message.ts";
+import { createServingCertificate } from "../../src/serving/http/node/serving-certificate.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening } from "../../src/server/listening-server.ts";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import { CONFIG_MAPS, configMap, header, startServer, TestWatch, type Answer, type TestServer } from "./start.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Frame, StreamSink } from "../../src/http/message.ts";
-import { EMPTY_BODY } from "../../src/http/request-body.ts";
+import type { Frame, StreamSink } from "../../src/serving/http/message.ts";
+import { EMPTY_BODY } from "../../src/serving/http/request-body.ts";
 import { openWatches } from "./own-records.ts";
 import { CONFIG_MAPS, configMap, startServer, type Json, type TestServer } from "./start.ts";
 

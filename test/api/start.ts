@@ -1,11 +1,11 @@
 /** A server in a world of its own: virtual time, no socket, and the store reachable behind the server's back. */
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
-import { headerValue, type ResponseHeaders } from "../../src/http/message.ts";
+import { headerValue, type ResponseHeaders } from "../../src/serving/http/message.ts";
 import type { AccessOptions } from "../../src/server/access-config.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 
 /** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */

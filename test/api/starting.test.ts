@@ -1,7 +1,7 @@
 /** A server's start, step by step: what clients are told that have never heard of X-Kubernetes-If-Ready. */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import {

@@ -1,6 +1,6 @@
 /** Servers that share a store and agree on how they write: the whole server, in a world of its own. */
 import { describe, expect, test } from "vitest";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { Change, CommitResult, Kv } from "../../src/storage/kv.ts";
 import { StorageError } from "../../src/storage/kv.ts";
 import {

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const PUBLISHER = "src/storageversion/publisher.test.ts";
-const COLLECTOR = "src/storageversion/collector.test.ts";
-const GATE = "src/storageversion/write-gate.test.ts";
+const PUBLISHER = "src/cluster/storageversion/publisher.test.ts";
+const COLLECTOR = "src/cluster/storageversion/collector.test.ts";
+const GATE = "src/cluster/storageversion/write-gate.test.ts";
 const SERVERS = "test/api/storage-version-agreement.test.ts";
-const BY_REQUEST = "src/storageversion/migration/svm-controller.test.ts";
-const PASS = "src/storageversion/migration/migrate-resource.test.ts";
+const BY_REQUEST = "src/cluster/storageversion/migration/svm-controller.test.ts";
+const PASS = "src/cluster/storageversion/migration/migrate-resource.test.ts";
 
 type Held = readonly [weakness: string, file: string, name: string];
 
@@ -17,12 +17,12 @@ const HELD: readonly Held[] = [
   ["3 updates one after the other", SERVERS, "one slow resource does not hold the rest"],
   [
     "4 an error of the lease at the start is fatal",
-    "src/peers/identity-lease.test.ts",
+    "src/cluster/peers/identity-lease.test.ts",
     "is asked again soon, and then not more often",
   ],
   [
     "5 the lease of an earlier run is taken for one's own",
-    "src/storageversion/encodings.test.ts",
+    "src/cluster/storageversion/encodings.test.ts",
     "is closed until this run has published",
   ],
   ["6 the lease goes while writes are served", "test/peers/settings.test.ts", "a server that leaves is draining first"],
@@ -70,7 +70,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "22": "Stored versions of custom resources come with them.",
   "23": "Defects of one implementation, with no counterpart here.",
   "24": "Readiness is evaluated inside: test/api/health.test.ts; the rest comes with retry during initialization.",
-  "25": "Own calls are known by their connection: src/storageversion/write-gate.test.ts.",
+  "25": "Own calls are known by their connection: src/cluster/storageversion/write-gate.test.ts.",
   "26": "Shutdown comes with retry during initialization.",
 };
 

@@ -37,23 +37,26 @@ describe("imports", () => {
       "src/base/clock.ts": 'import { x } from "../meta/names.ts";',
       "src/meta/names.ts": '// import { y } from "../server/y.ts";\nexport const x = \'import "../server/y.ts"\';',
       "src/novelty/a.ts": "export {};",
-      "src/object/b.ts": 'export type X = import("../storage/kv.ts").Kv;',
+      "src/objects/b.ts": 'export type X = import("../storage/kv.ts").Kv;',
       "src/base/clock.test.ts": 'import { x } from "../server/y.ts";',
     });
     expect(places(checkAllowedImports(sources))).toEqual([
       "src/base/clock.ts:1",
       "src/novelty/a.ts:1",
-      "src/object/b.ts:1",
+      "src/objects/b.ts:1",
     ]);
   });
 
   test("types may be allowed where values are not, and one file where its module is not", () => {
     const sources = parsed({
-      "src/endpoints/watch.ts":
+      "src/serving/endpoints/watch.ts":
         'import type { Entry } from "../storage/entry.ts";\nimport { read } from "../storage/entry.ts";',
       "src/client/client.ts": 'import { text } from "../http/message.ts";\nimport { chain } from "../http/chain.ts";',
     });
-    expect(places(checkAllowedImports(sources))).toEqual(["src/endpoints/watch.ts:2", "src/client/client.ts:2"]);
+    expect(places(checkAllowedImports(sources))).toEqual([
+      "src/serving/endpoints/watch.ts:2",
+      "src/client/client.ts:2",
+    ]);
   });
 
   test("shipped code importing test code, or anything outside src/, is found", () => {
@@ -107,8 +110,8 @@ describe("imports", () => {
 
   test("a file that nothing reaches is found; workers and what tests import are reached", () => {
     const sources = parsed({
-      "src/cli/main.ts": 'new Worker(new URL("./worker.ts", import.meta.url));',
-      "src/cli/worker.ts": "export {};",
+      "src/tools/cli/main.ts": 'new Worker(new URL("./worker.ts", import.meta.url));',
+      "src/tools/cli/worker.ts": "export {};",
       "src/base/dead.ts": 'import "./dead-too.ts";',
       "src/base/dead-too.ts": "export {};",
       "src/base/tested.ts": "export {};",
@@ -178,9 +181,9 @@ describe("determinism", () => {
     const real = "export const now = Date.now();";
     const paths = [
       "src/server/env-node.ts",
-      "src/http/node/a.ts",
+      "src/serving/http/node/a.ts",
       "src/storage/kv-etcd/a.ts",
-      "src/cli/a.ts",
+      "src/tools/cli/a.ts",
       "src/base/a.test.ts",
     ];
     expect(checkBannedGlobals(parsed(Object.fromEntries(paths.map((path) => [path, real]))))).toEqual([]);

@@ -3,7 +3,7 @@
  * need each other, the consumer declares a function type and server/ passes it in.
  */
 export interface ModuleRule {
-  /** Modules, or single files of a module such as `http/message.ts`. */
+  /** Modules, or single files of a module such as `serving/http/message.ts`. */
   readonly imports: readonly string[];
   /** May be named in `import type` in addition. */
   readonly types?: readonly string[];
@@ -34,9 +34,9 @@ const LAYERS = {
     imports: ["base", "meta", "object", "cel", "structural", "kinds"],
     types: ["auth", "registry"],
   },
-  // OpenAPI shows the schemas that object/ defines; every document can be had as YAML.
+  // OpenAPI shows the schemas that objects/ defines; every document can be had as YAML.
   discovery: { imports: ["base", "meta", "object", "catalogue", "http"] },
-  // Runs in browsers, so it knows the message types of http/ and nothing that serves them.
+  // Runs in browsers, so it knows the message types of serving/http/ and nothing that serves them.
   client: { imports: ["base", "meta", "http/message.ts", "http/request-body.ts", "http/closed-sink.ts"] },
   // Its filters stand behind authentication and know who asks.
   peers: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
@@ -89,7 +89,7 @@ export const ENTRIES: readonly string[] = [
   ...PUBLIC_ENTRIES,
   "src/client/node-transport.ts",
   "src/client/client-node/with-evenkeel.ts",
-  "src/cli/entry.ts",
-  "src/cli/main.ts",
+  "src/tools/cli/entry.ts",
+  "src/tools/cli/main.ts",
   "src/storage/kv-sqlite/worker.ts",
 ];

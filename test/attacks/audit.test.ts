@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AuditGiven } from "../../src/audit/options.ts";
+import type { AuditGiven } from "../../src/access/audit/options.ts";
 import type { Json } from "../peers/client.ts";
 import { TestCluster, type Member } from "../peers/cluster.ts";
 import { eventually } from "../peers/wait.ts";

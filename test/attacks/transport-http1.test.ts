@@ -3,8 +3,8 @@ import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
 
-import { BodyTooLargeError, type ApiRequest, type ApiResponse } from "../../src/http/message.ts";
-import { http1Client, ok, rawConnection, startServer, untilClosed } from "../../src/http/node/testing.ts";
+import { BodyTooLargeError, type ApiRequest, type ApiResponse } from "../../src/serving/http/message.ts";
+import { http1Client, ok, rawConnection, startServer, untilClosed } from "../../src/serving/http/node/testing.ts";
 import { connectionsLeft } from "./transport-frames.ts";
 
 const POST = "POST / HTTP/1.1\r\nHost: x\r\n";

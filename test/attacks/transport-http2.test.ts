@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { constants, type ClientHttp2Stream } from "node:http2";
 import { describe, expect, test } from "vitest";
 
-import { BodyTooLargeError, type ApiRequest, type ApiResponse } from "../../src/http/message.ts";
+import { BodyTooLargeError, type ApiRequest, type ApiResponse } from "../../src/serving/http/message.ts";
 import {
   deferred,
   http2Client,
@@ -12,7 +12,7 @@ import {
   ok,
   startServer,
   streaming,
-} from "../../src/http/node/testing.ts";
+} from "../../src/serving/http/node/testing.ts";
 import {
   connectionsLeft,
   END_HEADERS,

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { rehearsalHtml } from "../../src/rehearsal/html.ts";
-import { rehearse } from "../../src/rehearsal/rehearse.ts";
+import { rehearsalHtml } from "../../src/tools/rehearsal/html.ts";
+import { rehearse } from "../../src/tools/rehearsal/rehearse.ts";
 import { disposableDirectory } from "../smoke/start-evenkeel.ts";
 import { findChromium, launchChromium } from "./chromium.ts";
 

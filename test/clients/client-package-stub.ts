@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type * as ClientNodeModule from "@kubernetes/client-node";
 import type { withEvenkeel } from "../../src/client/client-node/with-evenkeel.ts";
-import { createServingCertificate } from "../../src/http/node/serving-certificate.ts";
+import { createServingCertificate } from "../../src/serving/http/node/serving-certificate.ts";
 import type { Clock } from "../../src/client/index.ts";
 
 export type ClientNode = typeof ClientNodeModule;

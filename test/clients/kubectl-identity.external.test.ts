@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createAuthority, issue, type KeyedCertificate } from "../../src/http/node/certificate-authority.ts";
+import { createAuthority, issue, type KeyedCertificate } from "../../src/serving/http/node/certificate-authority.ts";
 import type { Json } from "../smoke/client.ts";
 import { startEvenkeel, temporaryDirectory, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { KubectlSession } from "./kubectl-session.ts";

@@ -1,6 +1,6 @@
 /** The etcd of a cluster, followed from before its first server: every commit, and what controllers must not have done. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import { StoreHistory, type Commit } from "../../src/simulator/history.ts";
+import { StoreHistory, type Commit } from "../../src/tools/simulator/history.ts";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
 import type { Kv } from "../../src/storage/kv.ts";

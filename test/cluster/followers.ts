@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Commit } from "../../src/simulator/history.ts";
+import type { Commit } from "../../src/tools/simulator/history.ts";
 import { ask, type Answer, type Json, type Target } from "../smoke/client.ts";
 import { TOKEN } from "../smoke/start-evenkeel.ts";
 import { isRetryable, isSuccess, told, type LoadAnswer, type LoadOperation } from "./load.ts";

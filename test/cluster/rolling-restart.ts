@@ -3,8 +3,8 @@
  * flag, under watches and requests of clients that ask again. Run by itself it prints what the clients saw.
  */
 import { join } from "node:path";
-import { createReadiness } from "../../src/cli/up/readiness.ts";
-import { openLoadBalancer, type LoadBalancer } from "../../src/cli/up/load-balancer.ts";
+import { createReadiness } from "../../src/tools/cli/up/readiness.ts";
+import { openLoadBalancer, type LoadBalancer } from "../../src/tools/cli/up/load-balancer.ts";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { runProgram, TOKEN } from "../smoke/start-evenkeel.ts";
 import { openFollowedStore, type FollowedStore } from "./followed-store.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issue } from "../../src/http/node/certificate-authority.ts";
+import { createAuthority, issue } from "../../src/serving/http/node/certificate-authority.ts";
 import { startEtcd, type EtcdProcess } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
 import { ensureBuilt, EVENKEEL } from "../smoke/built.ts";
 import { ask, type Target } from "../smoke/client.ts";

@@ -1,7 +1,7 @@
 /** Objects that were written in a version their writer had not published, or that somebody could not have read. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import type { Commit } from "../../src/simulator/history.ts";
-import type { ServerStorageVersion } from "../../src/storageversion/objects.ts";
+import type { Commit } from "../../src/tools/simulator/history.ts";
+import type { ServerStorageVersion } from "../../src/cluster/storageversion/objects.ts";
 
 export interface UnagreedWrites {
   readonly problems: readonly string[];

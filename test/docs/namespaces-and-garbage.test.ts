@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { controlCommands } from "../../src/cli/control-commands.ts";
-import { leftoversText, purgedText, purgeNamespaceCommand } from "../../src/cli/purge-namespace.ts";
-import { serveCommand } from "../../src/cli/serve.ts";
-import { upCommand } from "../../src/cli/up.ts";
+import { controlCommands } from "../../src/tools/cli/control-commands.ts";
+import { leftoversText, purgedText, purgeNamespaceCommand } from "../../src/tools/cli/purge-namespace.ts";
+import { serveCommand } from "../../src/tools/cli/serve.ts";
+import { upCommand } from "../../src/tools/cli/up.ts";
 import { CONTROLLERS } from "../../src/server/controller-names.ts";
 import { startServer } from "../api/start.ts";
 

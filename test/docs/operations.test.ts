@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { certsCommand } from "../../src/cli/certs.ts";
-import { explainRouteCommand } from "../../src/cli/explain-route.ts";
-import { serveCommand } from "../../src/cli/serve.ts";
-import { statusCommand } from "../../src/cli/status.ts";
-import { DEFAULT_PEER_TIMING } from "../../src/peers/timing.ts";
-import { RULES } from "../../src/peers/route.ts";
+import { certsCommand } from "../../src/tools/cli/certs.ts";
+import { explainRouteCommand } from "../../src/tools/cli/explain-route.ts";
+import { serveCommand } from "../../src/tools/cli/serve.ts";
+import { statusCommand } from "../../src/tools/cli/status.ts";
+import { DEFAULT_PEER_TIMING } from "../../src/cluster/peers/timing.ts";
+import { RULES } from "../../src/cluster/peers/route.ts";
 import { startServer } from "../api/start.ts";
 import { missingLine, runnableBlocks } from "./blocks.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { serveCommand } from "../../src/cli/serve.ts";
-import { retryAfterStep } from "../../src/http/filters/if-ready.ts";
+import { serveCommand } from "../../src/tools/cli/serve.ts";
+import { retryAfterStep } from "../../src/serving/http/filters/if-ready.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/readiness.md", ROOT), "utf8");

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { rehearseCommand } from "../../src/cli/rehearse.ts";
-import { MINUTES_MAX, SERVERS_MAX } from "../../src/rehearsal/plan.ts";
-import { inWords } from "../../src/rehearsal/report.ts";
+import { rehearseCommand } from "../../src/tools/cli/rehearse.ts";
+import { MINUTES_MAX, SERVERS_MAX } from "../../src/tools/rehearsal/plan.ts";
+import { inWords } from "../../src/tools/rehearsal/report.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/rehearse.md", ROOT), "utf8");
@@ -29,7 +29,7 @@ test.each([
   ["wrong answer", "report.ts", "WrongKind", 10],
   ["finding about manifests", "manifests.ts", "ManifestFindingKind", 5],
 ])("every kind of %s is explained", (_what, file, type, count) => {
-  const source = readFileSync(new URL(`src/rehearsal/${file}`, ROOT), "utf8");
+  const source = readFileSync(new URL(`src/tools/rehearsal/${file}`, ROOT), "utf8");
   const [declaration = ""] = source.split(`export type ${type} =`)[1]!.split(";");
   const kinds = [...declaration.matchAll(/\| "([a-z-]+)"/g)].map(([, kind]) => inWords(kind!));
   expect(kinds).toHaveLength(count);

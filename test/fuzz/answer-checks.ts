@@ -1,9 +1,9 @@
 /** What holds of every single answer, whatever was asked. */
-import { protobufTables } from "../../src/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { HTTP_CODE } from "../../src/meta/status-error.ts";
-import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../../src/object/protobuf/decode.ts";
-import { parseYaml } from "../../src/object/yaml.ts";
+import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
+import { parseYaml } from "../../src/objects/yaml/yaml.ts";
 import type { FuzzRequest } from "./cases.ts";
 import type { Answer } from "./subject.ts";
 

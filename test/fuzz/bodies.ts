@@ -1,8 +1,8 @@
 /** An object as bytes: JSON, YAML or protobuf as clients send them, and the same damaged on the way. */
 import { dump } from "js-yaml";
-import { protobufTables } from "../../src/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { isJsonObject, objectAt } from "../../src/meta/json.ts";
-import { encodeProtobufObject } from "../../src/object/protobuf/testing/encode.ts";
+import { encodeProtobufObject } from "../../src/objects/protobuf/testing/encode.ts";
 import type { Dice, Weighted } from "./dice.ts";
 import { toJsonText, toPlainJson } from "./json-text.ts";
 

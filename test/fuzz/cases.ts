@@ -1,6 +1,6 @@
 /** One case: what must be there first, the one request that is the attack, and what it is meant to do. */
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
-import type { SchemaSource } from "../../src/catalogue/schema-source.ts";
+import type { SchemaSource } from "../../src/objects/catalogue/schema-source.ts";
 import { jsonBody, randomBody, type Body } from "./bodies.ts";
 import { diceOf, type Dice, type Weighted } from "./dice.ts";
 import { randomStruct, type Recipe } from "./generate.ts";

@@ -1,6 +1,6 @@
 /** Chance for the fuzzer: everything a case does follows from the seed and the number of the case. */
 import type { Random } from "../../src/base/random.ts";
-import { createSeededRandom } from "../../src/simulator/world.ts";
+import { createSeededRandom } from "../../src/tools/simulator/world.ts";
 
 export type Weighted<Value> = readonly (readonly [weight: number, value: Value])[];
 

@@ -1,8 +1,8 @@
 /** Random values of a schema: structs with some of their fields, mostly likely ones, some hostile. */
-import { modelName } from "../../src/catalogue/schema-source.ts";
+import { modelName } from "../../src/objects/catalogue/schema-source.ts";
 import type { JsonObject } from "../../src/meta/json.ts";
 import { setMember } from "../../src/meta/json.ts";
-import type { FieldSchema, StructSchema } from "../../src/object/schema.ts";
+import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import type { Dice } from "./dice.ts";
 import {
   HOSTILE_KEYS,

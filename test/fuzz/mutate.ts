@@ -1,6 +1,6 @@
 /** Changes to an object that is fine: likely ones, after which it mostly still is, and hostile ones. */
 import { isJsonObject, setMember, type JsonObject } from "../../src/meta/json.ts";
-import type { FieldSchema, StructSchema } from "../../src/object/schema.ts";
+import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import type { Weighted } from "./dice.ts";
 import { hostileKey, hostileOf, randomValue, type Recipe } from "./generate.ts";
 import { hostileValue } from "./hostile-values.ts";

@@ -1,6 +1,6 @@
 /** Plays one case and holds what the server did against its promises. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import { PROTOBUF_MEDIA_TYPE } from "../../src/object/protobuf/decode.ts";
+import { PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
 import { broken, checkAnswer, parsed, shown, type Finding } from "./answer-checks.ts";
 import { jsonBody } from "./bodies.ts";
 import { differences } from "./difference.ts";

@@ -1,14 +1,14 @@
 /** The server under attack: on a memory store of its own, in virtual time, called without a socket. */
-import { parseRuntimeConfig } from "../../src/catalogue/runtime-config.ts";
-import { openCatalogue } from "../../src/catalogue/catalogue.ts";
-import { isReleaseName } from "../../src/catalogue/release.ts";
-import type { SchemaSource } from "../../src/catalogue/schema-source.ts";
+import { parseRuntimeConfig } from "../../src/objects/catalogue/runtime-config.ts";
+import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
+import { isReleaseName } from "../../src/objects/catalogue/release.ts";
+import type { SchemaSource } from "../../src/objects/catalogue/schema-source.ts";
 import { SILENT_LOG, type LogFields } from "../../src/base/log.ts";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { isFailure } from "../../src/client/transport.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions } from "../../src/server/config.ts";
-import { World } from "../../src/simulator/world.ts";
+import { World } from "../../src/tools/simulator/world.ts";
 import type { FuzzRequest } from "./cases.ts";
 import { Targets } from "./targets.ts";
 

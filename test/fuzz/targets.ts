@@ -1,7 +1,7 @@
 /** What there is to attack in a release: every served version of every resource, the important ones more often. */
-import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../src/catalogue/catalogue.ts";
+import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../src/objects/catalogue/catalogue.ts";
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
-import type { StructSchema } from "../../src/object/schema.ts";
+import type { StructSchema } from "../../src/objects/schema.ts";
 import type { Dice, Weighted } from "./dice.ts";
 
 export interface Target {

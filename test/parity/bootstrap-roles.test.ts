@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import { bootstrapRoles } from "../../src/server/bootstrap/rbac/bootstrap-roles.ts";
-import { EVENKEEL_ROLES } from "../../src/server/bootstrap/rbac/evenkeel-roles.ts";
-import type { Serves } from "../../src/server/bootstrap/served-version.ts";
+import { bootstrapRoles } from "../../src/cluster/bootstrap/rbac/bootstrap-roles.ts";
+import { EVENKEEL_ROLES } from "../../src/cluster/bootstrap/rbac/evenkeel-roles.ts";
+import type { Serves } from "../../src/cluster/bootstrap/served-version.ts";
 
 /** What kube-apiserver 1.36 makes in an empty store. */
 const FACTS = join(import.meta.dirname, "../../../shared/facts/bootstrap-objects.json");

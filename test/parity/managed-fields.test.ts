@@ -6,10 +6,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../../src/catalogue/schema-source.ts";
+import { openSchemas } from "../../src/objects/catalogue/schema-source.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import type { StructSchema } from "../../src/object/schema.ts";
-import { managerName, trackUpdate } from "../../src/object/managed-fields/manager.ts";
+import type { StructSchema } from "../../src/objects/schema.ts";
+import { managerName, trackUpdate } from "../../src/objects/managed-fields/manager.ts";
 
 const CASES = join(import.meta.dirname, "../../../shared/fidelity/cases");
 const AREAS = ["crud", "kinds", "list", "patch", "workload", "crd"];

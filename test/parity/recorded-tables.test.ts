@@ -2,11 +2,11 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { storedResources } from "../../src/catalogue/data-files.ts";
-import { tableColumns } from "../../src/catalogue/table-columns.ts";
+import { storedResources } from "../../src/objects/catalogue/data-files.ts";
+import { tableColumns } from "../../src/objects/catalogue/table-columns.ts";
 import type { JsonObject } from "../../src/meta/json.ts";
-import { tableRenderer } from "../../src/object/table/table.ts";
-import type { Cell } from "../../src/object/table/table.ts";
+import { tableRenderer } from "../../src/objects/table/table.ts";
+import type { Cell } from "../../src/objects/table/table.ts";
 
 const CASES = join(import.meta.dirname, "../../../shared/fidelity/cases");
 const RELEASE = "1.36";

@@ -37,14 +37,14 @@ const REQUIRED: readonly string[] = [
   ...rows("§9", 37),
 ];
 
-const MERGE = "src/discovery/merge.test.ts";
-const HANDLERS = "src/discovery/handlers.test.ts";
-const EXCLUSIONS = "src/peers/exclusions.test.ts";
+const MERGE = "src/serving/discovery/merge.test.ts";
+const HANDLERS = "src/serving/discovery/handlers.test.ts";
+const EXCLUSIONS = "src/cluster/peers/exclusions.test.ts";
 
 /** Tests beside the code that hold an item: the file, and the name of the test or of one of its cases. */
 const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "§8.1-9": [HANDLERS, "two peers add what they have"],
-  "§8.3-4": ["src/peers/served-set.test.ts", "an empty document serves nothing"],
+  "§8.3-4": ["src/cluster/peers/served-set.test.ts", "an empty document serves nothing"],
   "§8.4-1": [EXCLUSIONS, "is not what only a peer has seen"],
   "§8.4-2": [EXCLUSIONS, "is excluded until the grace has passed, each by its own time"],
   "§8.4-3": [EXCLUSIONS, "is forgotten oldest first when there is more of it than anybody deletes"],
@@ -65,8 +65,8 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§8.8-v2beta1": [HANDLERS, "v2beta1 is no form of a release that has dropped it"],
   "§8.8-update": [HANDLERS, "a local group's coming and going is seen without anybody saying so"],
   "§8.8-readers": [HANDLERS, "a change while the document is being made is not lost"],
-  "§8.8-versions": ["src/discovery/order.test.ts", "the order of versions"],
-  "§8.8-priorities": ["src/discovery/order.test.ts", "is the one %s uses in every group"],
+  "§8.8-versions": ["src/serving/discovery/order.test.ts", "the order of versions"],
+  "§8.8-priorities": ["src/serving/discovery/order.test.ts", "is the one %s uses in every group"],
   "§9-4": [HANDLERS, "a change while the document is being made is not lost"],
   "§9-20": [MERGE, "the newest release decides"],
   "§9-22": [EXCLUSIONS, "loses an excluded group version that names no resources, and keeps others that name none"],

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issue, type KeyedCertificate } from "../../src/http/node/certificate-authority.ts";
+import { createAuthority, issue, type KeyedCertificate } from "../../src/serving/http/node/certificate-authority.ts";
 
 export interface Credentials {
   /** Signed what servers present. */

@@ -14,7 +14,7 @@ import {
   WIDGETS_LABELS,
   type Respond,
 } from "./stub-peer.ts";
-import { endpointKey } from "../../src/peers/endpoint-record.ts";
+import { endpointKey } from "../../src/cluster/peers/endpoint-record.ts";
 import { eventually, until } from "./wait.ts";
 
 const RECORD = endpointKey("/registry/", "stub");

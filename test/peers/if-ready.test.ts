@@ -1,7 +1,7 @@
 /** X-Kubernetes-Ready speaks of the server the client reached, whoever answered; and a server that starts knows less than its peers. */
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
+import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening } from "../../src/server/listening-server.ts";

@@ -1,6 +1,6 @@
 /** Routing by StorageVersion objects: the integration list of the first design line by line, and what only this source has. */
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../src/catalogue/catalogue.ts";
+import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
 import type { Answer, Json } from "./client.ts";
 import { resourcesIn } from "./client.ts";
 import { startCluster, TestCluster, UNPROBED, type Member, type MemberOptions } from "./cluster.ts";

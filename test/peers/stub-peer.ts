@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { setTimeout as pause } from "node:timers/promises";
-import { endpointKey } from "../../src/peers/endpoint-record.ts";
+import { endpointKey } from "../../src/cluster/peers/endpoint-record.ts";
 import type { Json } from "./client.ts";
 import type { Member, TestCluster } from "./cluster.ts";
 import { eventually } from "./wait.ts";

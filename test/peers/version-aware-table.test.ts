@@ -1,10 +1,10 @@
 /** Which server answers a client that says which release it was made for: every row of the table in docs/versions.md. */
 import { expect, test } from "vitest";
-import type { ApiResponse } from "../../src/http/message.ts";
-import { errorResponse, textResponse } from "../../src/http/respond.ts";
+import type { ApiResponse } from "../../src/serving/http/message.ts";
+import { errorResponse, textResponse } from "../../src/serving/http/respond.ts";
 import { StatusError } from "../../src/meta/status-error.ts";
-import { peerProxy } from "../../src/peers/peer-proxy.ts";
-import { userRequest } from "../../src/peers/testing/fake-upstream.ts";
+import { peerProxy } from "../../src/cluster/peers/peer-proxy.ts";
+import { userRequest } from "../../src/cluster/peers/testing/fake-upstream.ts";
 import { versionRows, type VersionRow } from "./version-table.ts";
 
 const ROWS = versionRows();

@@ -1,7 +1,7 @@
 /** The table of docs/versions.md that says which server answers. */
 import { readFileSync } from "node:fs";
-import { peerOf, viewOf } from "../../src/peers/testing/cluster-view.ts";
-import type { ClusterView, PeerView } from "../../src/peers/view.ts";
+import { peerOf, viewOf } from "../../src/cluster/peers/testing/cluster-view.ts";
+import type { ClusterView, PeerView } from "../../src/cluster/peers/view.ts";
 
 export interface VersionRow {
   /** What the client's header says; undefined: nothing. */

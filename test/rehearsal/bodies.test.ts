@@ -1,9 +1,9 @@
 /** What clients of a rehearsal make is accepted: a kind that servers refuse would only be read, and nobody would notice. */
 import { describe, expect, test } from "vitest";
-import { RELEASES } from "../../src/catalogue/release.ts";
+import { RELEASES } from "../../src/objects/catalogue/release.ts";
 import { resourcePath } from "../../src/client/paths.ts";
-import { pathApis } from "../../src/rehearsal/path-apis.ts";
-import { loadTargets, typeOf, type LoadTarget } from "../../src/rehearsal/targets.ts";
+import { pathApis } from "../../src/tools/rehearsal/path-apis.ts";
+import { loadTargets, typeOf, type LoadTarget } from "../../src/tools/rehearsal/targets.ts";
 import { startServer } from "../api/start.ts";
 
 const APIS = pathApis(RELEASES);

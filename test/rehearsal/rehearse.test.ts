@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { rehearse, type RehearseOptions } from "../../src/rehearsal/rehearse.ts";
-import type { RehearsalReport } from "../../src/rehearsal/report.ts";
+import { rehearse, type RehearseOptions } from "../../src/tools/rehearsal/rehearse.ts";
+import type { RehearsalReport } from "../../src/tools/rehearsal/report.ts";
 
 const OPTIONS: RehearseOptions = {
   ...{ from: "1.33", to: "1.34", servers: 2, minutes: 2, way: "up", faults: "light", gate: "on", seed: 4 },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { simulate } from "../../src/simulator/cluster.ts";
-import type { Commit } from "../../src/simulator/history.ts";
+import { simulate } from "../../src/tools/simulator/cluster.ts";
+import type { Commit } from "../../src/tools/simulator/history.ts";
 
 const isStorageVersion = (key: string): boolean => key.startsWith("storageversions/");
 

@@ -1,10 +1,10 @@
 /** Bugs of the kind each checker is there to find, put into an otherwise sound cluster. */
-import { bytesBody, type ApiResponse } from "../../src/http/message.ts";
-import { jsonResponse } from "../../src/http/respond.ts";
-import type { UpstreamRequest } from "../../src/http/upstream.ts";
-import type { Plant } from "../../src/simulator/cluster.ts";
-import { headerOf } from "../../src/simulator/network.ts";
-import type { Handle } from "../../src/simulator/server.ts";
+import { bytesBody, type ApiResponse } from "../../src/serving/http/message.ts";
+import { jsonResponse } from "../../src/serving/http/respond.ts";
+import type { UpstreamRequest } from "../../src/serving/http/upstream.ts";
+import type { Plant } from "../../src/tools/simulator/cluster.ts";
+import { headerOf } from "../../src/tools/simulator/network.ts";
+import type { Handle } from "../../src/tools/simulator/server.ts";
 
 const GUARDS: readonly string[] = ["x-kubernetes-apiserver-rerouted", "x-kubernetes-peer-proxied"];
 const PORT = 6443;

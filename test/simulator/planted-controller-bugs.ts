@@ -1,8 +1,8 @@
 /** Bugs that mislead controllers, put into an otherwise sound cluster. */
-import { errorResponse, jsonResponse } from "../../src/http/respond.ts";
-import type { ApiRequest } from "../../src/http/message.ts";
+import { errorResponse, jsonResponse } from "../../src/serving/http/respond.ts";
+import type { ApiRequest } from "../../src/serving/http/message.ts";
 import { notFound } from "../../src/meta/status-error.ts";
-import type { Plant } from "../../src/simulator/cluster.ts";
+import type { Plant } from "../../src/tools/simulator/cluster.ts";
 import { StorageError, type CommitResult, type RangeResult } from "../../src/storage/kv.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 

@@ -1,7 +1,7 @@
 /** Bugs in how objects are stored, put into an otherwise sound cluster between its servers and their store. */
 import type { Clock } from "../../src/base/clock.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
-import type { Plant } from "../../src/simulator/cluster.ts";
+import type { Plant } from "../../src/tools/simulator/cluster.ts";
 import { StorageError, type Change, type CommitResult } from "../../src/storage/kv.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 

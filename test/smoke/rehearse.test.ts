@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { RehearsalReport } from "../../src/rehearsal/report.ts";
+import type { RehearsalReport } from "../../src/tools/rehearsal/report.ts";
 import { ensureBuilt, EVENKEEL } from "./built.ts";
 import { disposableDirectory, run, runProgram, type Command, type Exit } from "./start-evenkeel.ts";
 

@@ -8,7 +8,7 @@ import { connect } from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { IfReadyMode } from "../../src/http/filters/if-ready.ts";
+import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";

@@ -1,5 +1,5 @@
 /** What mixed clusters are made of in the stories, and what happens in them. */
-import type { RunOptions } from "../../src/simulator/server.ts";
+import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
   fill,
   insistOn,

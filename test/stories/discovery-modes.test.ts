@@ -4,7 +4,7 @@
  * that believe discovery.
  */
 import { describe, expect, test } from "vitest";
-import type { RunOptions } from "../../src/simulator/server.ts";
+import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import { INTRODUCED, NONE, OTHER_LEADS, play, REMOVED, runsOf, scenes, STOP, UNCHANGED, type Case } from "./cases.ts";
 import { fill, keysFound, keysKept, leave, NOTHING_WRONG } from "./scenes.ts";
 import { Story } from "./story.ts";

@@ -6,13 +6,13 @@
  *   unreachable     what discovery has named is answered neither by whoever serves it nor by a refusal of theirs
  *   not listed      what a server has been serving for a while is missing from what discovery names
  */
-import { compareNames } from "../../src/discovery/order.ts";
+import { compareNames } from "../../src/serving/discovery/order.ts";
 import { isJsonObject } from "../../src/meta/json.ts";
-import { readNotFound } from "../../src/rehearsal/judge.ts";
-import type { Checker } from "../../src/simulator/checker.ts";
-import { noFalse404 } from "../../src/simulator/checkers/no-false-404.ts";
-import type { SimulatedCluster } from "../../src/simulator/cluster.ts";
-import type { Run, SimulatedServer } from "../../src/simulator/server.ts";
+import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
+import type { Checker } from "../../src/tools/simulator/checker.ts";
+import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
+import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { Run, SimulatedServer } from "../../src/tools/simulator/server.ts";
 import {
   nameOf,
   namedIn,

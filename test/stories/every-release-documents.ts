@@ -1,9 +1,9 @@
 /** All of discovery as one server tells it, in either form, and every request that what it names invites. */
-import { decodeGroups, decodeResourceList } from "../../src/discovery/decode.ts";
-import type { DiscoveryGroup } from "../../src/discovery/groups.ts";
+import { decodeGroups, decodeResourceList } from "../../src/serving/discovery/decode.ts";
+import type { DiscoveryGroup } from "../../src/serving/discovery/groups.ts";
 import { parseGroupVersion, type GroupVersion } from "../../src/meta/group-version.ts";
 import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
-import { pathOf, TARGETS, type Target } from "../../src/simulator/targets.ts";
+import { pathOf, TARGETS, type Target } from "../../src/tools/simulator/targets.ts";
 
 /** What a server said, and when it was asked. */
 export interface Document {

@@ -1,12 +1,12 @@
 /** Every release after the other, for a client that believes what discovery names. */
 import { expect, onTestFinished, test } from "vitest";
-import type { ApiResponse } from "../../src/http/message.ts";
+import type { ApiResponse } from "../../src/serving/http/message.ts";
 import type { PeerOptions } from "../../src/server/peer-config.ts";
-import { documentsEqual } from "../../src/simulator/checkers/documents-equal.ts";
-import { listedIsReachable } from "../../src/simulator/checkers/listed-is-reachable.ts";
-import { servedIsListed } from "../../src/simulator/checkers/served-is-listed.ts";
-import { simulate, type Plant, type SimulatedCluster } from "../../src/simulator/cluster.ts";
-import type { RunOptions } from "../../src/simulator/server.ts";
+import { documentsEqual } from "../../src/tools/simulator/checkers/documents-equal.ts";
+import { listedIsReachable } from "../../src/tools/simulator/checkers/listed-is-reachable.ts";
+import { servedIsListed } from "../../src/tools/simulator/checkers/served-is-listed.ts";
+import { simulate, type Plant, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import { DiscoveryClient } from "./every-release-client.ts";
 import { nameOf, namedIn } from "./every-release-documents.ts";
 import { withGate, type Gate } from "./story.ts";

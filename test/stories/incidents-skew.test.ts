@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
-import type { SimulatedServer } from "../../src/simulator/server.ts";
+import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { Story, withGate, type Gate, type Told } from "./story.ts";
 
 interface Skewed {

@@ -1,10 +1,10 @@
 /** Things that happened to people while they upgraded Kubernetes, named for the issues of kubernetes/kubernetes. */
 import { describe, expect, test } from "vitest";
-import { jsonResponse, pageNotFound } from "../../src/http/respond.ts";
+import { jsonResponse, pageNotFound } from "../../src/serving/http/respond.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import { missingFromDiscovery } from "../../src/rehearsal/judge.ts";
-import type { Plant } from "../../src/simulator/cluster.ts";
-import type { RunOptions, SimulatedServer } from "../../src/simulator/server.ts";
+import { missingFromDiscovery } from "../../src/tools/rehearsal/judge.ts";
+import type { Plant } from "../../src/tools/simulator/cluster.ts";
+import type { RunOptions, SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { fill, insistOn, keysFound, keysKept, leave, type DeletedNamespace, type Scene } from "./scenes.ts";
 import { outageMs } from "./outages.ts";
 import { Story, withGate, type Gate } from "./story.ts";

@@ -1,6 +1,6 @@
 /** When something that had been served was served by nobody: the truth, whatever servers think of each other. */
 import { formatGroupResource } from "../../src/meta/group-version.ts";
-import type { Run } from "../../src/simulator/server.ts";
+import type { Run } from "../../src/tools/simulator/server.ts";
 
 /** How much of the time between two moments that was. */
 export function outageMs(runs: readonly Run[], fromMs: number, untilMs: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Plant } from "../../src/simulator/cluster.ts";
+import type { Plant } from "../../src/tools/simulator/cluster.ts";
 import { forgetsPeers } from "../simulator/planted-bugs.ts";
 import { writesOtherwise } from "../simulator/planted-storage-bugs.ts";
 import { Load } from "./load.ts";

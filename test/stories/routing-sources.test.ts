@@ -1,6 +1,6 @@
 /** The cases of the first design with the source of routing that it planned: StorageVersion objects. */
 import { expect, test } from "vitest";
-import type { RunOptions } from "../../src/simulator/server.ts";
+import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
   CRASH,
   INTRODUCED,

@@ -1,6 +1,6 @@
 /** Owners, dependents and namespaces in clusters of servers that do not serve the same. */
 import { describe, expect, test } from "vitest";
-import type { RunOptions } from "../../src/simulator/server.ts";
+import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
   AFTERWARDS_SECONDS,
   ALPHA,

@@ -1,11 +1,11 @@
 /** A simulated cluster with clients that note everything they are told wrongly, and a witness of the store. */
 import { onTestFinished } from "vitest";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
-import { readNotFound } from "../../src/rehearsal/judge.ts";
-import type { Checker } from "../../src/simulator/checker.ts";
-import { noFalse404 } from "../../src/simulator/checkers/no-false-404.ts";
-import { simulate, type SimulatedCluster, type SimulateOptions } from "../../src/simulator/cluster.ts";
-import type { RunOptions, SimulatedServer } from "../../src/simulator/server.ts";
+import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
+import type { Checker } from "../../src/tools/simulator/checker.ts";
+import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
+import { simulate, type SimulatedCluster, type SimulateOptions } from "../../src/tools/simulator/cluster.ts";
+import type { RunOptions, SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { StoreWitness } from "./store-witness.ts";
 import { pathOf, type Thing } from "./things.ts";
 

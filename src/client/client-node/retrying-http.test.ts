@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { World } from "../../simulator/world.ts";
+import { World } from "../../tools/simulator/world.ts";
 import { Readiness } from "../readiness.ts";
 import { retryingHttp } from "./retrying-http.ts";
 import type { HttpLibrary, Observable, RequestContext, ResponseContext } from "./shapes.ts";

@@ -1,5 +1,5 @@
 /** An informer on a scripted server and a virtual clock, and everything it said. */
-import { World } from "../../simulator/world.ts";
+import { World } from "../../tools/simulator/world.ts";
 import { createClient } from "../client.ts";
 import type { InformerHandler } from "../handler-queue.ts";
 import type { Informer, InformerSettings } from "../informer.ts";

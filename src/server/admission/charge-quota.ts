@@ -1,11 +1,11 @@
 /** What is admitted is written into the quota's status before it is stored. */
-import type { ChargeQuota } from "../../admission/plugins/quota/resource-quota.ts";
+import type { ChargeQuota } from "../../access/admission/plugins/quota/resource-quota.ts";
 import { objectAt, stringAt } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
-import type { RegistryContext } from "../../registry/context.ts";
-import { objectIn } from "../../registry/representation.ts";
-import { translated } from "../../registry/storage-errors.ts";
-import { update } from "../../registry/update.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import { objectIn } from "../../serving/registry/representation.ts";
+import { translated } from "../../serving/registry/storage-errors.ts";
+import { update } from "../../serving/registry/update.ts";
 import type { ServedBy } from "../stored-objects.ts";
 
 const MANAGER = "kube-apiserver";

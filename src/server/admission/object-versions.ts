@@ -1,17 +1,17 @@
 /** The same object in the versions that admission may want to see, and what it makes of one read again. */
-import type { ObjectVersions, ServedVersion } from "../../admission/admission.ts";
-import type { CatalogueGroup } from "../../catalogue/catalogue.ts";
-import { decodeAs } from "../../endpoints/decode-body.ts";
-import type { ResolveEndpoint } from "../../endpoints/resources.ts";
+import type { ObjectVersions, ServedVersion } from "../../access/admission/admission.ts";
+import type { CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import { decodeAs } from "../../serving/endpoints/decode-body.ts";
+import type { ResolveEndpoint } from "../../serving/endpoints/resources.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { cloneJson, stringAt, type JsonObject } from "../../meta/json.ts";
-import { convertObject } from "../../object/conversion/convert.ts";
-import type { GoZeros } from "../../object/go-zeros.ts";
-import type { StructSchema } from "../../object/schema.ts";
-import { decodeTyped } from "../../object/typed-decode.ts";
-import type { RegistryContext } from "../../registry/context.ts";
-import { withDefaults } from "../../registry/defaults.ts";
-import type { ServedResource } from "../../registry/resource.ts";
+import { convertObject } from "../../objects/conversion/convert.ts";
+import type { GoZeros } from "../../objects/go/go-zeros.ts";
+import type { StructSchema } from "../../objects/schema.ts";
+import { decodeTyped } from "../../objects/typed-decode.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import { withDefaults } from "../../serving/registry/defaults.ts";
+import type { ServedResource } from "../../serving/registry/resource.ts";
 
 export interface VersionParts {
   readonly context: RegistryContext;

@@ -1,11 +1,11 @@
 /** The objects that policies take their parameters from: of any kind that is served here. */
-import type { ParamKinds } from "../../admission/policies/params.ts";
-import type { CatalogueGroup } from "../../catalogue/catalogue.ts";
-import type { ResolveEndpoint } from "../../endpoints/resources.ts";
+import type { ParamKinds } from "../../access/admission/policies/params.ts";
+import type { CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import type { ResolveEndpoint } from "../../serving/endpoints/resources.ts";
 import type { JsonObject } from "../../meta/json.ts";
-import type { RegistryContext } from "../../registry/context.ts";
-import { conversionOf, objectIn } from "../../registry/representation.ts";
-import { collectionPrefix, objectKey, type ServedResource } from "../../registry/resource.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import { conversionOf, objectIn } from "../../serving/registry/representation.ts";
+import { collectionPrefix, objectKey, type ServedResource } from "../../serving/registry/resource.ts";
 import { prefixEnd } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 

@@ -1,7 +1,7 @@
 /** What Go writes of a status that nobody has set: whoever admits is shown it, and may patch below it. */
 import type { JsonObject } from "../../meta/json.ts";
 import { stringAt } from "../../meta/json.ts";
-import type { FieldTable, ProtobufTables } from "../../object/protobuf/tables.ts";
+import type { FieldTable, ProtobufTables } from "../../objects/protobuf/tables.ts";
 
 /** The object itself where it has a status, or its kind has none. */
 export type WithStatus = (object: JsonObject) => JsonObject;

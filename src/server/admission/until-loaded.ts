@@ -1,6 +1,6 @@
 /** Who writes while this server does not yet know all policies waits: nobody can say what they would refuse. */
-import type { AdmissionPlugin, Attributes } from "../../admission/admission.ts";
-import { refused } from "../../admission/plugins/refuse.ts";
+import type { AdmissionPlugin, Attributes } from "../../access/admission/admission.ts";
+import { refused } from "../../access/admission/plugins/refuse.ts";
 import type { Clock } from "../../base/clock.ts";
 import { within } from "../../base/within.ts";
 import { whenReset, type ObjectTable } from "../../meta/object-table.ts";

@@ -17,7 +17,7 @@ import type { Informer } from "../../client/informer.ts";
 import type { ResourceClient } from "../../client/resource-client.ts";
 import { isReason } from "../../meta/status-error.ts";
 import type { Kv, KeyValue } from "../../storage/kv.ts";
-import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../../storageversion/objects.ts";
+import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../../cluster/storageversion/objects.ts";
 
 export interface AgreementCopyOptions {
   /** Of the main API server. */

@@ -5,15 +5,15 @@
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Client } from "../../client/client.ts";
-import type { HealthCheck } from "../../endpoints/health.ts";
-import type { Fence } from "../../peers/fence.ts";
-import { IDENTITY_LABEL, IDENTITY_LEASE_NAMESPACE, IDENTITY_LEASE_TYPE } from "../../peers/identity-lease.ts";
-import type { Encoding } from "../../registry/resource.ts";
+import type { HealthCheck } from "../../serving/endpoints/health.ts";
+import type { Fence } from "../../cluster/peers/fence.ts";
+import { IDENTITY_LABEL, IDENTITY_LEASE_NAMESPACE, IDENTITY_LEASE_TYPE } from "../../cluster/peers/identity-lease.ts";
+import type { Encoding } from "../../serving/registry/resource.ts";
 import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
-import { Encodings, type StoredResourceVersions } from "../../storageversion/encodings.ts";
-import type { Member, Members } from "../../storageversion/members.ts";
-import type { WriteGateState } from "../../storageversion/write-gate.ts";
+import { Encodings, type StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
+import type { Member, Members } from "../../cluster/storageversion/members.ts";
+import type { WriteGateState } from "../../cluster/storageversion/write-gate.ts";
 import { waitUntil, type BackgroundTask } from "../background.ts";
 import type { ServerConfig } from "../config.ts";
 import type { Env } from "../env.ts";

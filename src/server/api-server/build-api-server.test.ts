@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "../../simulator/world.ts";
+import { World } from "../../tools/simulator/world.ts";
 import { ownResources } from "./resource-table.ts";
 import { GADGET, GROUP, startApiServer, WIDGET, widget, WIDGETS } from "./testing/start-api-server.ts";
 

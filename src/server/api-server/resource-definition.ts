@@ -1,7 +1,7 @@
 /** A resource as whoever builds an API server describes it, and the definition that is made of it. */
 import { createHash } from "node:crypto";
-import { kindOf } from "../../kinds/kinds.ts";
-import { parseDefinition, type Definition } from "../../crd/definition.ts";
+import { kindOf } from "../../objects/kinds/kinds.ts";
+import { parseDefinition, type Definition } from "../../extensions/crd/definition.ts";
 import { firstErrors } from "../../meta/field-errors.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";

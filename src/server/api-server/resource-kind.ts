@@ -1,9 +1,9 @@
 /** What a resource's own hooks add to what its schema says. */
-import type { Kind } from "../../kinds/kind.ts";
+import type { Kind } from "../../objects/kinds/kind.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import type { CustomShape, ServedResource } from "../../registry/resource.ts";
+import type { CustomShape, ServedResource } from "../../serving/registry/resource.ts";
 import type { ResourceDefinition, ResourceHooks } from "./resource-definition.ts";
 
 type Convert = NonNullable<ResourceDefinition["convert"]>;

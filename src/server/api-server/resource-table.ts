@@ -1,14 +1,14 @@
 /** The resources of an API server, made servable: what no definition in a store decides, and nothing changes. */
-import type { Catalogue, CatalogueGroup } from "../../catalogue/catalogue.ts";
-import { toCatalogueResource } from "../../crd/catalogue-resource.ts";
-import { withCustomResources } from "../../crd/custom-groups.ts";
-import type { Definition } from "../../crd/definition.ts";
-import type { ResourceEndpoint } from "../../endpoints/endpoint.ts";
+import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import { toCatalogueResource } from "../../extensions/crd/catalogue-resource.ts";
+import { withCustomResources } from "../../extensions/crd/custom-groups.ts";
+import type { Definition } from "../../extensions/crd/definition.ts";
+import type { ResourceEndpoint } from "../../serving/endpoints/endpoint.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import type { Encoding } from "../../registry/resource.ts";
-import type { CustomSchema } from "../../structural/custom-schema.ts";
-import type { StoredResourceVersions } from "../../storageversion/encodings.ts";
-import { storageVersionName } from "../../storageversion/objects.ts";
+import type { Encoding } from "../../serving/registry/resource.ts";
+import type { CustomSchema } from "../../extensions/crd/structural-schema/custom-schema.ts";
+import type { StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
+import { storageVersionName } from "../../cluster/storageversion/objects.ts";
 import { customEndpoint } from "../custom-endpoint.ts";
 import { OptionError } from "../option-error.ts";
 import type { ResourceTable } from "../resources.ts";

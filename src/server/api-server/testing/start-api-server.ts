@@ -3,7 +3,7 @@ import { callInProcess } from "../../../client/in-process.ts";
 import type { Client } from "../../../client/client.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import type { World } from "../../../simulator/world.ts";
+import type { World } from "../../../tools/simulator/world.ts";
 import type { Kv } from "../../../storage/kv.ts";
 import { resolveOptions } from "../../config.ts";
 import { buildApiServer, type BuiltApiServer } from "../build-api-server.ts";

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../meta/json.ts";
+import { isReason, StatusError } from "../../meta/status-error.ts";
+import type { AdmissionPlugin } from "./admission.ts";
+import { createAdmission } from "./admit.ts";
+import { attributes, pod } from "./plugins/testing/attributes.ts";
+
+const POD = pod({});
+const request = attributes({ object: POD });
+const write = { operation: "CREATE", name: "p", object: POD, existing: undefined } as const;
+
+function appending(name: string, letters: string[]): AdmissionPlugin {
+  return {
+    name,
+    handles: (operation) => operation === "CREATE",
+    mutate: ({ object }) => ({ ...object, by: `${String(object["by"] ?? "")}${name}` }),
+    validate: ({ object }) => void letters.push(`${name}:${String(object?.["by"])}`),
+  };
+}
+
+describe("createAdmission", () => {
+  test("each plugin sees what those before it made of the object, and all refuse after all have changed", async () => {
+    const seen: string[] = [];
+    const admission = createAdmission([appending("a", seen), appending("b", seen)])(request);
+    const admitted = (await admission?.mutate(write)) as JsonObject;
+    expect(admitted).toEqual({ ...POD, by: "ab" });
+    await admission?.validate({ ...write, object: admitted });
+    expect(seen).toEqual(["a:ab", "b:ab"]);
+  });
+
+  test("a plugin that returns nothing leaves the object as it is", async () => {
+    const admission = createAdmission([{ name: "a", handles: () => true, mutate: () => undefined }])(request);
+    expect(await admission?.mutate(write)).toBe(POD);
+  });
+
+  test("a request nobody cares about is not held up, and nobody is asked twice", () => {
+    let asked = 0;
+    const admit = createAdmission([{ name: "a", handles: () => asked++ < 0 }]);
+    expect([admit(request), admit(request)]).toEqual([undefined, undefined]);
+    expect(asked).toBe(4);
+  });
+
+  test("a plugin is not called for operations it does not handle", async () => {
+    const seen: string[] = [];
+    const admission = createAdmission([appending("a", seen)])(request);
+    await admission?.validate({ operation: "DELETE", name: "p", object: undefined, existing: POD });
+    expect(seen).toEqual([]);
+  });
+
+  test("a plugin whose handling changes is asked each time", async () => {
+    let isInterested = false;
+    const mutate = (): JsonObject => ({ changed: true });
+    const admit = createAdmission([{ name: "a", handlesChange: true, handles: () => isInterested, mutate }]);
+    expect(admit(request)).toBeUndefined();
+    isInterested = true;
+    const admission = admit(request);
+    expect(await admission?.mutate(write)).toEqual({ changed: true });
+    isInterested = false;
+    expect(await admission?.mutate(write)).toBe(POD);
+  });
+
+  test("a refusal is passed as it is; anything else becomes an internal error that tells nothing", async () => {
+    const refusing = (thrown: unknown): AdmissionPlugin => ({
+      name: "a",
+      handles: () => true,
+      validate: () => {
+        throw thrown;
+      },
+    });
+    const refusal = new StatusError("Forbidden", "no");
+    await expect(createAdmission([refusing(refusal)])(request)?.validate(write)).rejects.toBe(refusal);
+    const failure = createAdmission([refusing(new Error("a secret"))])(request)?.validate(write);
+    await expect(failure).rejects.toSatisfy(
+      (thrown) => isReason(thrown, "InternalError") && !thrown.message.includes("secret"),
+    );
+  });
+});

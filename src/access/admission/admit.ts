@@ -1,0 +1,99 @@
+/** Asks the plugins about a request's writes: all may change an object in their order, then all may refuse it. */
+import type { JsonObject } from "../../meta/json.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import type { Admission, AdmittedWrite, Operation } from "../../serving/registry/admission.ts";
+import type { AdmissionPlugin, AdmissionRequest, Attributes } from "./admission.ts";
+import { Reinvocation } from "./webhooks/reinvocation.ts";
+
+const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT"];
+
+type About = Pick<AdmissionRequest, "groupVersion" | "resource" | "subresource">;
+
+/** Who may have something to say; those whose handling changes always. */
+type Candidates = Readonly<Record<Operation, readonly AdmissionPlugin[]>>;
+
+/** Custom resources come and go; when there were more than these, all are asked about anew. */
+const REMEMBERED_MAX = 4096;
+
+export type AdmitRequest = (request: AdmissionRequest) => Admission | undefined;
+
+/** Undefined: nobody has anything to say about such a request. */
+export function createAdmission(plugins: readonly AdmissionPlugin[]): AdmitRequest {
+  const known = new Map<string, Candidates>();
+  return (request) => {
+    const { groupVersion, resource, subresource } = request;
+    const key = `${groupVersion.group}/${groupVersion.version}/${resource}/${subresource}`;
+    let candidates = known.get(key);
+    if (candidates === undefined) {
+      candidates = candidatesFor(plugins, request);
+      if (known.size >= REMEMBERED_MAX) known.clear();
+      known.set(key, candidates);
+    }
+    return hasInterest(candidates, request) ? admission(candidates, request) : undefined;
+  };
+}
+
+function candidatesFor(plugins: readonly AdmissionPlugin[], about: About): Candidates {
+  const [CREATE, UPDATE, DELETE, CONNECT] = OPERATIONS.map((operation) =>
+    plugins.filter((plugin) => plugin.handlesChange === true || plugin.handles(operation, about)),
+  ) as [AdmissionPlugin[], AdmissionPlugin[], AdmissionPlugin[], AdmissionPlugin[]];
+  return { CREATE, UPDATE, DELETE, CONNECT };
+}
+
+function hasInterest(candidates: Candidates, about: About): boolean {
+  return OPERATIONS.some((operation) => candidates[operation].some((plugin) => isAsked(plugin, operation, about)));
+}
+
+function isAsked(plugin: AdmissionPlugin, operation: Operation, about: About): boolean {
+  return plugin.handlesChange !== true || plugin.handles(operation, about);
+}
+
+function admission(candidates: Candidates, request: AdmissionRequest): Admission {
+  return {
+    // What is built in does not; what is defined may look at everything.
+    get hidesOwners() {
+      return !candidates.CREATE.some((plugin) => plugin.handlesChange === true && isAsked(plugin, "CREATE", request));
+    },
+    async mutate(write) {
+      const reinvocation = new Reinvocation();
+      const round = async (before: JsonObject): Promise<JsonObject> => {
+        let object = before;
+        for (const plugin of candidates[write.operation]) {
+          if (plugin.mutate === undefined || !isAsked(plugin, write.operation, request)) continue;
+          const attributes = { ...attributesOf(request, write), object, reinvocation };
+          object = (await attempt(() => plugin.mutate?.(attributes))) ?? object;
+        }
+        return object;
+      };
+      const first = await round(write.object);
+      if (!reinvocation.isRequested) return first;
+      reinvocation.beginSecond();
+      return round(first);
+    },
+    async validate(write) {
+      let attributes: Attributes | undefined;
+      for (const plugin of candidates[write.operation]) {
+        if (plugin.validate === undefined || !isAsked(plugin, write.operation, request)) continue;
+        const told = (attributes ??= attributesOf(request, write));
+        await attempt(() => plugin.validate?.(told));
+      }
+    },
+  };
+}
+
+function attributesOf(request: AdmissionRequest, write: AdmittedWrite): Attributes {
+  return {
+    ...request,
+    ...write,
+    warn: (text) => request.warn(text),
+    annotate: (key, value) => request.annotate(key, value),
+  };
+}
+
+async function attempt<T>(ask: () => Promise<T> | T): Promise<T> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    throw StatusError.from(thrown);
+  }
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import type { Authorizer } from "../../auth/authorize.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import { attributes, pod } from "../plugins/testing/attributes.ts";
+import { compileMatchConditions, type ConditionsOutcome } from "./match-conditions.ts";
+
+const POD = pod({ containers: [{ name: "c", image: "i" }] }, { labels: { app: "web" } });
+const onlyGet: Authorizer = (user, { verb }) => ({ allowed: verb === "get" && user.name === "alice", reason: "" });
+
+function outcome(expressions: readonly string[]): ConditionsOutcome {
+  const conditions: JsonObject[] = expressions.map((expression, index) => ({ name: `c${index}`, expression }));
+  return compileMatchConditions(conditions, { minor: 36 }).evaluate(attributes({ object: POD }), {
+    authorizer: onlyGet,
+  });
+}
+
+test.each([
+  "object.metadata.labels.app == 'web' && oldObject == null",
+  "request.operation == 'CREATE' && request.name == 'p' && request.namespace == 'ns' && !request.dryRun",
+  "request.kind.kind == 'Pod' && request.resource == request.requestResource && request.requestKind.version == 'v1'",
+  "request.userInfo.username == 'alice' && 'system:authenticated' in request.userInfo.groups",
+  "!has(request.userInfo.uid) && !has(request.userInfo.extra) && !has(request.subResource)",
+  "request.options == null && dyn(request).uid == '' && dyn(request).object == null && size(dyn(request)) == 13",
+  "authorizer.requestResource.check('get').allowed() && !authorizer.requestResource.check('create').allowed()",
+  "!authorizer.serviceAccount('ns', 'robot').group('').resource('pods').check('get').allowed()",
+  "namespaceObject == null",
+])("%s matches", (expression) => {
+  expect(outcome([expression])).toEqual({ kind: "match" });
+});
+
+test("without conditions everything matches", () => {
+  expect(outcome([])).toEqual({ kind: "match" });
+});
+
+test("the first condition that is false is named, whatever is wrong with others", () => {
+  expect(outcome(["true", "false", "1 == 2"])).toEqual({ kind: "mismatch", name: "c1" });
+  expect(outcome(["object.spec.zz == 1", "false"])).toEqual({ kind: "mismatch", name: "c1" });
+});
+
+test.each([
+  ["one error", ["object.spec.zz == 1"], "expression 'object.spec.zz == 1' resulted in error: no such key: zz"],
+  [
+    "two errors",
+    ["object.a == 1", "true", "object.b == 1"],
+    "[expression 'object.a == 1' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]",
+  ],
+  [
+    "what does not compile",
+    ["params == null"],
+    "compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')\n | params == null\n | ^",
+  ],
+  ["what is no condition", ["object.spec"], "compilation error: must evaluate to bool but got dyn"],
+  [
+    "the namespace of the object",
+    ["namespaceObject.metadata.name == 'ns'"],
+    "expression 'namespaceObject.metadata.name == 'ns'' resulted in error: no such key: metadata",
+  ],
+])("%s is told", (_what, expressions, message) => {
+  expect(outcome(expressions)).toEqual({ kind: "error", message });
+});
+
+test("conditions may cost so much together", () => {
+  const ask =
+    "(authorizer.requestResource.check('get').allowed() || authorizer.requestResource.check('get').allowed())";
+  const three = Array.from({ length: 7 }, () => ask);
+  expect(outcome(three)).toEqual({ kind: "match" });
+  expect(outcome([...three, "false", ask])).toEqual({
+    kind: "error",
+    message: "validation failed due to running out of cost budget, no further validation rules will be run",
+  });
+});
+
+test("in another version, the object's kind is that version's, and the resource the requested one", () => {
+  const version = {
+    groupVersion: { group: "x", version: "v2" },
+    resource: "pads",
+    kind: { group: "x", version: "v2", kind: "Pad" },
+  };
+  const expression =
+    "object.a == 1 && request.kind.kind == 'Pad' && request.requestKind.kind == 'Pod' && request.resource.resource == 'pods'";
+  const versioned = { version, object: { a: 1 }, existing: undefined };
+  const conditions = compileMatchConditions([{ name: "c", expression }], { minor: 36 });
+  expect(conditions.evaluate(attributes({ object: POD }), { versioned })).toEqual({ kind: "match" });
+});
+
+test("an authorizer that is not there is missed only by who asks", () => {
+  const conditions = compileMatchConditions([{ name: "c", expression: "true" }], { minor: 36 });
+  expect(conditions.evaluate(attributes({ object: POD }), {})).toEqual({ kind: "match" });
+  const asking = compileMatchConditions([{ name: "c", expression: "authorizer.path('/x').check('get').allowed()" }], {
+    minor: 36,
+  });
+  expect(asking.evaluate(attributes({ object: POD }), {})).toEqual({
+    kind: "error",
+    message:
+      "expression 'authorizer.path('/x').check('get').allowed()' resulted in error: no such attribute(s): authorizer",
+  });
+});

@@ -1,0 +1,67 @@
+/** Conditions under which a webhook or policy is asked at all. */
+import type { Attributes } from "../admission.ts";
+import { celEnvironment } from "../../../objects/cel/environment.ts";
+import { BOOL } from "../../../objects/cel/types/type.ts";
+import {
+  compileExpression,
+  type CompiledExpression,
+} from "../../../objects/kinds/access/expressions/compile-expression.ts";
+import { stringAt, type JsonObject } from "../../../meta/json.ts";
+import { aggregate } from "../plugins/refuse.ts";
+import { conditionActivation, type ActivationPorts } from "./activation.ts";
+import { CONDITIONS_COST_MAX, createEvaluator, type Evaluator, OutOfBudget } from "./evaluate.ts";
+
+export type ConditionsOutcome =
+  | { readonly kind: "match" }
+  | { readonly kind: "mismatch"; readonly name: string }
+  /** What happens then is for the failure policy to say. */
+  | { readonly kind: "error"; readonly message: string };
+
+export interface CompiledCondition {
+  readonly name: string;
+  readonly expression: CompiledExpression;
+}
+
+export interface MatchConditions {
+  evaluate(attributes: Attributes, ports: Omit<ActivationPorts, "namespaceObject" | "params">): ConditionsOutcome;
+}
+
+const MATCH: ConditionsOutcome = { kind: "match" };
+const WEBHOOK_VARIABLES = { hasParams: false, hasAuthorizer: true, composited: undefined } as const;
+
+/** One that is false outweighs whatever is wrong with others. */
+export function evaluateConditions(conditions: readonly CompiledCondition[], evaluator: Evaluator): ConditionsOutcome {
+  const budget = { remaining: CONDITIONS_COST_MAX };
+  const errors: string[] = [];
+  let failed: string | undefined;
+  try {
+    for (const { name, expression } of conditions) {
+      const result = evaluator.evaluate(expression, budget);
+      if ("error" in result) errors.push(result.error);
+      else if (result.value === false) failed ??= name;
+    }
+  } catch (error) {
+    if (error instanceof OutOfBudget) return { kind: "error", message: error.message };
+    throw error;
+  }
+  if (failed !== undefined) return { kind: "mismatch", name: failed };
+  return errors.length === 0 ? MATCH : { kind: "error", message: aggregate(errors) };
+}
+
+/** The conditions of a webhook. `minor`: of the release, whose functions can be used. */
+export function compileMatchConditions(
+  conditions: readonly JsonObject[],
+  { minor }: { readonly minor: number },
+): MatchConditions {
+  if (conditions.length === 0) return { evaluate: () => MATCH };
+  const scope = { environment: celEnvironment(minor), variables: WEBHOOK_VARIABLES };
+  const compiled = conditions.map((condition) => ({
+    name: stringAt(condition, "name"),
+    expression: compileExpression(stringAt(condition, "expression"), [BOOL], scope),
+  }));
+  return {
+    evaluate(attributes, ports) {
+      return evaluateConditions(compiled, createEvaluator(conditionActivation(attributes, ports)));
+    },
+  };
+}

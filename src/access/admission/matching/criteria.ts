@@ -1,0 +1,59 @@
+/** Whether a webhook or a policy applies to a write, and in which version it sees the object. */
+import { stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { ObjectReader } from "../../../meta/object-table.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import type { Attributes, ServedVersion } from "../admission.ts";
+import { matchRules, readRules, requestedVersion, type MatchPolicy, type Rule } from "./rules.ts";
+import { namespaceSelected, objectSelected, readSelector, type Selector } from "./selectors.ts";
+
+/** Read once for each revision of the object that says it. */
+export interface Criteria {
+  /** Undefined: every resource. */
+  readonly rules: readonly Rule[] | undefined;
+  readonly excludeRules: readonly Rule[];
+  readonly policy: MatchPolicy;
+  readonly namespaceSelector: Selector;
+  readonly objectSelector: Selector;
+}
+
+/** Of one of the webhooks of a configuration. */
+export function readWebhookCriteria(webhook: JsonObject): Criteria {
+  return { ...readCommon(webhook), rules: readRules(webhook, "rules"), excludeRules: [] };
+}
+
+/** Of MatchResources: a policy's matchConstraints, a binding's matchResources. */
+export function readMatchResources(matchResources: JsonObject): Criteria {
+  const rules = readRules(matchResources, "resourceRules");
+  return {
+    ...readCommon(matchResources),
+    rules: rules.length === 0 ? undefined : rules,
+    excludeRules: readRules(matchResources, "excludeResourceRules"),
+  };
+}
+
+/** Undefined where they do not apply. Throws a StatusError where they would, but nobody can say what is selected. */
+export async function matchCriteria(
+  criteria: Criteria,
+  attributes: Attributes,
+  objects: Pick<ObjectReader, "get" | "newest">,
+): Promise<ServedVersion | undefined> {
+  const { rules, excludeRules, policy } = criteria;
+  if (excludeRules.length > 0 && matchRules(excludeRules, policy, attributes) !== undefined) return undefined;
+  const version = rules === undefined ? requestedVersion(attributes) : matchRules(rules, policy, attributes);
+  if (version === undefined) return undefined;
+  const isObject = objectSelected(criteria.objectSelector, attributes);
+  if (isObject === false) return undefined;
+  const isNamespace = await namespaceSelected(criteria.namespaceSelector, attributes, objects);
+  if (isNamespace === false) return undefined;
+  if (isNamespace instanceof StatusError) throw isNamespace;
+  if (isObject instanceof StatusError) throw isObject;
+  return version;
+}
+
+function readCommon(parent: JsonObject): Pick<Criteria, "policy" | "namespaceSelector" | "objectSelector"> {
+  return {
+    policy: stringAt(parent, "matchPolicy") === "Exact" ? "Exact" : "Equivalent",
+    namespaceSelector: readSelector(parent, "namespaceSelector"),
+    objectSelector: readSelector(parent, "objectSelector"),
+  };
+}

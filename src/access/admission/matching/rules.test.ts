@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import type { Attributes, ServedVersion } from "../admission.ts";
+import { attributes } from "../plugins/testing/attributes.ts";
+import { matchRules, readRules } from "./rules.ts";
+
+const EVERYTHING = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };
+
+function matched(
+  rule: JsonObject,
+  about: Partial<Attributes> = {},
+  policy: "Exact" | "Equivalent" = "Exact",
+): string | undefined {
+  const version = matchRules(readRules({ rules: [{ ...EVERYTHING, ...rule }] }, "rules"), policy, {
+    ...attributes({ object: { metadata: { name: "p" } } }),
+    ...about,
+  });
+  return version && `${version.groupVersion.group}/${version.groupVersion.version} ${version.resource}`;
+}
+
+const PODS = "/v1 pods";
+
+describe("rules", () => {
+  test.each([
+    [["*"], "", PODS],
+    [["*"], "status", undefined],
+    [["*/*"], "status", PODS],
+    [["*/*"], "", PODS],
+    [["pods"], "", PODS],
+    [["pods"], "status", undefined],
+    [["pods/*"], "", PODS],
+    [["pods/*"], "exec", PODS],
+    [["pods/exec"], "exec", PODS],
+    [["pods/exec"], "", undefined],
+    [["*/status"], "status", PODS],
+    [["*/status"], "", undefined],
+    [["services", "pods/log", "pods"], "", PODS],
+    [[], "", undefined],
+  ])("resources %j and subresource %j", (resources, subresource, expected) => {
+    expect(matched({ resources }, { subresource })).toBe(expected);
+  });
+
+  test.each([
+    [{ operations: ["UPDATE", "CREATE"] }, PODS],
+    [{ operations: ["UPDATE"] }, undefined],
+    [{ apiGroups: [""] }, PODS],
+    [{ apiGroups: ["apps"] }, undefined],
+    [{ apiVersions: ["v1"] }, PODS],
+    [{ apiVersions: ["v2"] }, undefined],
+    [{ resourceNames: ["q", "p"] }, PODS],
+    [{ resourceNames: ["q"] }, undefined],
+    [{ operations: 5, resources: "pods" }, undefined],
+  ])("%j", (rule, expected) => {
+    expect(matched(rule)).toBe(expected);
+  });
+
+  test.each([
+    ["*", "ns", "pods", true],
+    ["Namespaced", "ns", "pods", true],
+    ["Namespaced", "", "nodes", false],
+    ["Namespaced", "ns", "namespaces", false],
+    ["Cluster", "ns", "pods", false],
+    ["Cluster", "", "nodes", true],
+    ["Cluster", "ns", "namespaces", true],
+    ["Elsewhere", "ns", "pods", false],
+  ])("scope %s and namespace %j of %s", (scope, namespace, resource, isMatch) => {
+    expect(matched({ scope }, { namespace, resource }) !== undefined).toBe(isMatch);
+  });
+});
+
+describe("equivalent versions", () => {
+  const served = ["v1", "v1beta1", "v1alpha1"].map((version): ServedVersion => ({
+    groupVersion: { group: "g", version },
+    resource: "things",
+    kind: { group: "g", version, kind: "Thing" },
+  }));
+  const about: Partial<Attributes> = {
+    groupVersion: { group: "g", version: "v1" },
+    resource: "things",
+    kind: { group: "g", version: "v1", kind: "Thing" },
+    versions: { served, convert: (object) => Promise.resolve(object) },
+  };
+
+  test("another version is seen where the requested one is not asked for", () => {
+    expect(matched({ apiVersions: ["v1beta1"] }, about, "Equivalent")).toBe("g/v1beta1 things");
+    expect(matched({ apiVersions: ["v1beta1"] }, about, "Exact")).toBeUndefined();
+  });
+
+  test("the requested one comes first, whatever the order of the rules", () => {
+    const rules = readRules(
+      { rules: ["v1alpha1", "v1"].map((version) => ({ ...EVERYTHING, apiVersions: [version] })) },
+      "rules",
+    );
+    const found = matchRules(rules, "Equivalent", { ...attributes({ object: {} }), ...about });
+    expect(found?.groupVersion.version).toBe("v1");
+  });
+
+  test("otherwise earlier rules come first", () => {
+    const rules = readRules(
+      { rules: ["v1alpha1", "v1beta1"].map((version) => ({ ...EVERYTHING, apiVersions: [version] })) },
+      "rules",
+    );
+    const found = matchRules(rules, "Equivalent", { ...attributes({ object: {} }), ...about });
+    expect(found?.kind).toEqual({ group: "g", version: "v1alpha1", kind: "Thing" });
+  });
+});

@@ -1,0 +1,75 @@
+/** All plugins that are built in, in kubernetes' order: server/ picks those that are enabled. */
+import type { Authorizer } from "../../auth/authorize.ts";
+import type { Clock } from "../../../base/clock.ts";
+import type { Random } from "../../../base/random.ts";
+import type { ObjectReader } from "../../../meta/object-table.ts";
+import type { AdmissionPlugin } from "../admission.ts";
+import { inPluginOrder } from "../plugin-order.ts";
+import {
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+  clusterTrustBundleAttest,
+} from "./certificates.ts";
+import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
+import { defaultTolerationSeconds, type DefaultTolerationOptions } from "./default-toleration-seconds.ts";
+import { limitRanger } from "./limit-ranger.ts";
+import { nodeRestriction } from "./node-restriction/node-restriction.ts";
+import { podTopologyLabels, taintNodesByCondition } from "./node-plugins.ts";
+import { ownerReferencesPermissionEnforcement, type ResourcesOfKind } from "./owner-references.ts";
+import { podSecurity } from "./pod-security/pod-security.ts";
+import { priority } from "./priority.ts";
+import { resourceQuota, type ChargeQuota } from "./quota/resource-quota.ts";
+import { runtimeClass } from "./runtime-class.ts";
+import { serviceAccount } from "./service-account.ts";
+import {
+  alwaysAdmit,
+  alwaysDeny,
+  alwaysPullImages,
+  denyServiceExternalIps,
+  extendedResourceToleration,
+  limitPodHardAntiAffinityTopology,
+} from "./small-plugins.ts";
+import { persistentVolumeClaimResize } from "./volume-claim-resize.ts";
+
+export interface BuiltInPorts {
+  readonly reader: ObjectReader;
+  readonly authorizer: Authorizer;
+  readonly chargeQuota: ChargeQuota;
+  readonly resourcesOfKind: ResourcesOfKind;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Of the release. */
+  readonly minor: number;
+  readonly tolerations: DefaultTolerationOptions;
+}
+
+export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] {
+  const { reader, authorizer, chargeQuota, resourcesOfKind, clock, random, minor } = ports;
+  return inPluginOrder([
+    alwaysAdmit(),
+    alwaysDeny(),
+    alwaysPullImages(),
+    certificateApproval(authorizer),
+    certificateSigning(authorizer),
+    certificateSubjectRestriction(),
+    clusterTrustBundleAttest(authorizer),
+    defaultIngressClass(reader),
+    defaultStorageClass(reader),
+    defaultTolerationSeconds(ports.tolerations),
+    denyServiceExternalIps(),
+    extendedResourceToleration(),
+    limitPodHardAntiAffinityTopology(),
+    limitRanger(reader),
+    nodeRestriction({ reader, authorizer }),
+    ownerReferencesPermissionEnforcement({ authorizer, resourcesOfKind }),
+    persistentVolumeClaimResize(reader),
+    podSecurity({ reader, minor }),
+    podTopologyLabels(reader),
+    priority(reader),
+    resourceQuota({ reader, chargeQuota, minor, now: () => clock.now() }),
+    runtimeClass(reader),
+    serviceAccount({ reader, random, clock }),
+    taintNodesByCondition(),
+  ]);
+}

@@ -1,0 +1,44 @@
+/** A pod outlives a node that is briefly away: it tolerates that for some minutes, unless it says something itself. */
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../../../objects/kinds/checks.ts";
+import type { AdmissionPlugin } from "../admission.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
+
+export interface DefaultTolerationOptions {
+  /** --default-not-ready-toleration-seconds */
+  readonly notReadySeconds: number;
+  /** --default-unreachable-toleration-seconds */
+  readonly unreachableSeconds: number;
+}
+
+export const TOLERATION_SECONDS_DEFAULT = 300;
+
+export function defaultTolerationSeconds({
+  notReadySeconds,
+  unreachableSeconds,
+}: DefaultTolerationOptions): AdmissionPlugin {
+  const defaults = [
+    toleration("node.kubernetes.io/not-ready", notReadySeconds),
+    toleration("node.kubernetes.io/unreachable", unreachableSeconds),
+  ];
+  return {
+    name: "DefaultTolerationSeconds",
+    handles: handlesOnly({ group: "", resource: "pods", operations: CREATE_AND_UPDATE }),
+    mutate({ object: pod }) {
+      const spec = objectAt(pod, "spec");
+      const tolerations = objectsAt(spec, "tolerations");
+      const missing = defaults.filter(({ key }) => !tolerations.some((known) => tolerates(known, key)));
+      if (missing.length === 0) return undefined;
+      const added = missing.map((one) => ({ ...one }));
+      return { ...pod, spec: { ...spec, tolerations: [...tolerations, ...added] } };
+    },
+  };
+}
+
+function toleration(key: string, tolerationSeconds: number): JsonObject & { readonly key: string } {
+  return { key, operator: "Exists", effect: "NoExecute", tolerationSeconds };
+}
+
+function tolerates(known: JsonObject, key: string): boolean {
+  return ["", key].includes(stringAt(known, "key")) && ["", "NoExecute"].includes(stringAt(known, "effect"));
+}

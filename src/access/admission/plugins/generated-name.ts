@@ -1,0 +1,11 @@
+/** Names as servers make them up: a base and five letters that make no words. */
+import { randomInteger, type Random } from "../../../base/random.ts";
+
+const LETTERS = "bcdfghjklmnpqrstvwxz2456789";
+const SUFFIX_LENGTH = 5;
+
+export function generatedName(base: string, random: Random): string {
+  let suffix = "";
+  for (let count = 0; count < SUFFIX_LENGTH; count++) suffix += LETTERS[randomInteger(random, LETTERS.length)]!;
+  return base + suffix;
+}

@@ -1,0 +1,54 @@
+/** Plugins about nodes: a new one is not ready, and pods carry the zone and region of the node they run on. */
+import { objectsAt } from "../../../objects/kinds/checks.ts";
+import type { GroupResource } from "../../../meta/group-version.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { ObjectReader } from "../../../meta/object-table.ts";
+import type { AdmissionPlugin } from "../admission.ts";
+import { handlesOnly } from "./about.ts";
+
+const NODES: GroupResource = { group: "", resource: "nodes" };
+const NOT_READY = "node.kubernetes.io/not-ready";
+const TOPOLOGY_LABELS: readonly string[] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+
+/** Until somebody has seen that it is ready, nothing is to be scheduled on it. */
+export function taintNodesByCondition(): AdmissionPlugin {
+  return {
+    name: "TaintNodesByCondition",
+    handles: handlesOnly({ group: "", resource: "nodes", operations: { CREATE: [""] } }),
+    mutate({ object: node }) {
+      const spec = objectAt(node, "spec");
+      const taints = objectsAt(spec, "taints");
+      if (taints.some((taint) => taint["key"] === NOT_READY && taint["effect"] === "NoSchedule")) return undefined;
+      return { ...node, spec: { ...spec, taints: [...taints, { key: NOT_READY, effect: "NoSchedule" }] } };
+    },
+  };
+}
+
+/** Of pods that are made on a node, and of bindings, whose labels become the pod's. */
+export function podTopologyLabels(reader: ObjectReader): AdmissionPlugin {
+  return {
+    name: "PodTopologyLabels",
+    handles: handlesOnly({ group: "", resource: "pods", operations: { CREATE: ["", "binding"] } }),
+    mutate({ object, subresource }) {
+      const labels = topologyOf(reader, subresource === "" ? nodeOfPod(object) : nodeOfBinding(object));
+      if (Object.keys(labels).length === 0) return undefined;
+      const metadata = objectAt(object, "metadata");
+      return { ...object, metadata: { ...metadata, labels: { ...objectAt(metadata, "labels"), ...labels } } };
+    },
+  };
+}
+
+function nodeOfPod(pod: JsonObject): string {
+  return stringAt(objectAt(pod, "spec"), "nodeName");
+}
+
+function nodeOfBinding(binding: JsonObject): string {
+  const target = objectAt(binding, "target");
+  return stringAt(target, "kind") === "Node" ? stringAt(target, "name") : "";
+}
+
+function topologyOf(reader: ObjectReader, nodeName: string): JsonObject {
+  const node = nodeName === "" ? undefined : reader.get(NODES, "", nodeName);
+  const labels = objectAt(objectAt(node ?? {}, "metadata"), "labels");
+  return Object.fromEntries(TOPOLOGY_LABELS.flatMap((key) => (Object.hasOwn(labels, key) ? [[key, labels[key]]] : [])));
+}

@@ -1,0 +1,66 @@
+/** What a node may change of its own Node. */
+import { goQuote } from "../../../../meta/go-quote.ts";
+import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
+import type { Attributes } from "../../admission.ts";
+
+const RESTRICTED_NAMESPACE = "node-restriction.kubernetes.io";
+const KUBELET_LABELS: ReadonlySet<string> = new Set([
+  "kubernetes.io/hostname",
+  "topology.kubernetes.io/zone",
+  "topology.kubernetes.io/region",
+  "failure-domain.beta.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region",
+  "beta.kubernetes.io/instance-type",
+  "node.kubernetes.io/instance-type",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+]);
+const KUBELET_NAMESPACES: readonly string[] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
+
+/** Why it may not; undefined when it may. */
+export function nodeRefusal(nodeName: string, { name, operation, object, existing }: Attributes): string | undefined {
+  const node = `node ${goQuote(nodeName)}`;
+  if (name !== nodeName) return `${node} is not allowed to modify node ${goQuote(name)}`;
+  if (object === undefined) return undefined;
+  const spec = objectAt(object, "spec");
+  if (operation === "CREATE") {
+    if (isJsonObject(spec["configSource"])) return `${node} is not allowed to create pods with a non-nil configSource`;
+    const labels = forbiddenLabels(labelsOf(object), {});
+    return labels === "" ? undefined : `${node} is not allowed to set the following labels: ${labels}`;
+  }
+  const before = objectAt(existing ?? {}, "spec");
+  if (isJsonObject(spec["configSource"]) && !jsonEquals(spec["configSource"], before["configSource"]))
+    return `${node} is not allowed to update configSource to a new non-nil configSource`;
+  if (!jsonEquals(spec["taints"] ?? [], before["taints"] ?? [])) return `${node} is not allowed to modify taints`;
+  if (!jsonEquals(ownersOf(object), ownersOf(existing ?? {})))
+    return `${node} is not allowed to modify ownerReferences`;
+  const labels = forbiddenLabels(labelsOf(object), labelsOf(existing ?? {}));
+  return labels === "" ? undefined : `is not allowed to modify labels: ${labels}`;
+}
+
+function labelsOf(object: JsonObject): JsonObject {
+  return objectAt(objectAt(object, "metadata"), "labels");
+}
+
+function ownersOf(object: JsonObject): unknown {
+  return objectAt(object, "metadata")["ownerReferences"] ?? [];
+}
+
+/** Labels by which workloads are steered are not the node's to choose. */
+function forbiddenLabels(labels: JsonObject, before: JsonObject): string {
+  const changed = [...new Set([...Object.keys(labels), ...Object.keys(before)])].filter(
+    (key) => !Object.hasOwn(labels, key) || !Object.hasOwn(before, key) || labels[key] !== before[key],
+  );
+  return changed.filter(isForbidden).sort().join(", ");
+}
+
+function isForbidden(label: string): boolean {
+  const slash = label.indexOf("/");
+  const namespace = slash < 0 ? "" : label.slice(0, slash);
+  const isIn = (domain: string): boolean => namespace === domain || namespace.endsWith(`.${domain}`);
+  if (isIn(RESTRICTED_NAMESPACE)) return true;
+  if (!isIn("kubernetes.io") && !isIn("k8s.io")) return false;
+  return !KUBELET_LABELS.has(label) && !KUBELET_NAMESPACES.some(isIn);
+}

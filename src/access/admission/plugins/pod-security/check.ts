@@ -1,0 +1,80 @@
+/** What the checks of pods have in common: whom they blame, and how. */
+import { objectsAt } from "../../../../objects/kinds/checks.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+
+export interface PodLike {
+  readonly metadata: JsonObject;
+  readonly spec: JsonObject;
+}
+
+export interface Violation {
+  readonly reason: string;
+  readonly detail: string;
+}
+
+export type CheckPod = (pod: PodLike) => Violation | undefined;
+
+export interface Check {
+  readonly id: string;
+  readonly level: "baseline" | "restricted";
+  /** By the minor since which it holds, oldest first. */
+  readonly versions: readonly (readonly [since: number, check: CheckPod])[];
+  /** The check of the baseline that it makes superfluous, where it holds. */
+  readonly overrides?: string;
+}
+
+export function containersOf({ spec }: PodLike): JsonObject[] {
+  return ["initContainers", "containers", "ephemeralContainers"].flatMap((list) => objectsAt(spec, list));
+}
+
+export function contextOf(containerOrSpec: JsonObject): JsonObject {
+  return objectAt(containerOrSpec, "securityContext");
+}
+
+/** The names of the containers that are to blame. */
+export function blamed(pod: PodLike, isBad: (container: JsonObject) => boolean): string[] {
+  return containersOf(pod)
+    .filter(isBad)
+    .map((container) => stringAt(container, "name"));
+}
+
+export function plural(count: number, one: string, many: string): string {
+  return count === 1 ? one : many;
+}
+
+/** DIFFERS: kubernetes tells all of them. */
+const TOLD_MAX = 100;
+
+export function quoted(items: Iterable<string>): string {
+  return [...items]
+    .slice(0, TOLD_MAX)
+    .map((item) => `"${item}"`)
+    .join(", ");
+}
+
+export function containersText(names: readonly string[]): string {
+  return `${plural(names.length, "container", "containers")} ${quoted(names)}`;
+}
+
+/** The pod, containers or both; undefined when nobody is to blame. */
+export function settersText(isPodBad: boolean, containers: readonly string[]): string | undefined {
+  const setters = [...(isPodBad ? ["pod"] : []), ...(containers.length > 0 ? [containersText(containers)] : [])];
+  return setters.length === 0 ? undefined : setters.join(" and ");
+}
+
+export function sorted(items: Iterable<string>): string[] {
+  return [...new Set(items)].sort();
+}
+
+export function isWindows({ spec }: PodLike): boolean {
+  return objectAt(spec, "os")["name"] === "windows";
+}
+
+/** Root in a user namespace is nobody outside of it. */
+export function hasUserNamespace({ spec }: PodLike): boolean {
+  return spec["hostUsers"] === false;
+}
+
+export function unless(isExempt: (pod: PodLike) => boolean, check: CheckPod): CheckPod {
+  return (pod) => (isExempt(pod) ? undefined : check(pod));
+}

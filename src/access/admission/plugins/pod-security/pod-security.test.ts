@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../meta/json.ts";
+import type { Attributes } from "../../admission.ts";
+import { attributes, pod, readerOf, refusal } from "../testing/attributes.ts";
+import { podSecurity } from "./pod-security.ts";
+
+const LABEL = "pod-security.kubernetes.io/";
+
+function labelled(labels: Readonly<Record<string, string>>): JsonObject {
+  const full = Object.fromEntries(Object.entries(labels).map(([key, value]) => [LABEL + key, value]));
+  return { metadata: { name: "ns", labels: full } };
+}
+
+interface Answer {
+  readonly refusal: string | undefined;
+  readonly warnings: readonly string[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+async function ask(
+  labels: Readonly<Record<string, string>>,
+  given: Partial<Attributes> & { readonly object: JsonObject },
+  pods: readonly JsonObject[] = [],
+): Promise<Answer> {
+  const warnings: string[] = [];
+  const annotations: Record<string, string> = {};
+  const plugin = podSecurity({ reader: readerOf({ namespaces: [labelled(labels)], pods }), minor: 36 });
+  const told = attributes({
+    ...given,
+    warn: (text) => void warnings.push(text),
+    annotate: (key, value) => void (annotations[key] = value),
+  });
+  return { refusal: await refusal(() => plugin.validate?.(told)), warnings, annotations };
+}
+
+const SAFE = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  seccompProfile: { type: "RuntimeDefault" },
+  capabilities: { drop: ["ALL"] },
+};
+
+function container(securityContext: JsonObject, more: JsonObject = {}): JsonObject {
+  return { name: "c", image: "i", securityContext, ...more };
+}
+
+const SAFE_POD = pod({ containers: [container(SAFE)] });
+
+describe("a pod of a baseline namespace", () => {
+  test.each([
+    [{ hostNetwork: true, hostIPC: true }, "host namespaces (hostNetwork=true, hostIPC=true)"],
+    [{ volumes: [{ name: "v", hostPath: {} }] }, 'hostPath volumes (volume "v")'],
+    [{ securityContext: { sysctls: [{ name: "kernel.msgmax" }] } }, "forbidden sysctls (kernel.msgmax)"],
+    [
+      { securityContext: { seccompProfile: { type: "Unconfined" } } },
+      'seccompProfile (pod must not set securityContext.seccompProfile.type to "Unconfined")',
+    ],
+    [
+      { securityContext: { seLinuxOptions: { type: "x_t", user: "u" } } },
+      'seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type "x_t"; user may not be set)',
+    ],
+    [
+      { securityContext: { windowsOptions: { hostProcess: true } } },
+      "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)",
+    ],
+  ])("may not have %j", async (spec, why) => {
+    const { refusal: answer } = await ask({ enforce: "baseline" }, { object: pod(spec) });
+    expect(answer).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
+  });
+
+  test.each([
+    [container({ privileged: true }), 'privileged (container "c" must not set securityContext.privileged=true)'],
+    [
+      container({ capabilities: { add: ["NET_RAW", "CHOWN"] } }),
+      'non-default capabilities (container "c" must not include "NET_RAW" in securityContext.capabilities.add)',
+    ],
+    [
+      container({}, { ports: [{ hostPort: 80 }, { hostPort: 8080 }] }),
+      'hostPort (container "c" uses hostPorts 80, 8080)',
+    ],
+    [
+      container({}, { livenessProbe: { httpGet: { host: "h" } } }),
+      'probe or lifecycle host (container "c" uses probe or lifecycle host "h")',
+    ],
+    [
+      container({ procMount: "Unmasked" }),
+      'procMount (container "c" must not set securityContext.procMount to "Unmasked")',
+    ],
+    [
+      container({ appArmorProfile: { type: "Unconfined" } }),
+      'forbidden AppArmor profile (container "c" must not set AppArmor profile type to "Unconfined")',
+    ],
+  ])("may not have the container %j", async (one, why) => {
+    const { refusal: answer } = await ask({ enforce: "baseline" }, { object: pod({ initContainers: [one] }) });
+    expect(answer).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
+  });
+});
+
+describe("a pod of a restricted namespace", () => {
+  test("that says nothing is told all it must say", async () => {
+    const object = pod({ containers: [{ name: "a" }, { name: "b" }], volumes: [{ name: "v", nfs: {} }] });
+    const { refusal: answer } = await ask({ enforce: "restricted", "enforce-version": "v1.24" }, { object });
+    const both = 'containers "a", "b"';
+    expect(answer).toBe(
+      `403 pods "p" is forbidden: violates PodSecurity "restricted:v1.24": ${[
+        `allowPrivilegeEscalation != false (${both} must set securityContext.allowPrivilegeEscalation=false)`,
+        `unrestricted capabilities (${both} must set securityContext.capabilities.drop=["ALL"])`,
+        'restricted volume types (volume "v" uses restricted volume type "nfs")',
+        `runAsNonRoot != true (pod or ${both} must set securityContext.runAsNonRoot=true)`,
+        `seccompProfile (pod or ${both} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")`,
+      ].join(", ")}`,
+    );
+  });
+
+  test("that says it is admitted", async () => {
+    expect(await ask({ enforce: "restricted" }, { object: SAFE_POD })).toEqual({
+      refusal: undefined,
+      warnings: [],
+      annotations: { [`${LABEL}enforce-policy`]: "restricted:latest" },
+    });
+  });
+
+  test("in a user namespace may be root since 1.35, and a Windows pod needs little since 1.25", async () => {
+    const root = pod({ containers: [container({ ...SAFE, runAsNonRoot: false, runAsUser: 0 })], hostUsers: false });
+    expect((await ask({ enforce: "restricted" }, { object: root })).refusal).toBeUndefined();
+    const older = await ask({ enforce: "restricted", "enforce-version": "v1.34" }, { object: root });
+    expect(older.refusal).toContain("runAsUser=0");
+    const windows = pod({ containers: [container({ runAsNonRoot: true })], os: { name: "windows" } });
+    expect((await ask({ enforce: "restricted" }, { object: windows })).refusal).toBeUndefined();
+  });
+});
+
+describe("who is told what", () => {
+  const object = pod({ hostPID: true });
+  const text = 'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)';
+
+  test("warnings go to the client and violations to the audit log", async () => {
+    expect(await ask({ warn: "baseline", audit: "baseline" }, { object })).toEqual({
+      refusal: undefined,
+      warnings: [text],
+      annotations: { [`${LABEL}enforce-policy`]: "privileged:latest", [`${LABEL}audit-violations`]: text },
+    });
+  });
+
+  test("what makes pods is not refused, but whoever makes it is told what is enforced", async () => {
+    const about = { groupVersion: { group: "apps", version: "v1" }, resource: "deployments" };
+    const deployment = { metadata: { name: "d" }, spec: { template: { spec: { hostPID: true } } } };
+    const answer = await ask({ enforce: "baseline" }, { ...about, object: deployment });
+    expect([answer.refusal, answer.warnings]).toEqual([undefined, [text]]);
+  });
+
+  test("an update is looked at when it brings a new image or container", async () => {
+    const update = { operation: "UPDATE", object, existing: object } as const;
+    expect((await ask({ enforce: "baseline" }, update)).refusal).toBeUndefined();
+    const added = pod({ hostPID: true, ephemeralContainers: [{ name: "e", image: "i" }] });
+    expect((await ask({ enforce: "baseline" }, { ...update, object: added })).refusal).toContain("violates");
+  });
+
+  test("labels nobody understands enforce most", async () => {
+    const answer = await ask({ enforce: "strict" }, { object: pod({ containers: [container({})] }) });
+    expect(answer.refusal).toContain('violates PodSecurity "restricted:latest"');
+    expect(answer.annotations[`${LABEL}error`]).toContain("must be one of privileged, baseline, restricted");
+  });
+});
+
+describe("a namespace", () => {
+  const about = { resource: "namespaces", namespace: "ns" };
+
+  test("must have labels that mean something", async () => {
+    const answer = await ask({}, { ...about, object: labelled({ enforce: "x", "warn-version": "1.2" }) });
+    expect(answer.refusal).toBe(
+      '422 Namespace "ns" is invalid: [metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted, metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"]',
+    );
+  });
+
+  test("that demands more says which pods do not keep to it", async () => {
+    const owned = (name: string, spec: JsonObject): JsonObject =>
+      pod(spec, { name, ownerReferences: [{ controller: true, uid: "u" }] });
+    const pods = [
+      owned("b", { hostPID: true }),
+      owned("a", { hostPID: true }),
+      pod({}),
+      pod({ hostIPC: true }, { name: "z" }),
+    ];
+    const change = { ...about, operation: "UPDATE", object: labelled({ enforce: "baseline" }) } as const;
+    expect((await ask({}, { ...change, existing: labelled({}) }, pods)).warnings).toEqual([
+      'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"',
+      "a (and 2 other pods): host namespaces",
+    ]);
+    const relaxed = await ask({}, { ...change, existing: labelled({ enforce: "restricted" }) }, pods);
+    expect(relaxed.warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,164 @@
+/** The Pod Security Standards, as the labels of a namespace ask for them: enforced on pods, told of what makes pods. */
+import { objectsAt } from "../../../../objects/kinds/checks.ts";
+import { goQuote } from "../../../../meta/go-quote.ts";
+import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import type { ObjectReader } from "../../../../meta/object-table.ts";
+import { forbidden, invalid, StatusError } from "../../../../meta/status-error.ts";
+import type { AdmissionPlugin, Attributes } from "../../admission.ts";
+import { aggregate } from "../refuse.ts";
+import type { PodLike } from "./check.ts";
+import { detailsText, violations } from "./evaluate.ts";
+import { namespaceWarnings } from "./namespace-warnings.ts";
+import { formatLevelVersion, isSameLevelVersion, isStricter, policyOf, type LevelVersion } from "./policy.ts";
+
+export interface PodSecurityPorts {
+  readonly reader: ObjectReader;
+  /** Of the release. */
+  readonly minor: number;
+}
+
+const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
+const PODS: GroupResource = { group: "", resource: "pods" };
+const ANNOTATION_PREFIX = "pod-security.kubernetes.io/";
+/** Where the template of a pod is, by what has one. */
+const TEMPLATES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["podtemplates", ["template"]],
+  ["replicationcontrollers", ["spec", "template"]],
+  ["replicasets.apps", ["spec", "template"]],
+  ["deployments.apps", ["spec", "template"]],
+  ["statefulsets.apps", ["spec", "template"]],
+  ["daemonsets.apps", ["spec", "template"]],
+  ["jobs.batch", ["spec", "template"]],
+  ["cronjobs.batch", ["spec", "jobTemplate", "spec", "template"]],
+]);
+const IGNORED_SUBRESOURCES: ReadonlySet<string> = new Set([
+  "exec",
+  "attach",
+  "binding",
+  "eviction",
+  "log",
+  "portforward",
+  "proxy",
+  "status",
+]);
+
+/** DIFFERS: nobody is exempt, as there is no configuration file to say so. */
+export function podSecurity(ports: PodSecurityPorts): AdmissionPlugin {
+  return {
+    name: "PodSecurity",
+    handles(operation, { groupVersion, resource, subresource }) {
+      if (operation !== "CREATE" && operation !== "UPDATE") return false;
+      const name = formatGroupResource({ group: groupVersion.group, resource });
+      if (name === "pods") return !IGNORED_SUBRESOURCES.has(subresource);
+      return subresource === "" && (name === "namespaces" || TEMPLATES.has(name));
+    },
+    async validate(attributes) {
+      const { groupVersion, resource, object } = attributes;
+      if (object === undefined) return;
+      const name = formatGroupResource({ group: groupVersion.group, resource });
+      if (name === "namespaces") checkNamespace(ports, attributes, object);
+      else if (name === "pods") await checkPod(ports, attributes, object);
+      else await checkTemplate(ports, attributes, templateAt(object, TEMPLATES.get(name) ?? []));
+    },
+  };
+}
+
+function templateAt(object: JsonObject, path: readonly string[]): JsonObject | undefined {
+  let at: unknown = object;
+  for (const member of path) at = isJsonObject(at) ? at[member] : undefined;
+  return isJsonObject(at) ? at : undefined;
+}
+
+function labelsOf(object: JsonObject): JsonObject {
+  return objectAt(objectAt(object, "metadata"), "labels");
+}
+
+function checkNamespace({ reader, minor }: PodSecurityPorts, attributes: Attributes, namespace: JsonObject): void {
+  const { policy, errors } = policyOf(labelsOf(namespace));
+  const before = attributes.operation === "UPDATE" ? policyOf(labelsOf(attributes.existing ?? {})) : undefined;
+  if (errors.length > 0 && !jsonEquals(errors, before?.errors))
+    throw invalid({ group: "", kind: "Namespace" }, attributes.name, errors);
+  if (before === undefined) return;
+  const [now, then] = [policy.enforce, before.policy.enforce];
+  if (isSameLevelVersion(now, then) || now.level === "privileged") return;
+  if (now.minor === then.minor && !isStricter(now.level, then.level)) return;
+  const name = stringAt(objectAt(namespace, "metadata"), "name");
+  for (const warning of namespaceWarnings(name, now, reader.list(PODS, name), minor)) attributes.warn(warning);
+}
+
+async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: JsonObject): Promise<void> {
+  const namespace = await namespaceOf(ports, attributes);
+  if (namespace === undefined) {
+    const why = `failed to lookup namespace ${goQuote(attributes.namespace)}`;
+    throw new StatusError("InternalError", `Internal error occurred: ${why}`, {
+      details: { causes: [{ message: why }] },
+    });
+  }
+  const { policy, errors } = policyOf(labelsOf(namespace));
+  const isFree = [policy.enforce, policy.audit, policy.warn].every(({ level }) => level === "privileged");
+  if (errors.length === 0 && isFree) return annotate(attributes, "enforce-policy", "privileged:latest");
+  if (attributes.operation === "UPDATE" && !hasNewImages(pod, attributes.existing ?? {})) return;
+  annotateErrors(attributes, errors);
+  annotate(attributes, "enforce-policy", formatLevelVersion(policy.enforce));
+  const like = { metadata: objectAt(pod, "metadata"), spec: objectAt(pod, "spec") };
+  const refusal = violationText(like, policy.enforce, ports);
+  tellAudit(attributes, violationText(like, policy.audit, ports));
+  if (refusal !== undefined) throw forbidden(PODS, attributes.name, `violates ${refusal}`);
+  tellWarning(attributes, violationText(like, policy.warn, ports));
+}
+
+/** What makes pods is never refused: its pods will be. */
+async function checkTemplate(
+  ports: PodSecurityPorts,
+  attributes: Attributes,
+  template: JsonObject | undefined,
+): Promise<void> {
+  const namespace = await namespaceOf(ports, attributes);
+  if (namespace === undefined || template === undefined) return;
+  const { policy, errors } = policyOf(labelsOf(namespace));
+  if (errors.length === 0 && policy.warn.level === "privileged" && policy.audit.level === "privileged") return;
+  annotateErrors(attributes, errors);
+  const like = { metadata: objectAt(template, "metadata"), spec: objectAt(template, "spec") };
+  tellAudit(attributes, violationText(like, policy.audit, ports));
+  tellWarning(attributes, violationText(like, policy.warn, ports));
+}
+
+async function namespaceOf({ reader }: PodSecurityPorts, { namespace }: Attributes): Promise<JsonObject | undefined> {
+  return reader.get(NAMESPACES, "", namespace) ?? (await reader.newest(NAMESPACES, "", namespace));
+}
+
+function violationText(pod: PodLike, wanted: LevelVersion, { minor }: PodSecurityPorts): string | undefined {
+  const found = violations(pod, wanted, minor);
+  return found.length === 0 ? undefined : `PodSecurity ${goQuote(formatLevelVersion(wanted))}: ${detailsText(found)}`;
+}
+
+function annotate(attributes: Attributes, key: string, value: string): void {
+  attributes.annotate(ANNOTATION_PREFIX + key, value);
+}
+
+function annotateErrors(attributes: Attributes, errors: readonly { field: string; message: string }[]): void {
+  if (errors.length === 0) return;
+  const text = aggregate(errors.map(({ field, message }) => `${field}: ${message}`));
+  annotate(attributes, "error", `Failed to parse policy: ${text}`);
+}
+
+function tellAudit(attributes: Attributes, text: string | undefined): void {
+  if (text !== undefined) annotate(attributes, "audit-violations", `would violate ${text}`);
+}
+
+function tellWarning(attributes: Attributes, text: string | undefined): void {
+  if (text !== undefined) attributes.warn(`would violate ${text}`);
+}
+
+/** Whatever else can be changed of a pod does not matter here. */
+function hasNewImages(pod: JsonObject, existing: JsonObject): boolean {
+  const [spec, before] = [objectAt(pod, "spec"), objectAt(existing, "spec")];
+  const images = (of: JsonObject, list: string): unknown[] => objectsAt(of, list).map(({ image }) => image);
+  if (["containers", "initContainers"].some((list) => !jsonEquals(images(spec, list), images(before, list))))
+    return true;
+  const known = new Map(objectsAt(before, "ephemeralContainers").map(({ name, image }) => [name, image]));
+  return objectsAt(spec, "ephemeralContainers").some(
+    ({ name, image }) => !known.has(name) || known.get(name) !== image,
+  );
+}

@@ -1,0 +1,79 @@
+/** What the labels of a namespace demand of its pods. */
+import { invalidValue } from "../../../../meta/field-errors.ts";
+import { stringAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+
+export type Level = "privileged" | "baseline" | "restricted";
+
+/** From the one that allows everything. */
+const LEVELS: readonly Level[] = ["privileged", "baseline", "restricted"];
+
+export interface LevelVersion {
+  readonly level: Level;
+  /** The minor of v1; undefined for the latest. */
+  readonly minor: number | undefined;
+}
+
+export interface Policy {
+  readonly enforce: LevelVersion;
+  readonly audit: LevelVersion;
+  readonly warn: LevelVersion;
+}
+
+const UNLIMITED: LevelVersion = { level: "privileged", minor: undefined };
+const PREFIX = "pod-security.kubernetes.io/";
+
+export function formatLevelVersion({ level, minor }: LevelVersion): string {
+  return `${level}:${minor === undefined ? "latest" : `v1.${minor}`}`;
+}
+
+export function isSameLevelVersion(left: LevelVersion, right: LevelVersion): boolean {
+  return left.level === right.level && left.minor === right.minor;
+}
+
+export function isStricter(level: Level, than: Level): boolean {
+  return LEVELS.indexOf(level) > LEVELS.indexOf(than);
+}
+
+/** What cannot be read demands most of what is enforced, and nothing of what is only told. */
+export function policyOf(labels: JsonObject): { readonly policy: Policy; readonly errors: readonly FieldError[] } {
+  const errors: FieldError[] = [];
+  const mode = (name: string, whenWrong: Level): LevelVersion => ({
+    level: readLevel(labels, `${PREFIX}${name}`, errors) ?? whenWrong,
+    minor: readMinor(labels, `${PREFIX}${name}-version`, errors),
+  });
+  const enforce = mode("enforce", "restricted");
+  const audit = mode("audit", "privileged");
+  const warn = mode("warn", "privileged");
+  return { policy: { enforce, audit, warn: warnOrEnforced(labels, enforce, warn) }, errors };
+}
+
+/** Whoever only says what is enforced is told of it, too. */
+function warnOrEnforced(labels: JsonObject, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
+  const isEnforced = LEVELS.some((level) => level === labels[`${PREFIX}enforce`]);
+  if (Object.hasOwn(labels, `${PREFIX}warn`) || !isEnforced || !isStricter(enforce.level, warn.level)) return warn;
+  return { level: enforce.level, minor: Object.hasOwn(labels, `${PREFIX}warn-version`) ? warn.minor : enforce.minor };
+}
+
+/** Undefined for what is no level. */
+function readLevel(labels: JsonObject, label: string, errors: FieldError[]): Level | undefined {
+  if (!Object.hasOwn(labels, label)) return UNLIMITED.level;
+  const text = stringAt(labels, label);
+  const level = LEVELS.find((one) => one === text);
+  if (level === undefined) errors.push(labelError(label, text, `must be one of ${LEVELS.join(", ")}`));
+  return level;
+}
+
+function readMinor(labels: JsonObject, label: string, errors: FieldError[]): number | undefined {
+  if (!Object.hasOwn(labels, label)) return undefined;
+  const text = stringAt(labels, label);
+  if (text === "latest") return undefined;
+  const minor = Number(/^v1\.([0-9]|[1-9][0-9]*)$/.exec(text)?.[1]);
+  if (Number.isSafeInteger(minor)) return minor;
+  errors.push(labelError(label, text, 'must be "latest" or "v1.x"'));
+  return undefined;
+}
+
+function labelError(label: string, value: string, why: string): FieldError {
+  return invalidValue(`metadata.labels[${label}]`, value, why);
+}

@@ -1,0 +1,204 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../meta/json.ts";
+import type { Attributes } from "../../admission.ts";
+import { amountsObject } from "../amounts.ts";
+import { attributes, containers, pod, refusal } from "../testing/attributes.ts";
+import { checkRequest, runningQuota } from "./check-request.ts";
+import { createEvaluators } from "./evaluators.ts";
+
+const NOW = Date.parse("2030-01-01T00:00:00Z");
+const evaluators = createEvaluators({ minor: 36, now: () => NOW });
+
+function quota(hard: JsonObject, used: JsonObject, spec: JsonObject = {}): JsonObject {
+  return { metadata: { name: "q", namespace: "ns" }, spec: { hard, ...spec }, status: { hard, used } };
+}
+
+function usedAfter(given: Attributes, limits: JsonObject): JsonObject {
+  const { groupVersion, resource } = given;
+  const evaluator = evaluators.of({ group: groupVersion.group, resource });
+  return amountsObject(checkRequest([runningQuota(limits)], given, evaluator)[0]!.used);
+}
+
+const ONE_CPU = { requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2", memory: "1Gi" } };
+const POD = pod({ containers: containers(ONE_CPU) });
+
+describe("a pod", () => {
+  test("uses what it requests and what it is limited to", () => {
+    const hard = { cpu: "4", "requests.memory": "4Gi", "limits.cpu": "9", pods: "9", "count/pods": "9", services: "1" };
+    const used = {
+      cpu: "1",
+      "requests.memory": "0",
+      "limits.cpu": "500m",
+      pods: "1",
+      "count/pods": "1",
+      services: "1",
+    };
+    expect(usedAfter(attributes({ object: POD }), quota(hard, used))).toEqual({
+      cpu: "2",
+      "requests.memory": "1Gi",
+      "limits.cpu": "2500m",
+      pods: "2",
+      "count/pods": "2",
+      services: "1",
+    });
+  });
+
+  const start = '403 pods "p" is forbidden:';
+  test.each([
+    [
+      { pods: "1", cpu: "1" },
+      { pods: "1", cpu: "500m" },
+      POD,
+      "exceeded quota: q, requested: cpu=1,pods=1, used: cpu=500m,pods=1, limited: cpu=1,pods=1",
+    ],
+    [
+      { "limits.memory": "1Gi", cpu: "9" },
+      { "limits.memory": "0", cpu: "0" },
+      pod({ containers: containers({ requests: { cpu: "1" } }, {}), initContainers: [{ name: "i" }] }),
+      "failed quota: q: must specify cpu for: c1,i; limits.memory for: c0,c1,i",
+    ],
+    [{ pods: "1", cpu: "1" }, { cpu: "0" }, POD, "status unknown for quota: q, resources: cpu,pods"],
+    [
+      { "requests.example.com/gpu": "1" },
+      { "requests.example.com/gpu": "0" },
+      pod({ containers: containers({ requests: { "example.com/gpu": "2" } }) }),
+      "exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1",
+    ],
+  ])("of %j with %j used is refused", async (hard, used, object, why) => {
+    expect(await refusal(() => usedAfter(attributes({ object }), quota(hard, used)))).toBe(`${start} ${why}`);
+  });
+
+  test("that says as a whole what it takes need not say it for each container", async () => {
+    const object = pod({ containers: containers({}), resources: { requests: { cpu: "3" } } });
+    expect(usedAfter(attributes({ object }), quota({ cpu: "4" }, { cpu: "0" }))).toEqual({ cpu: "3" });
+  });
+
+  test("that has ended uses nothing but its place in the store", () => {
+    const hard = { pods: "9", "count/pods": "9" };
+    const ended = { ...POD, status: { phase: "Succeeded" } };
+    const stuck = pod({}, { deletionTimestamp: "2029-12-31T23:59:00Z", deletionGracePeriodSeconds: 30 });
+    for (const object of [ended, stuck])
+      expect(usedAfter(attributes({ object }), quota(hard, { pods: "0", "count/pods": "0" }))).toEqual({
+        pods: "0",
+        "count/pods": "1",
+      });
+  });
+
+  test("that is resized is charged the difference, of what it has where that is more", () => {
+    const existing = pod({ containers: containers(ONE_CPU) }, { resourceVersion: "1" });
+    const object = pod({ containers: containers({ requests: { cpu: "3" } }) });
+    const given = attributes({ operation: "UPDATE", subresource: "resize", object, existing });
+    expect(usedAfter(given, quota({ "requests.cpu": "4" }, { "requests.cpu": "1" }))).toEqual({ "requests.cpu": "3" });
+    const had = { ...existing, status: { containerStatuses: [{ name: "c0", resources: { requests: { cpu: "2" } } }] } };
+    expect(usedAfter({ ...given, existing: had }, quota({ "requests.cpu": "4" }, { "requests.cpu": "2" }))).toEqual({
+      "requests.cpu": "3",
+    });
+  });
+
+  test("that changes nothing a quota counts costs nothing", () => {
+    const given = attributes({ operation: "UPDATE", object: POD, existing: POD });
+    expect(usedAfter(given, quota({ cpu: "0" }, {}))).toEqual({});
+  });
+});
+
+describe("scopes", () => {
+  const best = pod({ containers: containers({}) });
+  const brief = pod({ containers: containers(ONE_CPU), activeDeadlineSeconds: 5 });
+  const urgent = pod({ containers: containers(ONE_CPU), priorityClassName: "high" });
+  const term = { topologyKey: "a", namespaceSelector: {} };
+  const foreign = pod({
+    affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: term }] } },
+  });
+  const priority = (operator: string, values: readonly string[] = []): JsonObject => ({
+    scopeSelector: { matchExpressions: [{ scopeName: "PriorityClass", operator, values }] },
+  });
+  test.each([
+    [{ scopes: ["BestEffort"] }, best, POD],
+    [{ scopes: ["NotBestEffort"] }, POD, best],
+    [{ scopes: ["Terminating"] }, brief, POD],
+    [{ scopes: ["NotTerminating"] }, POD, brief],
+    [{ scopes: ["CrossNamespacePodAffinity"] }, foreign, POD],
+    [priority("In", ["high"]), urgent, POD],
+    [priority("NotIn", ["high"]), POD, urgent],
+    [priority("Exists"), urgent, POD],
+    [priority("DoesNotExist"), POD, urgent],
+  ])("%j", (spec, inside, outside) => {
+    const limits = quota({ pods: "9" }, { pods: "0" }, spec);
+    expect(usedAfter(attributes({ object: inside }), limits)).toEqual({ pods: "1" });
+    expect(usedAfter(attributes({ object: outside }), limits)).toEqual({ pods: "0" });
+  });
+
+  test("an update that brings a pod into one is charged all of it", () => {
+    const existing = pod({ containers: containers(ONE_CPU) }, { resourceVersion: "1" });
+    const given = attributes({ operation: "UPDATE", object: brief, existing });
+    const limits = quota({ pods: "9" }, { pods: "0" }, { scopes: ["Terminating"] });
+    expect(usedAfter(given, limits)).toEqual({ pods: "1" });
+  });
+});
+
+describe("other objects", () => {
+  const ports = [{ port: 1 }, { port: 2, nodePort: 30000 }];
+  test.each([
+    ["ClusterIP", {}, { services: "1", "services.nodeports": "0", "services.loadbalancers": "0" }],
+    ["NodePort", {}, { services: "1", "services.nodeports": "2", "services.loadbalancers": "0" }],
+    ["LoadBalancer", {}, { services: "1", "services.nodeports": "2", "services.loadbalancers": "1" }],
+    [
+      "LoadBalancer",
+      { allocateLoadBalancerNodePorts: false },
+      { services: "1", "services.nodeports": "1", "services.loadbalancers": "1" },
+    ],
+  ])("a service of type %s with %j", (type, more, expected) => {
+    const hard = { services: "9", "services.nodeports": "9", "services.loadbalancers": "9" };
+    const used = { services: "0", "services.nodeports": "0", "services.loadbalancers": "0" };
+    const object = { metadata: { name: "s" }, spec: { type, ports, ...more } };
+    expect(usedAfter(attributes({ resource: "services", object }), quota(hard, used))).toEqual(expected);
+  });
+
+  test("what is exceeded is told in the order of the names", async () => {
+    const hard = { "services.nodeports": "1", services: "1" };
+    const object = { metadata: { name: "s" }, spec: { type: "NodePort", ports } };
+    const given = attributes({ resource: "services", object });
+    expect(await refusal(() => usedAfter(given, quota(hard, { "services.nodeports": "0", services: "1" })))).toBe(
+      '403 services "s" is forbidden: exceeded quota: q, requested: services=1,services.nodeports=2, used: services=1,services.nodeports=0, limited: services=1,services.nodeports=1',
+    );
+  });
+
+  test("a claim uses storage of its class, rounded up to bytes, and what was allocated where that is more", () => {
+    const hard = { "requests.storage": "9Gi", "fast.storageclass.storage.k8s.io/requests.storage": "9Gi" };
+    const used = { "requests.storage": "1", "fast.storageclass.storage.k8s.io/requests.storage": "0" };
+    const claim = (storage: string, status: JsonObject): JsonObject => ({
+      metadata: { name: "v" },
+      spec: { storageClassName: "fast", resources: { requests: { storage } } },
+      status,
+    });
+    const ask = (object: JsonObject) =>
+      usedAfter(attributes({ resource: "persistentvolumeclaims", object }), quota(hard, used));
+    expect(Object.values(ask(claim("1500m", {})))).toEqual(["3", "2"]);
+    expect(Object.values(ask(claim("1", { allocatedResources: { storage: "7" } })))).toEqual(["8", "7"]);
+  });
+
+  test.each([
+    ["", "configmaps", { configmaps: "1", "count/configmaps": "1" }],
+    ["apps", "deployments", { "count/deployments.apps": "1" }],
+    ["example.com", "things", { "count/things.example.com": "1" }],
+  ])("%s %s are counted", (group, resource, expected) => {
+    const hard = Object.fromEntries(Object.keys(expected).map((name) => [name, "9"]));
+    const used = Object.fromEntries(Object.keys(expected).map((name) => [name, "0"]));
+    const given = attributes({ groupVersion: { group, version: "v1" }, resource, object: { metadata: {} } });
+    expect(usedAfter(given, quota(hard, used))).toEqual(expected);
+  });
+
+  test("a resource claim uses devices, of alternatives the most", () => {
+    const exactly = { deviceClassName: "gpu", allocationMode: "ExactCount", count: 2 };
+    const firstAvailable = [
+      { ...exactly, count: 3 },
+      { ...exactly, allocationMode: "All" },
+    ];
+    const object = { metadata: {}, spec: { devices: { requests: [{ exactly }, { firstAvailable }] } } };
+    const about = { groupVersion: { group: "resource.k8s.io", version: "v1" }, resource: "resourceclaims" };
+    const name = "gpu.deviceclass.resource.k8s.io/devices";
+    expect(usedAfter(attributes({ ...about, object }), quota({ [name]: "99" }, { [name]: "0" }))).toEqual({
+      [name]: "34",
+    });
+  });
+});

@@ -1,0 +1,95 @@
+/** Whether a write fits into the quotas of its namespace, and what they would have used up then. */
+import type { GroupResource } from "../../../../meta/group-version.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import type { Attributes } from "../../admission.ts";
+import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../amounts.ts";
+import { refused, toldNames } from "../refuse.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { scopesOf } from "./scopes.ts";
+
+export const RESOURCE_QUOTAS: GroupResource = { group: "", resource: "resourcequotas" };
+
+/** A quota, and what is used of it including what was admitted but not yet written. */
+export interface RunningQuota {
+  readonly name: string;
+  readonly object: JsonObject;
+  readonly hard: Amounts;
+  readonly used: Amounts;
+}
+
+export function runningQuota(quota: JsonObject): RunningQuota {
+  const status = objectAt(quota, "status");
+  return {
+    name: stringAt(objectAt(quota, "metadata"), "name"),
+    object: quota,
+    hard: amountsAt(status, "hard"),
+    used: amountsAt(status, "used"),
+  };
+}
+
+/** The quotas as they will be, those it has no part in as they are; throws a StatusError. */
+export function checkRequest(
+  quotas: readonly RunningQuota[],
+  attributes: Attributes,
+  evaluator: Evaluator,
+): readonly RunningQuota[] {
+  const { object, operation, subresource } = attributes;
+  if (object === undefined || !evaluator.handles(attributes)) return quotas;
+  const pertinent = new Set(quotas.filter((quota) => isPertinent(quota, object, attributes, evaluator)));
+  const usage = evaluator.usage(object);
+  const negative = [...usage].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
+  if (negative.length > 0) throw refused(attributes, `quota usage is negative for resource(s): ${toldNames(negative)}`);
+  const change = operation === "UPDATE" ? changeOf(usage, attributes, evaluator) : () => usage;
+  return quotas.map((quota) => {
+    const delta = pertinent.has(quota) ? withoutZeros(change(quota)) : new Map();
+    if (delta.size === 0) return quota;
+    return charged(quota, delta, { attributes, isEnforced: subresource !== "status" });
+  });
+}
+
+function isPertinent(quota: RunningQuota, object: JsonObject, attributes: Attributes, evaluator: Evaluator): boolean {
+  const limited = [...quota.hard.keys()].filter((name) => evaluator.isCounted(name));
+  if (limited.length === 0 || !matchesScopes(quota, object, evaluator)) return false;
+  const missing = evaluator.missing(limited, object);
+  if (missing !== undefined) throw refused(attributes, `failed quota: ${quota.name}: ${missing}`);
+  if (!limited.every((name) => quota.used.has(name)))
+    throw refused(attributes, `status unknown for quota: ${quota.name}, resources: ${toldNames(limited)}`);
+  return true;
+}
+
+function matchesScopes({ object: quota }: RunningQuota, object: JsonObject, evaluator: Evaluator): boolean {
+  return scopesOf(quota).every((requirement) => evaluator.matchesScope(requirement, object));
+}
+
+/** Of an update counts what it adds, where the object was counted before. */
+function changeOf(usage: Amounts, attributes: Attributes, evaluator: Evaluator): (quota: RunningQuota) => Amounts {
+  const { existing } = attributes;
+  if (existing === undefined)
+    throw refused(attributes, "unable to get previous usage since prior version of object was not found");
+  if (stringAt(objectAt(existing, "metadata"), "resourceVersion") === "") return () => usage;
+  const difference = subtracted(usage, evaluator.usage(existing));
+  return (quota) => (matchesScopes(quota, existing, evaluator) ? difference : usage);
+}
+
+function charged(
+  quota: RunningQuota,
+  delta: Amounts,
+  { attributes, isEnforced }: { readonly attributes: Attributes; readonly isEnforced: boolean },
+): RunningQuota {
+  const { name, hard, used } = quota;
+  const requested = masked(delta, hard);
+  const sum = added(used, requested);
+  const exceeded = new Set(
+    [...requested.keys()].filter((resource) => sum.get(resource)!.nanos > hard.get(resource)!.nanos),
+  );
+  if (isEnforced && exceeded.size > 0) {
+    const shown = (amounts: Amounts): string => shownAmounts(masked(amounts, exceeded));
+    const why = `exceeded quota: ${name}, requested: ${shown(requested)}, used: ${shown(used)}, limited: ${shown(hard)}`;
+    throw refused(attributes, why);
+  }
+  return requested.size === 0 ? quota : { ...quota, used: sum };
+}
+
+function shownAmounts(amounts: Amounts): string {
+  return toldNames(amounts.keys(), (name) => `${name}=${amounts.get(name)?.text}`);
+}

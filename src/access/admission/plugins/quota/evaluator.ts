@@ -1,0 +1,43 @@
+/** How the objects of one resource use up quotas. */
+import type { GroupResource } from "../../../../meta/group-version.ts";
+import type { JsonObject } from "../../../../meta/json.ts";
+import type { Attributes } from "../../admission.ts";
+import { ONE, type Amount, type Amounts } from "../amounts.ts";
+import type { ScopeRequirement } from "./scopes.ts";
+
+export interface Evaluator {
+  /** Whether the write can change what is used. */
+  handles(attributes: Attributes): boolean;
+  /** Whether such objects use what a quota calls by this name. */
+  isCounted(resourceName: string): boolean;
+  matchesScope(requirement: ScopeRequirement, object: JsonObject): boolean;
+  /** What the object must say because these are limited, and does not. */
+  missing(limited: readonly string[], object: JsonObject): string | undefined;
+  usage(object: JsonObject): Amounts;
+}
+
+/** What quotas call the number of all objects of a resource. */
+export function objectCountName({ group, resource }: GroupResource): string {
+  return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
+}
+
+const COUNT_PREFIX = "count/";
+
+/** The resource whose objects are counted under the name; undefined for other names. */
+export function countedResource(resourceName: string): GroupResource | undefined {
+  if (!resourceName.startsWith(COUNT_PREFIX)) return undefined;
+  const [resource = "", ...group] = resourceName.slice(COUNT_PREFIX.length).split(".");
+  return { group: group.join("."), resource };
+}
+
+/** Every object counts as one, by its name and, for a few, by an older one. */
+export function objectCountEvaluator(resource: GroupResource, alias?: string): Evaluator {
+  const names = new Set([objectCountName(resource), ...(alias === undefined ? [] : [alias])]);
+  return {
+    handles: ({ operation, subresource }) => operation === "CREATE" && subresource === "",
+    isCounted: (name) => names.has(name),
+    matchesScope: () => false,
+    missing: () => undefined,
+    usage: () => new Map<string, Amount>([...names].map((name) => [name, ONE])),
+  };
+}

@@ -1,0 +1,122 @@
+/** Who knows how the objects of a resource use up quotas. */
+import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
+import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { addTo, ONE, raiseTo, wholeAmount, ZERO, type Amount, type Amounts } from "../amounts.ts";
+import { CLAIM_EVALUATOR } from "./claim-evaluator.ts";
+import { countedResource, objectCountEvaluator, type Evaluator } from "./evaluator.ts";
+import { podEvaluator, type PodEvaluatorPorts } from "./pod-evaluator.ts";
+
+/** Virtual, or never limited. */
+const IGNORED: ReadonlySet<string> = new Set([
+  "bindings",
+  "componentstatuses",
+  "tokenreviews.authentication.k8s.io",
+  "selfsubjectreviews.authentication.k8s.io",
+  "subjectaccessreviews.authorization.k8s.io",
+  "selfsubjectaccessreviews.authorization.k8s.io",
+  "localsubjectaccessreviews.authorization.k8s.io",
+  "selfsubjectrulesreviews.authorization.k8s.io",
+  "events",
+  "events.events.k8s.io",
+]);
+
+/** Counted since before everything could be. */
+const ALIASED: readonly string[] = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
+
+const RESOURCE_CLAIMS: GroupResource = { group: "resource.k8s.io", resource: "resourceclaims" };
+
+export function isUnlimited(resource: GroupResource): boolean {
+  return IGNORED.has(formatGroupResource(resource));
+}
+
+export interface Evaluators {
+  of(resource: GroupResource): Evaluator;
+  /** The resources that count towards a quota with these names. */
+  countedFor(names: Iterable<string>): readonly GroupResource[];
+}
+
+export function createEvaluators(ports: PodEvaluatorPorts): Evaluators {
+  const special = new Map<string, readonly [GroupResource, Evaluator]>();
+  const add = (resource: GroupResource, evaluator: Evaluator): void => {
+    special.set(formatGroupResource(resource), [resource, evaluator]);
+  };
+  add({ group: "", resource: "pods" }, podEvaluator(ports));
+  add({ group: "", resource: "services" }, SERVICE_EVALUATOR);
+  add({ group: "", resource: "persistentvolumeclaims" }, CLAIM_EVALUATOR);
+  add(RESOURCE_CLAIMS, RESOURCE_CLAIM_EVALUATOR);
+  for (const resource of ALIASED) add({ group: "", resource }, objectCountEvaluator({ group: "", resource }, resource));
+  return {
+    of: (resource) => special.get(formatGroupResource(resource))?.[1] ?? objectCountEvaluator(resource),
+    countedFor(names) {
+      const found = new Map<string, GroupResource>();
+      for (const name of names) {
+        const counted = countedResource(name);
+        if (counted !== undefined && !isUnlimited(counted)) found.set(formatGroupResource(counted), counted);
+        for (const [key, [resource, evaluator]] of special) if (evaluator.isCounted(name)) found.set(key, resource);
+      }
+      return [...found.values()];
+    },
+  };
+}
+
+const SERVICES: readonly string[] = ["count/services", "services", "services.nodeports", "services.loadbalancers"];
+
+const SERVICE_EVALUATOR: Evaluator = {
+  handles: ({ operation, subresource }) => subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
+  isCounted: (name) => SERVICES.includes(name),
+  matchesScope: () => false,
+  missing: () => undefined,
+  usage: serviceUsage,
+};
+
+function serviceUsage(service: JsonObject): Amounts {
+  const spec = objectAt(service, "spec");
+  const type = stringAt(spec, "type");
+  const ports = objectsAt(spec, "ports");
+  const isBalanced = type === "LoadBalancer";
+  const isSparing = isBalanced && spec["allocateLoadBalancerNodePorts"] === false;
+  const counted = isSparing ? ports.filter((port) => (numberAt(port, "nodePort") ?? 0) !== 0) : ports;
+  const nodePorts = isBalanced || type === "NodePort" ? counted.length : 0;
+  return new Map([
+    ["count/services", ONE],
+    ["services", ONE],
+    ["services.loadbalancers", isBalanced ? ONE : ZERO],
+    ["services.nodeports", wholeAmount(nodePorts)],
+  ]);
+}
+
+const CLAIM_COUNT = "count/resourceclaims.resource.k8s.io";
+const DEVICES = ".deviceclass.resource.k8s.io/devices";
+/** As many as one claim can ever get. */
+const DEVICES_MAX = 32;
+
+/** DIFFERS: devices are not counted under the extended resources that their classes stand for. */
+const RESOURCE_CLAIM_EVALUATOR: Evaluator = {
+  handles: ({ operation, subresource }) => subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
+  isCounted: (name) => name === CLAIM_COUNT || name.endsWith(DEVICES),
+  matchesScope: () => false,
+  missing: () => undefined,
+  usage: resourceClaimUsage,
+};
+
+function resourceClaimUsage(claim: JsonObject): Amounts {
+  const usage = new Map<string, Amount>([[CLAIM_COUNT, ONE]]);
+  for (const request of objectsAt(objectAt(objectAt(claim, "spec"), "devices"), "requests")) {
+    const alternatives = objectsAt(request, "firstAvailable");
+    const { exactly } = request;
+    // Older versions say it beside the name.
+    const exact = isJsonObject(exactly) ? exactly : request;
+    const highest = new Map<string, Amount>();
+    for (const one of alternatives.length > 0 ? alternatives : [exact]) raiseTo(highest, devicesOf(one));
+    addTo(usage, highest);
+  }
+  return usage;
+}
+
+function devicesOf(request: JsonObject): Amounts {
+  const name = stringAt(request, "deviceClassName") + DEVICES;
+  const mode = stringAt(request, "allocationMode");
+  const count = mode === "All" ? DEVICES_MAX : mode === "ExactCount" ? (numberAt(request, "count") ?? 0) : 0;
+  return new Map([[name, Number.isSafeInteger(count) ? wholeAmount(count) : ZERO]]);
+}

@@ -1,0 +1,39 @@
+/** Quotas that were just charged: this server may not have heard of its own write yet when the next one comes. */
+import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+
+const REMEMBERED_MAX = 100;
+
+export interface RecentQuotas {
+  remember(quota: JsonObject): void;
+  /** What was charged, while it is newer than what is known. */
+  newer(known: JsonObject): JsonObject;
+}
+
+export function createRecentQuotas(): RecentQuotas {
+  const charged = new Map<string, JsonObject>();
+  return {
+    remember(quota) {
+      const key = keyOf(quota);
+      charged.delete(key);
+      charged.set(key, quota);
+      if (charged.size > REMEMBERED_MAX) for (const oldest of charged.keys()) return void charged.delete(oldest);
+    },
+    newer(known) {
+      const key = keyOf(known);
+      const recent = charged.get(key);
+      if (recent === undefined) return known;
+      if (revisionOf(recent) > revisionOf(known)) return recent;
+      charged.delete(key);
+      return known;
+    },
+  };
+}
+
+function keyOf(quota: JsonObject): string {
+  const metadata = objectAt(quota, "metadata");
+  return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}`;
+}
+
+function revisionOf(quota: JsonObject): number {
+  return Number(stringAt(objectAt(quota, "metadata"), "resourceVersion"));
+}

@@ -1,0 +1,159 @@
+/** Nobody gets more of a namespace than its ResourceQuotas say: what is admitted is charged before it is written. */
+import type { GroupResource } from "../../../../meta/group-version.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import type { ObjectReader } from "../../../../meta/object-table.ts";
+import { conflict } from "../../../../meta/status-error.ts";
+import type { AdmissionPlugin, Attributes } from "../../admission.ts";
+import { amountsObject, isSameAmounts } from "../amounts.ts";
+import { checkRequest, RESOURCE_QUOTAS, runningQuota, type RunningQuota } from "./check-request.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { createEvaluators, isUnlimited } from "./evaluators.ts";
+import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
+import { createRecentQuotas, type RecentQuotas } from "./recent-quotas.ts";
+
+/** Replaces the status of exactly this revision of the quota: as it is stored now, or undefined if it has changed. */
+export type ChargeQuota = (quota: JsonObject, status: JsonObject) => Promise<JsonObject | undefined>;
+
+export interface ResourceQuotaPorts extends PodEvaluatorPorts {
+  readonly reader: ObjectReader;
+  readonly chargeQuota: ChargeQuota;
+}
+
+const UPDATES: Readonly<Record<string, readonly string[]>> = {
+  pods: ["", "resize"],
+  services: [""],
+  persistentvolumeclaims: ["", "status"],
+};
+const RETRIES = 3;
+const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
+
+/** A write that waits to hear whether it fits. */
+interface Waiter {
+  readonly attributes: Attributes;
+  readonly evaluator: Evaluator;
+  readonly admit: () => void;
+  readonly refuse: (thrown: unknown) => void;
+}
+
+interface Bookkeeping {
+  readonly ports: ResourceQuotaPorts;
+  readonly recent: RecentQuotas;
+}
+
+export function resourceQuota(ports: ResourceQuotaPorts): AdmissionPlugin {
+  const books: Bookkeeping = { ports, recent: createRecentQuotas() };
+  const evaluators = createEvaluators(ports);
+  const waiting = new Map<string, Waiter[]>();
+  return {
+    name: "ResourceQuota",
+    handles: (operation, { groupVersion, resource, subresource }) => {
+      const about = { group: groupVersion.group, resource };
+      if (isUnlimited(about)) return false;
+      if (operation === "CREATE") return subresource === "";
+      return operation === "UPDATE" && isCountedUpdate(about, subresource);
+    },
+    async validate(attributes) {
+      const { groupVersion, resource, namespace } = attributes;
+      if (namespace === "" || (groupVersion.group === "" && resource === "namespaces")) return;
+      if (ports.reader.list(RESOURCE_QUOTAS, namespace).length === 0) return;
+      const evaluator = evaluators.of({ group: groupVersion.group, resource });
+      if (!evaluator.handles(attributes)) return;
+      await new Promise<void>((admit, refuse) => {
+        const waiter = { attributes, evaluator, admit, refuse };
+        const others = waiting.get(namespace);
+        if (others === undefined) {
+          waiting.set(namespace, [waiter]);
+          void serve(books, namespace, waiting);
+        } else others.push(waiter);
+      });
+    },
+  };
+}
+
+function isCountedUpdate({ group, resource }: GroupResource, subresource: string): boolean {
+  if (group === "resource.k8s.io") return resource === "resourceclaims" && subresource === "";
+  return group === "" && Object.hasOwn(UPDATES, resource) && UPDATES[resource]!.includes(subresource);
+}
+
+/** One at a time in a namespace; those who come meanwhile are charged for together. */
+async function serve(books: Bookkeeping, namespace: string, waiting: Map<string, Waiter[]>): Promise<void> {
+  for (;;) {
+    const batch = waiting.get(namespace) ?? [];
+    if (batch.length === 0) {
+      waiting.delete(namespace);
+      return;
+    }
+    waiting.set(namespace, []);
+    try {
+      const known = books.ports.reader.list(RESOURCE_QUOTAS, namespace);
+      await decide(
+        books,
+        batch,
+        known.map((quota) => runningQuota(books.recent.newer(quota))),
+        RETRIES,
+      );
+    } catch (thrown) {
+      for (const { refuse } of batch) refuse(thrown);
+    }
+  }
+}
+
+async function decide(
+  books: Bookkeeping,
+  batch: readonly Waiter[],
+  quotas: readonly RunningQuota[],
+  retriesLeft: number,
+): Promise<void> {
+  const { pending, wanted } = judge(batch, quotas);
+  if (pending.length === 0) return;
+  const stale: RunningQuota[] = [];
+  for (const [index, quota] of wanted.entries()) {
+    if (isSameAmounts(quota.used, quotas[index]!.used)) continue;
+    if (!(await charge(books, quota))) stale.push(quota);
+  }
+  if (stale.length === 0) for (const { admit } of pending) admit();
+  else if (retriesLeft === 0) throw conflict(RESOURCE_QUOTAS, stale[0]!.name, MODIFIED);
+  else await decide(books, pending, await newestOf(books, stale), retriesLeft - 1);
+}
+
+/** Those that do not fit are told, and those that cost nothing; the rest waits for the quotas to be charged. */
+function judge(
+  batch: readonly Waiter[],
+  quotas: readonly RunningQuota[],
+): { readonly pending: readonly Waiter[]; readonly wanted: readonly RunningQuota[] } {
+  const pending: Waiter[] = [];
+  let wanted = quotas;
+  for (const waiter of batch) {
+    const { attributes, evaluator, admit, refuse } = waiter;
+    try {
+      const next = checkRequest(wanted, attributes, evaluator);
+      const isFree = next.every((quota, index) => quota === wanted[index]);
+      if (isFree || attributes.dryRun) admit();
+      else {
+        pending.push(waiter);
+        wanted = next;
+      }
+    } catch (thrown) {
+      refuse(thrown);
+    }
+  }
+  return { pending, wanted };
+}
+
+async function charge({ ports, recent }: Bookkeeping, { object, used }: RunningQuota): Promise<boolean> {
+  const status = { ...objectAt(object, "status"), used: amountsObject(used) };
+  const stored = await ports.chargeQuota(object, status);
+  if (stored === undefined) return false;
+  recent.remember(stored);
+  return true;
+}
+
+/** Those that are gone limit nothing any more. */
+async function newestOf({ ports }: Bookkeeping, stale: readonly RunningQuota[]): Promise<RunningQuota[]> {
+  const newest = await Promise.all(
+    stale.map(({ name, object }) =>
+      ports.reader.newest(RESOURCE_QUOTAS, stringAt(objectAt(object, "metadata"), "namespace"), name),
+    ),
+  );
+  return newest.filter((quota) => quota !== undefined).map(runningQuota);
+}

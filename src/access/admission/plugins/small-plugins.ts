@@ -1,0 +1,155 @@
+/** Plugins of few words, which are off unless somebody asks for them. */
+import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { unsupportedValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { qualifiedNameErrors } from "../../../meta/names.ts";
+import { forbidden } from "../../../meta/status-error.ts";
+import type { AdmissionPlugin, Attributes } from "../admission.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
+import { aggregate, bareFailure, refused } from "./refuse.ts";
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+export function alwaysAdmit(): AdmissionPlugin {
+  return { name: "AlwaysAdmit", handles: () => false };
+}
+
+export function alwaysDeny(): AdmissionPlugin {
+  const deny = (attributes: Attributes): never => {
+    throw refused(attributes, "admission control is denying all modifications");
+  };
+  return { name: "AlwaysDeny", handles: () => true, mutate: deny, validate: deny };
+}
+
+/** External IPs may be taken over from anybody: what a service has it may keep. */
+export function denyServiceExternalIps(): AdmissionPlugin {
+  return {
+    name: "DenyServiceExternalIPs",
+    handles: handlesOnly({ group: "", resource: "services", operations: CREATE_AND_UPDATE }),
+    validate(attributes) {
+      const { object, existing } = attributes;
+      const before = new Set(stringsAt(objectAt(existing ?? {}, "spec"), "externalIPs"));
+      if (stringsAt(objectAt(object ?? {}, "spec"), "externalIPs").every((address) => before.has(address))) return;
+      throw refused(attributes, "Use of external IPs is denied by admission control");
+    },
+  };
+}
+
+/** Nobody keeps the pods of others away from more than a node. */
+export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
+  return {
+    name: "LimitPodHardAntiAffinityTopology",
+    handles: handlesOnly({ group: "", resource: "pods", operations: CREATE_AND_UPDATE }),
+    validate({ object }) {
+      const antiAffinity = objectAt(objectAt(objectAt(object ?? {}, "spec"), "affinity"), "podAntiAffinity");
+      for (const term of objectsAt(antiAffinity, "requiredDuringSchedulingIgnoredDuringExecution")) {
+        const key = stringAt(term, "topologyKey");
+        if (key === HOSTNAME) continue;
+        const why = `affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey ${key} but only key ${HOSTNAME} is allowed`;
+        const name = stringAt(objectAt(object ?? {}, "metadata"), "name");
+        throw forbidden({ group: "", resource: "pods" }, name, why);
+      }
+    },
+  };
+}
+
+const CONTAINER_LISTS: readonly string[] = ["initContainers", "containers", "ephemeralContainers"];
+const ERRORS_TOLD_MAX = 100;
+
+/** Whoever may pull an image has shown it to the registry, not only to a node that has it already. */
+export function alwaysPullImages(): AdmissionPlugin {
+  return {
+    name: "AlwaysPullImages",
+    handles: handlesOnly({ group: "", resource: "pods", operations: CREATE_AND_UPDATE }),
+    mutate(attributes) {
+      return hasNewImages(attributes) ? withPullAlways(attributes.object) : undefined;
+    },
+    validate(attributes) {
+      if (attributes.object === undefined || !hasNewImages(attributes)) return;
+      const errors = [...unpulled(attributes.object).take(ERRORS_TOLD_MAX)];
+      // As kubernetes: what several sentences are joined to is no longer a refusal, but a bare failure.
+      if (errors.length > 0) throw bareFailure(aggregate(errors.map((why) => refused(attributes, why).message)));
+    },
+  };
+}
+
+function hasNewImages({ operation, object, existing }: Attributes): boolean {
+  if (operation !== "UPDATE") return true;
+  const known = new Set(imagesOf(existing ?? {}));
+  return imagesOf(object ?? {}).some((image) => !known.has(image));
+}
+
+function imagesOf(pod: JsonObject): string[] {
+  const spec = objectAt(pod, "spec");
+  return CONTAINER_LISTS.flatMap((list) => objectsAt(spec, list).map((container) => stringAt(container, "image")));
+}
+
+function withPullAlways(pod: JsonObject): JsonObject {
+  const spec = { ...objectAt(pod, "spec") };
+  for (const list of CONTAINER_LISTS)
+    if (Array.isArray(spec[list]))
+      spec[list] = objectsAt(spec, list).map((container) => ({ ...container, imagePullPolicy: "Always" }));
+  if (Array.isArray(spec["volumes"]))
+    spec["volumes"] = objectsAt(spec, "volumes").map((volume) =>
+      isJsonObject(volume["image"]) ? { ...volume, image: { ...volume["image"], pullPolicy: "Always" } } : volume,
+    );
+  return { ...pod, spec };
+}
+
+function* unpulled(pod: JsonObject): Generator<string> {
+  const spec = objectAt(pod, "spec");
+  for (const list of CONTAINER_LISTS)
+    for (const [index, container] of objectsAt(spec, list).entries())
+      yield* notAlways(container["imagePullPolicy"], `spec.${list}[${index}].imagePullPolicy`);
+  for (const [index, { image }] of objectsAt(spec, "volumes").entries())
+    if (isJsonObject(image)) yield* notAlways(image["pullPolicy"], `spec.volumes[${index}].image.pullPolicy`);
+}
+
+function* notAlways(policy: unknown, field: string): Generator<string> {
+  if (policy !== "Always") yield `${field}: ${unsupportedValue(field, policy ?? "", ["Always"]).message}`;
+}
+
+/** A pod that asks for an extended resource tolerates the taint that keeps others off the nodes that have it. */
+export function extendedResourceToleration(): AdmissionPlugin {
+  return {
+    name: "ExtendedResourceToleration",
+    handles: handlesOnly({ group: "", resource: "pods", operations: CREATE_AND_UPDATE }),
+    mutate({ object: pod }) {
+      const spec = objectAt(pod, "spec");
+      const names = extendedResources(spec);
+      if (names.size === 0) return undefined;
+      const kept = objectsAt(spec, "tolerations").map((known) =>
+        isSameToleration(known, names) ? tolerationOf(stringAt(known, "key")) : known,
+      );
+      const tolerated = new Set(kept.filter((known) => isSameToleration(known, names)).map(({ key }) => key));
+      const added = [...names].filter((name) => !tolerated.has(name)).sort();
+      return { ...pod, spec: { ...spec, tolerations: [...kept, ...added.map(tolerationOf)] } };
+    },
+  };
+}
+
+function tolerationOf(key: string): JsonObject {
+  return { key, operator: "Exists", effect: "NoSchedule" };
+}
+
+function isSameToleration(known: JsonObject, names: ReadonlySet<string>): boolean {
+  return (
+    names.has(stringAt(known, "key")) &&
+    known["operator"] === "Exists" &&
+    known["effect"] === "NoSchedule" &&
+    stringAt(known, "value") === ""
+  );
+}
+
+function extendedResources(spec: JsonObject): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const container of [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")])
+    for (const name of Object.keys(objectAt(objectAt(container, "resources"), "requests")))
+      if (isExtendedResource(name)) names.add(name);
+  return names;
+}
+
+function isExtendedResource(name: string): boolean {
+  if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
+  return qualifiedNameErrors(`requests.${name}`).length === 0;
+}

@@ -1,0 +1,119 @@
+/** What is found while the policies are asked about one write, and what comes of it at the end. */
+import { StatusError } from "../../../meta/status-error.ts";
+import type { Attributes } from "../admission.ts";
+import { refused } from "../plugins/refuse.ts";
+import type { DenyReason } from "./compiled-policy.ts";
+import type { PolicyDecision, PolicyOutcome } from "./decide.ts";
+import type { Binding, Policy } from "./policy-table.ts";
+
+const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failure";
+const ANNOTATION_BYTES_MAX = 10 * 1024;
+
+interface Denial {
+  readonly message: string;
+  readonly reason: DenyReason;
+}
+
+/** As Go writes it. */
+function goJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function cut(value: string): string {
+  const bytes = Buffer.from(value);
+  return bytes.length <= ANNOTATION_BYTES_MAX ? value : bytes.subarray(0, ANNOTATION_BYTES_MAX).toString();
+}
+
+function deniedBy(policy: Policy<unknown>, binding: Binding | undefined, message: string): string {
+  const by = binding === undefined ? "" : ` with binding '${binding.name}'`;
+  return `ValidatingAdmissionPolicy '${policy.name}'${by} denied request: ${message}`;
+}
+
+export class Findings {
+  readonly #attributes: Attributes;
+  #denial: Denial | undefined;
+  readonly #annotations = new Set<string>();
+
+  constructor(attributes: Attributes) {
+    this.#attributes = attributes;
+  }
+
+  /** Only the first is told. */
+  #deny(message: string, reason: DenyReason = "Invalid"): void {
+    this.#denial ??= { message, reason };
+  }
+
+  /** The policy, or its binding, cannot be used. */
+  configurationError(policy: Policy<unknown>, binding: Binding | undefined, why: string): void {
+    if (policy.isIgnoring) return;
+    const what = binding === undefined ? "policy" : "binding";
+    this.#deny(deniedBy(policy, binding, `failed to configure ${what}: ${why}`));
+  }
+
+  /** `values`: what annotations of the policy are to say, by key; several bindings can add to one. */
+  outcome(
+    policy: Policy<unknown>,
+    binding: Binding,
+    { decisions, annotations }: PolicyOutcome,
+    values: AnnotationValues,
+  ): void {
+    for (const [index, decision] of decisions.entries())
+      if (decision !== undefined) this.#decision(policy, binding, decision, index);
+    for (const annotation of annotations) {
+      if (annotation.kind === "error") this.#deny(deniedBy(policy, binding, annotation.message));
+      else values.add(annotation.key, cut(annotation.value));
+    }
+  }
+
+  #decision(policy: Policy<unknown>, binding: Binding, decision: NonNullable<PolicyDecision>, index: number): void {
+    const { message, reason } = decision;
+    for (const action of binding.actions) {
+      if (action === "Deny") this.#deny(deniedBy(policy, binding, message), reason);
+      else if (action === "Warn")
+        this.#attributes.warn(
+          `Validation failed for ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.name}': ${message}`,
+        );
+      else if (action === "Audit") {
+        const failure = { message, policy: binding.policyName, binding: binding.name, expressionIndex: index };
+        this.#annotateOnce(VALIDATION_FAILURE, goJson([{ ...failure, validationActions: binding.actions }]));
+      }
+    }
+  }
+
+  annotate(policy: Policy<unknown>, values: AnnotationValues): void {
+    for (const [key, value] of values.joined()) this.#annotateOnce(`${policy.name}/${key}`, value);
+  }
+
+  /** What an annotation says first stays. */
+  #annotateOnce(key: string, value: string): void {
+    if (this.#annotations.has(key)) return;
+    this.#annotations.add(key);
+    this.#attributes.annotate(key, value);
+  }
+
+  /** Throws a StatusError where the write was denied. */
+  conclude(): void {
+    if (this.#denial === undefined) return;
+    const { message, reason } = this.#denial;
+    const { message: text, details } = refused(this.#attributes, message);
+    throw new StatusError(reason, text, { details: { ...details, causes: [{ message }] } });
+  }
+}
+
+/** What the bindings of one policy want to have annotated. */
+export class AnnotationValues {
+  readonly #values = new Map<string, Set<string>>();
+
+  add(key: string, value: string): void {
+    const known = this.#values.get(key);
+    if (known === undefined) this.#values.set(key, new Set([value]));
+    else known.add(value);
+  }
+
+  *joined(): Generator<[string, string]> {
+    for (const [key, values] of this.#values) yield [key, [...values].join(", ")];
+  }
+}

@@ -1,0 +1,102 @@
+/** Which policies, with which bindings and parameters, a write has to do with. */
+import type { JsonObject } from "../../../meta/json.ts";
+import type { ObjectReader } from "../../../meta/object-table.ts";
+import { notFound, StatusError } from "../../../meta/status-error.ts";
+import type { Attributes, ServedVersion } from "../admission.ts";
+import { matchCriteria } from "../matching/criteria.ts";
+import { readNamespace } from "../matching/selectors.ts";
+import { collectParams, ParamError, type ParamKinds, type ParamObjects, paramKindText } from "./params.ts";
+import type { Binding, BoundPolicy, Policy } from "./policy-table.ts";
+
+export interface InvocationPorts {
+  /** Namespaces. */
+  readonly objects: Pick<ObjectReader, "get" | "newest">;
+  readonly paramKinds: ParamKinds;
+}
+
+export interface Invocation<Compiled> {
+  readonly policy: Policy<Compiled>;
+  readonly binding: Binding;
+  /** In which the policy wants to see the object. */
+  readonly version: ServedVersion;
+  /** Evaluated with each of them; with none where one is undefined. */
+  readonly params: readonly (JsonObject | undefined)[];
+}
+
+/** The policy, or where there is one its binding, cannot be used. */
+export type OnConfigurationError = (policy: Policy<unknown>, binding: Binding | undefined, why: string) => void;
+
+/** Why a policy or a binding cannot be used. */
+export function configurationFailure(thrown: unknown): string {
+  if (thrown instanceof StatusError || thrown instanceof ParamError) return thrown.message;
+  throw thrown;
+}
+
+/** Of one policy; empty where it does not apply. */
+export async function invocationsOf<Compiled>(
+  { policy, bindings }: BoundPolicy<Compiled>,
+  attributes: Attributes,
+  ports: InvocationPorts,
+  onError: OnConfigurationError,
+): Promise<Invocation<Compiled>[]> {
+  const version = await matchedVersion(policy, attributes, ports, onError);
+  if (version === undefined) return [];
+  const { paramKind } = policy;
+  const objects = paramKind === undefined ? undefined : ports.paramKinds(paramKind);
+  if (paramKind !== undefined && objects === undefined) {
+    const why = `failed to find resource referenced by paramKind: '${paramKindText(paramKind)}'`;
+    onError(policy, undefined, why);
+    return [];
+  }
+  const invocations: Invocation<Compiled>[] = [];
+  for (const binding of bindings) {
+    try {
+      const params = await paramsOf(binding, attributes, { ...ports, params: objects });
+      if (params !== undefined) invocations.push({ policy, binding, version, params });
+    } catch (thrown) {
+      onError(policy, binding, configurationFailure(thrown));
+    }
+  }
+  return invocations;
+}
+
+async function matchedVersion(
+  policy: Policy<unknown>,
+  attributes: Attributes,
+  { objects }: InvocationPorts,
+  onError: OnConfigurationError,
+): Promise<ServedVersion | undefined> {
+  const { criteria } = policy;
+  if (criteria === undefined) {
+    onError(policy, undefined, "policy contained no match constraints, a required field");
+    return undefined;
+  }
+  try {
+    return await matchCriteria(criteria, attributes, objects);
+  } catch (thrown) {
+    onError(policy, undefined, configurationFailure(thrown));
+    return undefined;
+  }
+}
+
+/** Undefined where the binding does not apply. */
+async function paramsOf(
+  { criteria, object }: Binding,
+  attributes: Attributes,
+  { objects, params }: Pick<InvocationPorts, "objects"> & { readonly params: ParamObjects | undefined },
+): Promise<readonly (JsonObject | undefined)[] | undefined> {
+  const isMatch = criteria === undefined || (await matchCriteria(criteria, attributes, objects)) !== undefined;
+  return isMatch ? collectParams(params, object, attributes.namespace) : undefined;
+}
+
+/** Of the written object; a Namespace is in none. Throws a StatusError where there is no such namespace. */
+export async function namespaceOf(
+  { namespace, kind }: Attributes,
+  { objects }: InvocationPorts,
+): Promise<JsonObject | undefined> {
+  const isNamespace = kind.group === "" && kind.version === "v1" && kind.kind === "Namespace";
+  if (namespace === "" || isNamespace) return undefined;
+  const found = await readNamespace(objects, namespace);
+  if (found === undefined) throw notFound({ group: "", resource: "namespaces" }, namespace);
+  return found;
+}

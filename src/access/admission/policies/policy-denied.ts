@@ -1,0 +1,33 @@
+/** What mutating policies have against a write, all of it, as one answer. */
+import { StatusError, type Reason } from "../../../meta/status-error.ts";
+import type { Attributes } from "../admission.ts";
+import { refused } from "../plugins/refuse.ts";
+import type { Binding, Policy } from "./policy-table.ts";
+
+export interface PolicyError {
+  readonly policy: Policy<unknown>;
+  readonly binding: Binding | undefined;
+  readonly message: string;
+  readonly reason: Extract<Reason, "Forbidden" | "Invalid">;
+}
+
+/** As kubernetes: 403, whatever the reason. */
+class PolicyDenied extends StatusError {
+  override get code(): number {
+    return 403;
+  }
+}
+
+function sentence({ policy, binding, message }: PolicyError): string {
+  if (binding === undefined) return `policy ${JSON.stringify(policy.name)} denied request: ${message}`;
+  return `policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`;
+}
+
+/** Undefined where there is nothing against it. */
+export function policyDenial(attributes: Attributes, errors: readonly PolicyError[]): StatusError | undefined {
+  const [first] = errors;
+  if (first === undefined) return undefined;
+  const causes = errors.map((error) => ({ message: sentence(error) }));
+  const details = { ...refused(attributes, "").details, causes };
+  return new PolicyDenied(first.reason, sentence(first), { details });
+}

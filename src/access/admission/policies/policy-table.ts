@@ -1,0 +1,172 @@
+/** The policies that are bound, each with what binds it. */
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { ObjectTable } from "../../../meta/object-table.ts";
+import type { Operation } from "../../../serving/registry/admission.ts";
+import { type Criteria, readMatchResources } from "../matching/criteria.ts";
+import { type ParamKind, paramKindOf } from "./params.ts";
+
+/** `Compiled`: what its expressions are made into. */
+export interface Policy<Compiled> {
+  readonly name: string;
+  /** Undefined for what nobody could write today: it says to which writes it applies. */
+  readonly criteria: Criteria | undefined;
+  readonly paramKind: ParamKind | undefined;
+  readonly isIgnoring: boolean;
+  /** Compiled when it is first needed. */
+  readonly compiled: () => Compiled;
+}
+
+export interface Binding {
+  readonly name: string;
+  readonly policyName: string;
+  /** Undefined: whatever the policy applies to. */
+  readonly criteria: Criteria | undefined;
+  readonly actions: readonly string[];
+  readonly object: JsonObject;
+}
+
+export interface BoundPolicy<Compiled> {
+  readonly policy: Policy<Compiled>;
+  readonly bindings: readonly Binding[];
+}
+
+export interface PolicyTables<Compiled> {
+  /** Follows policies of one kind. */
+  readonly policies: ObjectTable;
+  /** Follows the bindings of these policies. */
+  readonly bindings: ObjectTable;
+  /** Those that may apply to such a write, by name; whether they do is still to be seen. */
+  candidates(operation: Operation, resource: string): readonly BoundPolicy<Compiled>[];
+}
+
+/** Read once for each revision of an object. */
+class Table<T extends { readonly name: string }> implements ObjectTable {
+  readonly #read: (object: JsonObject) => T;
+  readonly #onChange: () => void;
+  #entries = new Map<string, { readonly revision: string; readonly entry: T }>();
+
+  constructor(read: (object: JsonObject) => T, onChange: () => void) {
+    this.#read = read;
+    this.#onChange = onChange;
+  }
+
+  /** By name. */
+  entries(): readonly T[] {
+    return [...this.#entries.values()]
+      .map(({ entry }) => entry)
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  reset(objects: readonly JsonObject[]): void {
+    const before = this.#entries;
+    this.#entries = new Map();
+    for (const object of objects) this.#set(object, before);
+    this.#onChange();
+  }
+
+  put(object: JsonObject): void {
+    this.#set(object, this.#entries);
+    this.#onChange();
+  }
+
+  remove(_namespace: string, name: string): void {
+    this.#entries.delete(name);
+    this.#onChange();
+  }
+
+  #set(object: JsonObject, known: ReadonlyMap<string, { readonly revision: string; readonly entry: T }>): void {
+    const metadata = objectAt(object, "metadata");
+    const name = stringAt(metadata, "name");
+    const resourceVersion = stringAt(metadata, "resourceVersion");
+    const revision = `${stringAt(metadata, "uid")} ${resourceVersion}`;
+    const before = known.get(name);
+    const isKnown = before?.revision === revision && resourceVersion !== "";
+    this.#entries.set(name, isKnown ? before : { revision, entry: this.#read(object) });
+  }
+}
+
+function nameOf(object: JsonObject): string {
+  return stringAt(objectAt(object, "metadata"), "name");
+}
+
+function criteriaAt(spec: JsonObject, key: string): Criteria | undefined {
+  const match = spec[key];
+  return isJsonObject(match) ? readMatchResources(match) : undefined;
+}
+
+function readPolicy<Compiled>(policy: JsonObject, compile: (policy: JsonObject) => Compiled): Policy<Compiled> {
+  const spec = objectAt(policy, "spec");
+  let compiled: { readonly policy: Compiled } | undefined;
+  return {
+    name: nameOf(policy),
+    criteria: criteriaAt(spec, "matchConstraints"),
+    paramKind: paramKindOf(policy),
+    isIgnoring: stringAt(spec, "failurePolicy") === "Ignore",
+    compiled: () => (compiled ??= { policy: compile(policy) }).policy,
+  };
+}
+
+function readBinding(binding: JsonObject): Binding {
+  const spec = objectAt(binding, "spec");
+  return {
+    name: nameOf(binding),
+    policyName: stringAt(spec, "policyName"),
+    criteria: criteriaAt(spec, "matchResources"),
+    actions: stringsAt(spec, "validationActions"),
+    object: binding,
+  };
+}
+
+function boundPolicies<Compiled>(
+  policies: readonly Policy<Compiled>[],
+  bindings: readonly Binding[],
+): BoundPolicy<Compiled>[] {
+  const byPolicy = new Map<string, Binding[]>();
+  for (const binding of bindings) {
+    const known = byPolicy.get(binding.policyName);
+    if (known === undefined) byPolicy.set(binding.policyName, [binding]);
+    else known.push(binding);
+  }
+  return policies.flatMap((policy) => {
+    const bound = byPolicy.get(policy.name);
+    return bound === undefined ? [] : [{ policy, bindings: bound }];
+  });
+}
+
+/** The same objects can be seen in another group under the same name, so that groups are not looked at. */
+function mayApply({ criteria }: Policy<unknown>, operation: Operation, resource: string): boolean {
+  if (criteria?.rules === undefined) return true;
+  return criteria.rules.some(
+    ({ operations, resources }) =>
+      (operations.has("*") || operations.has(operation)) &&
+      resources.some(([named]) => named === "*" || named === resource),
+  );
+}
+
+/** Custom resources come and go. */
+const REMEMBERED_MAX = 4096;
+
+export function createPolicyTables<Compiled>(compile: (policy: JsonObject) => Compiled): PolicyTables<Compiled> {
+  let bound: readonly BoundPolicy<Compiled>[] | undefined;
+  const candidates = new Map<string, readonly BoundPolicy<Compiled>[]>();
+  const onChange = (): void => {
+    bound = undefined;
+    candidates.clear();
+  };
+  const policies = new Table((object) => readPolicy(object, compile), onChange);
+  const bindings = new Table(readBinding, onChange);
+  return {
+    policies,
+    bindings,
+    candidates(operation, resource) {
+      const key = `${operation} ${resource}`;
+      const known = candidates.get(key);
+      if (known !== undefined) return known;
+      bound ??= boundPolicies(policies.entries(), bindings.entries());
+      const found = bound.filter(({ policy }) => mayApply(policy, operation, resource));
+      if (candidates.size >= REMEMBERED_MAX) candidates.clear();
+      candidates.set(key, found);
+      return found;
+    },
+  };
+}

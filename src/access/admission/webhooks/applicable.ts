@@ -1,0 +1,31 @@
+/** Whether a webhook is to be asked about a write, and in which version. */
+import type { Attributes, ServedVersion } from "../admission.ts";
+import type { Authorizer } from "../../auth/authorize.ts";
+import type { ObjectReader } from "../../../meta/object-table.ts";
+import { forbidden } from "../../../meta/status-error.ts";
+import { matchCriteria } from "../matching/criteria.ts";
+import type { VersionedWrite } from "./versioned-write.ts";
+import type { Webhook } from "./webhook.ts";
+
+export interface ApplicableParts {
+  readonly objects: Pick<ObjectReader, "get" | "newest">;
+  /** For expressions that ask what somebody may do; undefined: they cannot. */
+  readonly authorizer: Authorizer | undefined;
+}
+
+/** Undefined: it is not asked. Throws a StatusError where nobody can say. */
+export async function applicableVersion(
+  { objects, authorizer }: ApplicableParts,
+  webhook: Webhook,
+  attributes: Attributes,
+  inVersion: (version: ServedVersion) => Promise<VersionedWrite>,
+): Promise<ServedVersion | undefined> {
+  const version = await matchCriteria(webhook.criteria, attributes, objects);
+  if (version === undefined || webhook.conditions === undefined) return version;
+  const versioned = await inVersion(version);
+  const outcome = webhook.conditions().evaluate(attributes, { authorizer, versioned });
+  if (outcome.kind === "match") return version;
+  if (outcome.kind === "mismatch" || webhook.ignoresFailures) return undefined;
+  const { groupVersion, resource, name } = attributes;
+  throw forbidden({ group: groupVersion.group, resource }, name, outcome.message);
+}

@@ -1,0 +1,103 @@
+/** Asks one webhook about one write. */
+import type { Attributes } from "../admission.ts";
+import { randomUuid, type Random } from "../../../base/random.ts";
+import { messageOf } from "../../../base/within.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import { qualifiedNameErrors } from "../../../meta/names.ts";
+import { readResponse, type AdmissionResponse } from "./response.ts";
+import { reviewText } from "./review.ts";
+import type { VersionedWrite } from "./versioned-write.ts";
+import { denial, dryRunUnsupported, WebhookCallError } from "./webhook-errors.ts";
+import type { Webhook } from "./webhook.ts";
+
+/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no JSON object to be had. */
+export type AskWebhook = (
+  /** Of the webhook: url or service, and caBundle. */
+  clientConfig: JsonObject,
+  body: string,
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+) => Promise<JsonObject>;
+
+export interface AskParts {
+  readonly ask: AskWebhook;
+  readonly random: Random;
+}
+
+export interface AskedWrite {
+  readonly attributes: Attributes;
+  readonly write: VersionedWrite;
+  readonly isMutating: boolean;
+}
+
+/**
+ * What it allows. Throws a WebhookCallError for the failure policy to deal with, or a StatusError, such as its
+ * denial, that nothing outweighs.
+ */
+export async function askWebhook(parts: AskParts, webhook: Webhook, asked: AskedWrite): Promise<AdmissionResponse> {
+  refuseSideEffects(webhook, asked.attributes);
+  const response = await responseOf(parts, webhook, asked);
+  tell(webhook, response, asked.attributes);
+  if (!response.isAllowed) throw denial(webhook.name, response.status);
+  return response;
+}
+
+const WITHOUT_SIDE_EFFECTS: ReadonlySet<string> = new Set(["None", "NoneOnDryRun"]);
+
+function refuseSideEffects({ name, sideEffects }: Webhook, { dryRun }: Attributes): void {
+  if (!dryRun || WITHOUT_SIDE_EFFECTS.has(sideEffects)) return;
+  if (sideEffects === "") throw new WebhookCallError(name, "Webhook SideEffects is nil");
+  throw dryRunUnsupported(name);
+}
+
+async function responseOf(
+  { ask, random }: AskParts,
+  webhook: Webhook,
+  { attributes, write, isMutating }: AskedWrite,
+): Promise<AdmissionResponse> {
+  const { name, reviewVersion: version } = webhook;
+  if (version === undefined)
+    throw new WebhookCallError(
+      name,
+      "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
+    );
+  const uid = randomUuid(random);
+  const body = reviewText({ version, uid, attributes, seen: write.version, ...write.texts() });
+  const { timeoutMs, clientConfig } = webhook;
+  const { signal } = attributes;
+  let review: JsonObject;
+  try {
+    review = await unlessAborted(signal, () => ask(clientConfig, body, { timeoutMs, signal }));
+  } catch (thrown) {
+    throw new WebhookCallError(name, `failed to call webhook: ${messageOf(thrown)}`, thrown);
+  }
+  const read = readResponse(review, { version, uid, isMutating });
+  if (read.kind === "failed") throw new WebhookCallError(name, read.why);
+  return read.response;
+}
+
+/** What it says beside yes and no: also when it says no. */
+function tell({ name }: Webhook, { auditAnnotations, warnings }: AdmissionResponse, attributes: Attributes): void {
+  for (const [key, value] of auditAnnotations) {
+    const prefixed = `${name}/${key}`;
+    if (!key.includes("/") && qualifiedNameErrors(prefixed).length === 0) attributes.annotate(prefixed, value);
+  }
+  // As kubernetes: what cannot stand in a header is not said.
+  for (const warning of warnings.slice(0, WARNINGS_MAX)) if (!CONTROL.test(warning)) attributes.warn(warning);
+}
+
+const CONTROL = /\p{Cc}/u;
+/** More than the head of an answer holds. */
+const WARNINGS_MAX = 1_000;
+
+/** Whatever the work does then, nobody waits for it. */
+async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  if (signal.aborted) throw new Error("context canceled");
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(new Error("context canceled"));
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([aborted, work()]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

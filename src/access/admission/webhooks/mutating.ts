@@ -1,0 +1,175 @@
+/** MutatingAdmissionWebhook: webhooks are asked one after the other, each about what the last one has left. */
+import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";
+import { messageOf } from "../../../base/within.ts";
+import { goQuote } from "../../../meta/go-quote.ts";
+import { jsonEquals, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { formatGroupVersion } from "../../../meta/group-version.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import { applicableVersion, type ApplicableParts } from "./applicable.ts";
+import { askWebhook, type AskParts } from "./ask-webhook.ts";
+import { heedFailurePolicy } from "./failure-policy.ts";
+import { knownWebhooks, mayHaveWebhooks, type KnownParts } from "./known-webhooks.ts";
+import { withReadableManagedFields } from "./managed-fields.ts";
+import type { WebhookMetricsOf } from "./metrics.ts";
+import { patchAnnotation, patched, PatchProblem, readPatch } from "./patch.ts";
+import { Reinvocation } from "./reinvocation.ts";
+import type { AdmissionResponse } from "./response.ts";
+import { ChangingWrite, type VersionedWrite } from "./versioned-write.ts";
+import { internalError, WebhookCallError } from "./webhook-errors.ts";
+import type { Webhook } from "./webhook.ts";
+
+export interface MutatingParts extends KnownParts, ApplicableParts, AskParts {
+  readonly metrics: WebhookMetricsOf;
+  /**
+   * A patched object as if it had been sent in that version: unknown fields left out, defaults filled in. Throws an
+   * error whose message is the decoder's.
+   */
+  readonly decode: (object: JsonObject, version: ServedVersion) => Promise<JsonObject> | JsonObject;
+}
+
+/** What whoever asks the plugins may add to the attributes of a write. */
+export interface MutatedAttributes extends Attributes {
+  /** Absent: there is one round. */
+  readonly reinvocation?: Reinvocation | undefined;
+  /** The audit event is told where it shows the object as well. */
+  annotateRequest?(key: string, value: string): void;
+}
+
+const NAME = "MutatingAdmissionWebhook";
+
+export function mutatingAdmissionWebhook(parts: MutatingParts): AdmissionPlugin {
+  const dispatch = async (attributes: Attributes): Promise<JsonObject | undefined> => {
+    const webhooks = await knownWebhooks(parts, attributes);
+    return webhooks.length === 0 ? undefined : new Dispatch(parts, attributes).run(webhooks);
+  };
+  return {
+    name: NAME,
+    handlesChange: true,
+    handles: () => mayHaveWebhooks(parts),
+    mutate: dispatch,
+    async validate(attributes) {
+      // What has no object to be mutated is not given to be mutated, but webhooks are asked.
+      if (attributes.object === undefined) await dispatch(attributes);
+    },
+  };
+}
+
+class Dispatch {
+  readonly #parts: MutatingParts;
+  readonly #attributes: MutatedAttributes;
+  readonly #reinvocation: Reinvocation;
+  readonly #write: ChangingWrite;
+
+  constructor(parts: MutatingParts, attributes: MutatedAttributes) {
+    this.#parts = parts;
+    this.#attributes = attributes;
+    this.#reinvocation = attributes.reinvocation ?? new Reinvocation();
+    this.#write = new ChangingWrite(attributes);
+  }
+
+  async run(webhooks: readonly Webhook[]): Promise<JsonObject | undefined> {
+    const state = this.#reinvocation.of(NAME);
+    const { isSecond } = this.#reinvocation;
+    if (isSecond) state.resume(this.#attributes.object);
+    const inVersion = (version: ServedVersion): Promise<VersionedWrite> => this.#write.inVersion(version);
+    for (const [index, webhook] of webhooks.entries()) {
+      const { attributes } = this.#write;
+      const version = await applicableVersion(this.#parts, webhook, attributes, inVersion);
+      // A webhook that did not apply before is not asked for the first time in the second round.
+      if (version === undefined || (isSecond && !state.isOutdated(webhook.id))) continue;
+      if (await this.#ask(webhook, await inVersion(version), index)) {
+        state.outdate();
+        this.#reinvocation.request();
+      }
+      if (webhook.isReinvocable) state.asked(webhook.id);
+    }
+    const result = await this.#result();
+    state.finish(result ?? this.#attributes.object);
+    return result;
+  }
+
+  async #result(): Promise<JsonObject | undefined> {
+    const result = await this.#write.result();
+    const { object: before } = this.#attributes;
+    if (result === undefined || before === undefined) return result;
+    return withReadableManagedFields(result, before, (text) => this.#attributes.warn(text));
+  }
+
+  /** Whether it has changed the object. */
+  async #ask(webhook: Webhook, write: VersionedWrite, index: number): Promise<boolean> {
+    const attributes = this.#attributes;
+    const metrics = this.#parts.metrics("admit");
+    const place = `round_${this.#reinvocation.isSecond ? 1 : 0}_index_${index}`;
+    const { configuration, name } = webhook;
+    let mutated = false;
+    try {
+      mutated = await metrics.observe(webhook, attributes.operation, async () => {
+        const response = await askWebhook(this.#parts, webhook, { attributes, write, isMutating: true });
+        return this.#patch(webhook, write, { response, place });
+      });
+    } catch (thrown) {
+      const failedOpenKey = `failed-open.mutation.webhook.admission.k8s.io/${place}`;
+      heedFailurePolicy(webhook, { thrown, attributes, failedOpenKey, metrics });
+    } finally {
+      const value = JSON.stringify({ configuration, webhook: name, mutated });
+      attributes.annotate(`mutation.webhook.admission.k8s.io/${place}`, value);
+    }
+    return mutated;
+  }
+
+  async #patch(
+    webhook: Webhook,
+    write: VersionedWrite,
+    { response, place }: { readonly response: AdmissionResponse; readonly place: string },
+  ): Promise<boolean> {
+    const operations = operationsOf(webhook, response);
+    if (operations.length === 0) return false;
+    const { object: before, version } = write;
+    if (before === undefined)
+      throw internalError(
+        `admission webhook ${goQuote(webhook.name)} attempted to modify the object, which is not supported for this operation`,
+      );
+    if (response.patchType !== "JSONPatch")
+      throw new WebhookCallError(webhook.name, `unsupported patch type ${goQuote(response.patchType)}`);
+    const object = await this.#decode(before, operations, version);
+    this.#write.replace(object);
+    this.#attributes.annotateRequest?.(`patch.webhook.admission.k8s.io/${place}`, patchAnnotation(webhook, operations));
+    // DIFFERS: a patch that changes nothing counts as a change for kube-apiserver where managedFields are from the same
+    // request, as it knows their time more precisely than it says it.
+    return !jsonEquals(before, object);
+  }
+
+  async #decode(before: JsonObject, operations: readonly unknown[], version: ServedVersion): Promise<JsonObject> {
+    try {
+      const object = withKind(patched(before, operations), version);
+      return await this.#parts.decode(object, version);
+    } catch (thrown) {
+      const isOther = thrown instanceof StatusError && thrown.reason !== "BadRequest";
+      throw isOther ? thrown : internalError(messageOf(thrown).replace(NOT_HANDLED, ""), thrown);
+    }
+  }
+}
+
+/** What stands before the decoder's words where they are about a body. */
+const NOT_HANDLED = /^\S+ in version "[^"]*" cannot be handled as a \S+: /;
+
+function operationsOf({ name }: Webhook, { patch }: AdmissionResponse): readonly unknown[] {
+  if (patch.length === 0) return [];
+  try {
+    return readPatch(patch);
+  } catch (thrown) {
+    throw new WebhookCallError(name, `received undecodable patch in webhook response: ${messageOf(thrown)}`, thrown);
+  }
+}
+
+/** What the patch has taken away is what it was; what it has made something else, nobody can use. */
+function withKind(object: JsonObject, { kind }: ServedVersion): JsonObject {
+  const apiVersion = formatGroupVersion(kind);
+  const given = { kind: stringAt(object, "kind"), apiVersion: stringAt(object, "apiVersion") };
+  const is = { kind: given.kind || kind.kind, apiVersion: given.apiVersion || apiVersion };
+  if (is.kind === kind.kind && is.apiVersion === apiVersion) return { ...object, ...is };
+  // DIFFERS: kube-apiserver says so of kinds that it does not know, and fails later, and otherwise, with those it does.
+  throw new PatchProblem(
+    `no kind ${goQuote(is.kind)} is registered for version ${goQuote(is.apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
+}

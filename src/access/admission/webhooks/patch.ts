@@ -1,0 +1,94 @@
+/** The patch in a webhook's answer: read, and applied as kubernetes applies it. */
+import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
+import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../../objects/json/json-text.ts";
+import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../../objects/patch/json-patch.ts";
+import { describePatchProblem } from "./patch-error.ts";
+import type { Webhook } from "./webhook.ts";
+
+/** Something that is no patch, or does not fit; the message is for clients. */
+export class PatchProblem extends Error {
+  override readonly name = "PatchProblem";
+}
+
+/** Throws a PatchProblem. */
+export function readPatch(bytes: Buffer): readonly unknown[] {
+  const value = parse(bytes);
+  if (value === null) return [];
+  if (!isList(value)) throw unfit(value, "Patch");
+  const other = value.find((item) => !isJsonObject(item) && item !== null);
+  if (other !== undefined) throw unfit(other, "Operation");
+  // DIFFERS: kube-apiserver has this limit for patches of clients only.
+  if (value.length > JSON_PATCH_OPERATIONS_MAX)
+    throw new PatchProblem(
+      `The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`,
+    );
+  return value;
+}
+
+function parse(bytes: Buffer): unknown {
+  if (measureJson(bytes).depth > JSON_DEPTH_MAX) throw new PatchProblem("exceeded max depth");
+  try {
+    return parseJsonText(bytes.toString("utf8"));
+  } catch {
+    throw new PatchProblem(describeSyntaxError(bytes));
+  }
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function unfit(value: unknown, type: "Patch" | "Operation"): PatchProblem {
+  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return new PatchProblem(`json: cannot unmarshal ${kind} into Go value of type jsonpatch.${type}`);
+}
+
+/** A new object. Throws a PatchProblem. */
+export function patched(document: JsonObject, operations: readonly unknown[]): JsonObject {
+  let value: unknown;
+  try {
+    value = applyJsonPatch(document, operations);
+  } catch (thrown) {
+    if (!(thrown instanceof JsonPatchError)) throw thrown;
+    throw new PatchProblem(failedOperation(document, operations) ?? thrown.message, { cause: thrown });
+  }
+  if (isJsonObject(value)) return value;
+  throw new PatchProblem(
+    String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`,
+  );
+}
+
+/** Whatever comes before the first operation that fails can be applied: halving finds it in a few attempts. */
+function failedOperation(document: JsonObject, operations: readonly unknown[]): string | undefined {
+  let applied: unknown = document;
+  let good = 0;
+  let bad = operations.length;
+  while (good + 1 < bad) {
+    const middle = (good + bad) >> 1;
+    try {
+      applied = applyJsonPatch(document, operations.slice(0, middle));
+      good = middle;
+    } catch {
+      bad = middle;
+    }
+  }
+  return describePatchProblem(applied, operations[good]);
+}
+
+/** As the audit event shows it: members of operations in the order of their names, and text as Go writes it. */
+export function patchAnnotation(
+  { configuration, name }: Pick<Webhook, "configuration" | "name">,
+  operations: readonly unknown[],
+): string {
+  const patch = operations.map((operation) => (isJsonObject(operation) ? inOrder(operation) : operation));
+  return JSON.stringify({ configuration, webhook: name, patch, patchType: "JSONPatch" }).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function inOrder(operation: JsonObject): JsonObject {
+  const ordered: JsonObject = {};
+  for (const key of Object.keys(operation).sort()) setMember(ordered, key, operation[key]);
+  return ordered;
+}

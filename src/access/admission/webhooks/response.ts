@@ -1,0 +1,111 @@
+/** What a webhook answers: an AdmissionReview, held against what was asked. Pure. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { REVIEW_GROUP } from "./review.ts";
+import { typeProblem } from "./response-types.ts";
+import type { ReviewVersion } from "./webhook.ts";
+
+export interface AdmissionResponse {
+  readonly isAllowed: boolean;
+  /** metav1.Status: why not. */
+  readonly status: JsonObject;
+  /** Bytes of a JSON text; none when there is no patch. */
+  readonly patch: Buffer;
+  readonly patchType: string;
+  readonly auditAnnotations: readonly (readonly [key: string, value: string])[];
+  readonly warnings: readonly string[];
+}
+
+export type ReadResponse =
+  | { readonly kind: "response"; readonly response: AdmissionResponse }
+  | { readonly kind: "failed"; readonly why: string };
+
+export interface Expected {
+  readonly version: ReviewVersion;
+  readonly uid: string;
+  readonly isMutating: boolean;
+}
+
+export function readResponse(review: JsonObject, expected: Expected): ReadResponse {
+  const unread = foreignReview(review, expected.version) ?? typeProblem(review, expected.version);
+  if (unread !== undefined) return failed(`failed to call webhook: ${unread}`);
+  const { response } = review;
+  const invalid = isJsonObject(response) ? problemOf(review, response, expected) : "webhook response was absent";
+  if (invalid !== undefined || !isJsonObject(response)) return failed(`received invalid webhook response: ${invalid}`);
+  const patch = expected.isMutating ? Buffer.from(stringAt(response, "patch"), "base64") : Buffer.alloc(0);
+  return {
+    kind: "response",
+    response: {
+      isAllowed: response["allowed"] === true,
+      status: objectAt(response, "status"),
+      patch,
+      // As kubernetes: who speaks v1beta1 need not say it.
+      patchType: expected.version === "v1beta1" ? JSON_PATCH : stringAt(response, "patchType"),
+      auditAnnotations: annotationsOf(objectAt(response, "auditAnnotations")),
+      warnings: stringsAt(response, "warnings"),
+    },
+  };
+}
+
+const JSON_PATCH = "JSONPatch";
+
+function annotationsOf(annotations: JsonObject): [string, string][] {
+  return Object.keys(annotations).map((key) => [key, stringAt(annotations, key)]);
+}
+
+function failed(why: string): ReadResponse {
+  return { kind: "failed", why };
+}
+
+/** As kubernetes: whoever speaks v1beta1 may answer anything. */
+function problemOf(review: JsonObject, response: JsonObject, expected: Expected): string | undefined {
+  if (expected.version === "v1beta1") return undefined;
+  const uid = stringAt(response, "uid");
+  if (uid !== expected.uid) return `expected response.uid=${goQuote(expected.uid)}, got ${goQuote(uid)}`;
+  const apiVersion = stringAt(review, "apiVersion");
+  const kind = stringAt(review, "kind");
+  const wanted = `${REVIEW_GROUP}/v1`;
+  if (apiVersion !== wanted || kind !== "AdmissionReview")
+    return `expected webhook response of ${wanted}, Kind=AdmissionReview, got ${gvkText(apiVersion, kind)}`;
+  return expected.isMutating ? patchProblem(response) : unwantedPatch(response);
+}
+
+function patchProblem(response: JsonObject): string | undefined {
+  const hasPatch = stringAt(response, "patch") !== "";
+  const { patchType } = response;
+  const hasType = patchType !== undefined && patchType !== null;
+  if (hasPatch && !hasType) return "webhook returned response.patch but not response.patchType";
+  if (!hasPatch && hasType) return "webhook returned response.patchType but not response.patch";
+  return patchType === "" ? 'webhook returned invalid response.patchType of ""' : undefined;
+}
+
+function unwantedPatch(response: JsonObject): string | undefined {
+  if (stringAt(response, "patch") !== "") return "validating webhook may not return response.patch";
+  const { patchType } = response;
+  return patchType === undefined || patchType === null
+    ? undefined
+    : "validating webhook may not return response.patchType";
+}
+
+/** As Go shows a GroupVersionKind. */
+function gvkText(apiVersion: string, kind: string): string {
+  return `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`;
+}
+
+const OTHERS: ReadonlySet<string> = new Set([
+  `${REVIEW_GROUP}/v1 AdmissionReview`,
+  `${REVIEW_GROUP}/v1beta1 AdmissionReview`,
+  "v1 Status",
+]);
+
+/** The other version is a type of its own for kubernetes, and so is everything else. */
+function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
+  const apiVersion = stringAt(review, "apiVersion");
+  const kind = stringAt(review, "kind");
+  if (apiVersion === "" || kind === "") return undefined;
+  if (apiVersion === `${REVIEW_GROUP}/${version}` && kind === "AdmissionReview") return undefined;
+  if (!OTHERS.has(`${apiVersion} ${kind}`))
+    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"`;
+  const sent = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  return `converting (${sent}.${kind}) to (${version}.AdmissionReview): unknown conversion`;
+}

@@ -1,0 +1,80 @@
+/** ValidatingAdmissionWebhook: all webhooks that apply are asked at once. */
+import type { AdmissionPlugin, Attributes } from "../admission.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import { applicableVersion, type ApplicableParts } from "./applicable.ts";
+import { askWebhook, type AskParts } from "./ask-webhook.ts";
+import { heedFailurePolicy } from "./failure-policy.ts";
+import { knownWebhooks, mayHaveWebhooks, type KnownParts } from "./known-webhooks.ts";
+import type { WebhookMetricsOf } from "./metrics.ts";
+import { versionsOf, type VersionedWrite } from "./versioned-write.ts";
+import { requestEnded } from "./webhook-errors.ts";
+import type { Webhook } from "./webhook.ts";
+
+export interface ValidatingParts extends KnownParts, ApplicableParts, AskParts {
+  readonly metrics: WebhookMetricsOf;
+}
+
+const FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io";
+
+export function validatingAdmissionWebhook(parts: ValidatingParts): AdmissionPlugin {
+  return {
+    name: "ValidatingAdmissionWebhook",
+    handlesChange: true,
+    handles: () => mayHaveWebhooks(parts),
+    async validate(attributes) {
+      const webhooks = await knownWebhooks(parts, attributes);
+      if (webhooks.length > 0) await validate(parts, webhooks, attributes);
+    },
+  };
+}
+
+interface Call {
+  readonly webhook: Webhook;
+  readonly write: VersionedWrite;
+}
+
+async function validate(parts: ValidatingParts, webhooks: readonly Webhook[], attributes: Attributes): Promise<void> {
+  const inVersion = versionsOf(attributes);
+  const calls: Call[] = [];
+  for (const webhook of webhooks) {
+    const version = await applicableVersion(parts, webhook, attributes, inVersion);
+    if (version !== undefined) calls.push({ webhook, write: await inVersion(version) });
+  }
+  if (calls.length === 0) return;
+  if (attributes.signal.aborted) throw requestEnded();
+  const outcomes = await Promise.all(calls.map((call, index) => outcomeOf(parts, call, attributes, index)));
+  // DIFFERS: kube-apiserver reports whichever was the fastest to refuse.
+  const refusal = outcomes.find((outcome) => outcome !== undefined);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Why not; undefined: it may pass. */
+async function outcomeOf(
+  parts: ValidatingParts,
+  { webhook, write }: Call,
+  attributes: Attributes,
+  index: number,
+): Promise<StatusError | undefined> {
+  const metrics = parts.metrics("validating");
+  try {
+    const asked = { attributes, write, isMutating: false };
+    await metrics.observe(webhook, attributes.operation, () => askWebhook(parts, webhook, asked));
+    return undefined;
+  } catch (thrown) {
+    return refusalOf(() =>
+      heedFailurePolicy(webhook, {
+        ...{ thrown, attributes, metrics },
+        failedOpenKey: `${FAILED_OPEN}/round_0_index_${index}`,
+      }),
+    );
+  }
+}
+
+function refusalOf(heed: () => void): StatusError | undefined {
+  try {
+    heed();
+    return undefined;
+  } catch (refusal) {
+    return StatusError.from(refusal);
+  }
+}

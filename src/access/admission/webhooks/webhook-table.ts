@@ -1,0 +1,84 @@
+/** The webhooks of all configurations of one kind, in kubernetes' order. */
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { ObjectTable } from "../../../meta/object-table.ts";
+import { readWebhooks, type CompileConditions, type Webhook } from "./webhook.ts";
+
+export interface WebhookTable extends ObjectTable {
+  /** Before that there may be webhooks that it has not been told of. */
+  readonly isLoaded: boolean;
+  readonly loaded: Promise<void>;
+  /** By the names of their configurations, then as each lists them. */
+  webhooks(): readonly Webhook[];
+}
+
+export interface WebhookTables {
+  /** Follows mutatingwebhookconfigurations.admissionregistration.k8s.io */
+  readonly mutating: WebhookTable;
+  /** Follows validatingwebhookconfigurations.admissionregistration.k8s.io */
+  readonly validating: WebhookTable;
+}
+
+export function createWebhookTables(compile: CompileConditions): WebhookTables {
+  return { mutating: new Table(compile), validating: new Table(compile) };
+}
+
+interface Configuration {
+  readonly revision: string;
+  readonly webhooks: readonly Webhook[];
+}
+
+class Table implements WebhookTable {
+  readonly #compile: CompileConditions;
+  #configurations = new Map<string, Configuration>();
+  #ordered: readonly Webhook[] | undefined = [];
+  #isLoaded = false;
+  readonly #loaded = Promise.withResolvers<void>();
+
+  constructor(compile: CompileConditions) {
+    this.#compile = compile;
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  get loaded(): Promise<void> {
+    return this.#loaded.promise;
+  }
+
+  reset(objects: readonly JsonObject[]): void {
+    const before = this.#configurations;
+    this.#configurations = new Map();
+    for (const object of objects) this.#set(object, before);
+    this.#ordered = undefined;
+    this.#isLoaded = true;
+    this.#loaded.resolve();
+  }
+
+  put(object: JsonObject): void {
+    this.#set(object, this.#configurations);
+    this.#ordered = undefined;
+  }
+
+  remove(_namespace: string, name: string): void {
+    this.#configurations.delete(name);
+    this.#ordered = undefined;
+  }
+
+  webhooks(): readonly Webhook[] {
+    return (this.#ordered ??= [...this.#configurations]
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .flatMap(([, { webhooks }]) => webhooks));
+  }
+
+  /** What has not changed since it was read is not read again. */
+  #set(object: JsonObject, known: ReadonlyMap<string, Configuration>): void {
+    const metadata = objectAt(object, "metadata");
+    const name = stringAt(metadata, "name");
+    const revision = `${stringAt(metadata, "uid")} ${stringAt(metadata, "resourceVersion")}`;
+    const before = known.get(name);
+    const isKnown = before?.revision === revision && stringAt(metadata, "resourceVersion") !== "";
+    const webhooks = isKnown ? before.webhooks : readWebhooks(object, this.#compile);
+    this.#configurations.set(name, { revision, webhooks });
+  }
+}

@@ -1,0 +1,71 @@
+/** One of the webhooks of a configuration, read once for each revision. */
+import { numberAt, objectsAt } from "../../../objects/kinds/checks.ts";
+import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { MatchConditions } from "../expressions/match-conditions.ts";
+import { readWebhookCriteria, type Criteria } from "../matching/criteria.ts";
+
+export type ReviewVersion = "v1" | "v1beta1";
+
+export interface Webhook {
+  /** Among all of its kind: names alone need not be unique. */
+  readonly id: string;
+  readonly name: string;
+  readonly configuration: string;
+  readonly clientConfig: JsonObject;
+  readonly criteria: Criteria;
+  /** Undefined: there are none. Compiled when they are first asked for. */
+  readonly conditions: (() => MatchConditions) | undefined;
+  /** The first one that both sides know, as the webhook prefers it. */
+  readonly reviewVersion: ReviewVersion | undefined;
+  readonly ignoresFailures: boolean;
+  readonly sideEffects: string;
+  readonly timeoutMs: number;
+  /** reinvocationPolicy: IfNeeded */
+  readonly isReinvocable: boolean;
+}
+
+export type CompileConditions = (conditions: readonly JsonObject[]) => MatchConditions;
+
+/** As kubernetes defaults it. */
+const TIMEOUT_SECONDS = 10;
+
+export function readWebhooks(configuration: JsonObject, compile: CompileConditions): readonly Webhook[] {
+  const name = stringAt(objectAt(configuration, "metadata"), "name");
+  const seen = new Map<string, number>();
+  return objectsAt(configuration, "webhooks").map((webhook) => {
+    const own = stringAt(webhook, "name");
+    const count = seen.get(own) ?? 0;
+    seen.set(own, count + 1);
+    return readWebhook(webhook, { id: `${name}/${own}/${count}`, configuration: name, compile });
+  });
+}
+
+function readWebhook(
+  webhook: JsonObject,
+  about: Pick<Webhook, "id" | "configuration"> & { readonly compile: CompileConditions },
+): Webhook {
+  const { id, configuration, compile } = about;
+  const conditions = objectsAt(webhook, "matchConditions");
+  return {
+    id,
+    configuration,
+    name: stringAt(webhook, "name"),
+    clientConfig: objectAt(webhook, "clientConfig"),
+    criteria: readWebhookCriteria(webhook),
+    conditions: conditions.length === 0 ? undefined : once(() => compile(conditions)),
+    reviewVersion: stringsAt(webhook, "admissionReviewVersions").find(isReviewVersion),
+    ignoresFailures: stringAt(webhook, "failurePolicy") === "Ignore",
+    sideEffects: stringAt(webhook, "sideEffects"),
+    timeoutMs: (numberAt(webhook, "timeoutSeconds") ?? TIMEOUT_SECONDS) * 1_000,
+    isReinvocable: stringAt(webhook, "reinvocationPolicy") === "IfNeeded",
+  };
+}
+
+function isReviewVersion(version: string): version is ReviewVersion {
+  return version === "v1" || version === "v1beta1";
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

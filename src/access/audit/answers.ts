@@ -1,0 +1,92 @@
+/** What an event says of an answer, or of what was thrown instead of one. Pure. */
+import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
+import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { Status, StatusError } from "../../meta/status-error.ts";
+import type { ResponseStatus } from "./event.ts";
+import { readObject, textOf, type ReadBody, type ReadObject } from "./objects.ts";
+
+export interface Answer {
+  readonly status: ResponseStatus;
+  readonly object: ReadObject | undefined;
+}
+
+export interface AnswerOptions {
+  readonly wantsObject: boolean;
+  readonly omitManagedFields: boolean;
+  readonly verb: string;
+  readonly read: ReadBody | undefined;
+}
+
+/** A Status is no longer; it is looked for in every refusal, and in what a deletion answers. */
+const STATUS_BYTES_MAX = 256 * 1024;
+
+const PROTOBUF = "application/vnd.kubernetes.protobuf";
+/** In which objects are answered. Pages and texts are none. */
+const OBJECT_TYPES: ReadonlySet<string> = new Set([
+  "application/json",
+  "application/yaml",
+  "application/cbor",
+  PROTOBUF,
+]);
+
+export function answerOf(response: ApiResponse, options: AnswerOptions): Answer {
+  const { status: code, body } = response;
+  const mediaType = mediaTypeOf(headerValue(response.headers, "content-type"));
+  if (body.kind !== "bytes" || !OBJECT_TYPES.has(mediaType)) return { status: { code }, object: undefined };
+  const mayBeStatus = code >= 400 || options.verb.startsWith("delete") || beginsAsStatus(body.chunks);
+  const length = body.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  if (!options.wantsObject && (!mayBeStatus || length > STATUS_BYTES_MAX))
+    return { status: { code }, object: undefined };
+  const bytes = body.chunks.length === 1 ? body.chunks[0]! : Buffer.concat(body.chunks);
+  const { read, omitManagedFields } = options;
+  const object = readObject(bytes, { mediaType, read, omitManagedFields });
+  if (object.kind !== "json") return { status: { code }, object };
+  // Neither is an object: what /version and OpenAPI say.
+  if (!isJsonObject(object.value) || stringAt(object.value, "kind") === "")
+    return { status: { code }, object: undefined };
+  return { status: mayBeStatus ? statusIn(object.value, code) : { code }, object };
+}
+
+const STATUS_BEGINNING = Buffer.from('{"kind":"Status",');
+
+/** What evictions and bindings answer. */
+function beginsAsStatus([first]: readonly Buffer[]): boolean {
+  return first?.subarray(0, STATUS_BEGINNING.length).equals(STATUS_BEGINNING) ?? false;
+}
+
+/** What the client is told. */
+export function refusalOf(error: StatusError): Answer {
+  const status = error.toStatus();
+  return { status: { ...boundedStatus(status), code: error.code }, object: textOf(status, false) };
+}
+
+/** As kubernetes endpoints/filters/audit.go. */
+export function panicOf(thrown: unknown): Answer {
+  const said = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = `APIServer panic'd: ${said}`;
+  return { status: { status: "Failure", message, reason: "InternalError", code: 500 }, object: undefined };
+}
+
+/** As kubernetes: nobody knows what the answer would have been. */
+export const CLOSED_EARLY: Answer = {
+  status: { status: "Success", message: "Connection closed early", code: 200 },
+  object: undefined,
+};
+
+export function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase();
+}
+
+function statusIn(value: JsonObject, code: number): ResponseStatus {
+  if (value["kind"] !== "Status" || value["apiVersion"] !== "v1") return { code };
+  return { ...boundedStatus(value), code };
+}
+
+function boundedStatus({ status, message, reason, details }: Partial<Status>): ResponseStatus {
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(message === undefined || message === "" ? {} : { message }),
+    ...(reason === undefined || reason === "" ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+  };
+}

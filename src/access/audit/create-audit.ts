@@ -1,0 +1,275 @@
+/**
+ * The filters of auditing. `identify` comes before all others; `failedAuthentication` directly before authentication and
+ * `record` directly behind it: what is refused before anybody could know who asks is not audited, as in kube-apiserver.
+ */
+import type { Duplex } from "node:stream";
+import type { AccessAttributes, Decision } from "../auth/authorize.ts";
+import type { User, WithUser } from "../auth/user.ts";
+import type { Clock } from "../../base/clock.ts";
+import { randomUuid, type Random } from "../../base/random.ts";
+import type { Handler, PassingFilter } from "../../serving/http/chain.ts";
+import { isLongRunning, type WithInfo } from "../../serving/http/filters/request-info.ts";
+import {
+  headerValue,
+  type ApiRequest,
+  type ApiResponse,
+  type ResponseHeaders,
+  type StreamSink,
+} from "../../serving/http/message.ts";
+import { textResponse } from "../../serving/http/respond.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { answerOf, CLOSED_EARLY, mediaTypeOf, panicOf, refusalOf, type Answer } from "./answers.ts";
+import type { AuditBackend } from "./backend.ts";
+import { CapturedBody } from "./captured-body.ts";
+import { IdOnlyTrail } from "./id-only-trail.ts";
+import type { AuditMetrics } from "./metrics.ts";
+import { createMicroClock } from "./micro-clock.ts";
+import type { ReadBody } from "./objects.ts";
+import { policyEvaluator, type EvaluatePolicy, type Policy, type Stage } from "./policy.ts";
+import { proxiedBy } from "./proxied-by.ts";
+import { requestAuditId } from "./audit-id.ts";
+import { RequestTrail } from "./request-trail.ts";
+import type { AuditTrail } from "../../serving/http/audit-trail.ts";
+
+export interface AuditOptions {
+  /** Without both, requests have an ID, and that is all. */
+  readonly policy?: Policy | undefined;
+  readonly backend?: AuditBackend | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: AuditMetrics;
+  /** Reads bodies that are not JSON. Without it they are left out, which the event says. */
+  readonly readBody?: ReadBody | undefined;
+  /** What a request wants, as authorization sees it. Default: as its path says. */
+  readonly attributesOf?: AttributesOf | undefined;
+}
+
+export type AttributesOf = (request: WithInfo) => AccessAttributes;
+
+export interface Audit {
+  /** Every request has an ID from here on, and every answer names it. */
+  readonly identify: PassingFilter<ApiRequest>;
+  readonly failedAuthentication: PassingFilter<WithInfo>;
+  readonly record: PassingFilter<WithUser>;
+  close(): Promise<void>;
+}
+
+export interface Audited {
+  readonly audit?: AuditTrail;
+}
+
+/** For the filter of authorization. As kubernetes endpoints/filters/authorization.go. */
+export function recordDecision({ audit }: Audited, decision: Decision): void {
+  // To say why is work: it grows with how many a binding names, and nobody does it in vain.
+  if (!(audit instanceof RequestTrail) || audit.level === "None") return;
+  audit.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
+  audit.annotate("authorization.k8s.io/reason", decision.reason);
+}
+
+export function createAudit(options: AuditOptions): Audit {
+  const { policy, backend, random, metrics } = options;
+  if (policy === undefined || backend === undefined) {
+    return {
+      identify: identify((request) => new IdOnlyTrail(requestAuditId(request) ?? randomUuid(random))),
+      failedAuthentication: (next) => next,
+      record: (next) => next,
+      close: () => backend?.close() ?? Promise.resolve(),
+    };
+  }
+  const now = createMicroClock(options.clock);
+  const newTrail = (request: ApiRequest): RequestTrail =>
+    new RequestTrail(requestAuditId(request) ?? randomUuid(random), now());
+  const recorder = new Recorder({
+    ...{ evaluate: policyEvaluator(policy), backend, metrics, now, newTrail, readBody: options.readBody },
+    attributesOf: options.attributesOf ?? (({ info }) => info),
+  });
+  return {
+    identify: identify(newTrail),
+    failedAuthentication: (next) => (request) => recorder.failedAuthentication(next, request),
+    record: (next) => (request) => recorder.record(next, request),
+    close: () => backend.close(),
+  };
+}
+
+function identify(newTrail: (request: ApiRequest) => AuditTrail): PassingFilter<ApiRequest> {
+  return (next) => async (request) => {
+    const audit = newTrail(request);
+    const response = await next(Object.assign(request, { audit }));
+    const { status, headers, body } = response;
+    return { status, headers: answerHeaders(request, headers, audit.id), body };
+  };
+}
+
+/** Headers may be shared by many answers. Copied and added to: to put three objects into one takes several times as long. */
+function answerHeaders({ answerHeaders: wanted }: ApiRequest, headers: ResponseHeaders, id: string): ResponseHeaders {
+  const all = { ...headers };
+  if (wanted !== undefined) for (const name in wanted) all[name] ??= wanted[name]!;
+  all["audit-id"] = id;
+  return all;
+}
+
+interface RecorderParts {
+  readonly evaluate: EvaluatePolicy;
+  readonly backend: AuditBackend;
+  readonly metrics: AuditMetrics;
+  readonly now: () => number;
+  readonly newTrail: (request: ApiRequest) => RequestTrail;
+  readonly readBody: ReadBody | undefined;
+  readonly attributesOf: AttributesOf;
+}
+
+class Recorder {
+  readonly #parts: RecorderParts;
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  /** As kubernetes: one event, as if the answer had only started. */
+  async failedAuthentication<Req extends WithInfo>(next: Handler<Req>, request: Req): Promise<ApiResponse> {
+    try {
+      return await next(request);
+    } catch (thrown) {
+      const trail = this.#trailOf(request);
+      const isOurs = thrown instanceof StatusError && thrown.reason === "Unauthorized" && trail.level === undefined;
+      if (isOurs) await this.#unauthorized(trail, request, thrown);
+      throw thrown;
+    }
+  }
+
+  async #unauthorized(trail: RequestTrail, request: WithInfo, refusal: StatusError): Promise<void> {
+    this.#receive(trail, undefined, request);
+    const { status, object } = refusalOf(refusal);
+    trail.answered(status, object);
+    await this.#emit(trail, "ResponseStarted");
+  }
+
+  async record<Req extends WithUser>(next: Handler<Req>, request: Req): Promise<ApiResponse> {
+    const trail = this.#trailOf(request);
+    this.#receive(trail, request.user, request);
+    if (trail.level === "None") return next(request);
+    proxiedBy(request, trail);
+    if (!(await this.#emit(trail, "RequestReceived"))) {
+      this.#parts.metrics.rejected.inc();
+      return notStored(request);
+    }
+    const body = new CapturedBody(request.body);
+    const running: Running = { trail, request, body, isLong: isLongRunning(request.info) };
+    let response: ApiResponse;
+    try {
+      response = await next(Object.assign(request, { body }));
+    } catch (thrown) {
+      await this.#failed(running, thrown);
+      throw thrown;
+    }
+    return this.#answered(running, response);
+  }
+
+  async #failed(running: Running, thrown: unknown): Promise<void> {
+    const { signal } = running.request;
+    // What a deadline says to the client stands in the signal.
+    const error: unknown = !(thrown instanceof StatusError) && signal.aborted ? signal.reason : thrown;
+    if (error instanceof StatusError) await this.#ended(running, refusalOf(error));
+    else if (signal.aborted) await this.#ended(running, CLOSED_EARLY);
+    else {
+      this.#tell(running, panicOf(error));
+      await this.#emit(running.trail, "Panic");
+    }
+  }
+
+  async #ended(running: Running, answer: Answer): Promise<void> {
+    await this.#started(running, answer);
+    await this.#emit(running.trail, "ResponseComplete");
+  }
+
+  async #answered(running: Running, response: ApiResponse): Promise<ApiResponse> {
+    const { trail, request } = running;
+    const answer = answerOf(response, {
+      wantsObject: trail.level === "RequestResponse",
+      omitManagedFields: trail.omitManagedFields,
+      verb: request.info.verb,
+      read: this.#parts.readBody,
+    });
+    await this.#started(running, answer);
+    const complete = (): boolean | Promise<boolean> => this.#emit(trail, "ResponseComplete");
+    const { body } = response;
+    if (body.kind === "stream")
+      return { ...response, body: { kind: "stream", open: untilClosed(body.open, complete) } };
+    if (body.kind === "upgrade")
+      return { ...response, body: { kind: "upgrade", open: untilGone(body.open, complete) } };
+    await complete();
+    return response;
+  }
+
+  async #started(running: Running, answer: Answer): Promise<void> {
+    this.#tell(running, answer);
+    if (running.isLong) await this.#emit(running.trail, "ResponseStarted");
+  }
+
+  #tell({ trail, request, body }: Running, { status, object }: Answer): void {
+    if (!trail.hasRequestObject && body.bytes !== undefined) {
+      const mediaType = mediaTypeOf(headerValue(request.headers, "content-type"));
+      trail.requestBytes(body.bytes, { method: request.method, mediaType, read: this.#parts.readBody });
+    }
+    trail.answered(status, object);
+  }
+
+  #receive(trail: RequestTrail, user: User | undefined, request: WithInfo): void {
+    const asked = this.#parts.attributesOf(request);
+    const decision = this.#parts.evaluate(user, asked);
+    this.#parts.metrics.levels.with(decision.level).inc();
+    trail.receive({ user, request, asked, decision });
+  }
+
+  #emit(trail: RequestTrail, stage: Stage): boolean | Promise<boolean> {
+    const event = trail.eventAt(stage, stage === "RequestReceived" ? undefined : this.#parts.now());
+    if (event === undefined) return true;
+    this.#parts.metrics.events.inc();
+    return this.#parts.backend.process(event);
+  }
+
+  #trailOf(request: ApiRequest & Audited): RequestTrail {
+    const { audit } = request;
+    if (audit instanceof RequestTrail) return audit;
+    const trail = this.#parts.newTrail(request);
+    Object.assign(request, { audit: trail });
+    return trail;
+  }
+}
+
+interface Running {
+  readonly trail: RequestTrail;
+  readonly request: WithUser;
+  readonly body: CapturedBody;
+  readonly isLong: boolean;
+}
+
+/** Without waiting: the answer has been sent. */
+type Complete = () => boolean | Promise<boolean>;
+
+function untilClosed(open: (sink: StreamSink) => void, complete: Complete): (sink: StreamSink) => void {
+  return (sink) => {
+    sink.onClose(() => void complete());
+    open(sink);
+  };
+}
+
+function untilGone(
+  open: (socket: Duplex | undefined) => void,
+  complete: Complete,
+): (socket: Duplex | undefined) => void {
+  return (socket) => {
+    if (socket === undefined) void complete();
+    else socket.once("close", () => void complete());
+    open(socket);
+  };
+}
+
+/** As kubernetes responsewriters#InternalError. */
+function notStored({ path, rawQuery }: ApiRequest): ApiResponse {
+  const uri = (rawQuery === "" ? path : `${path}?${rawQuery}`)
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
+  return textResponse(500, `Internal Server Error: ${JSON.stringify(uri)}: failed to store audit event\n`);
+}

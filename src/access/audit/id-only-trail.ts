@@ -1,0 +1,16 @@
+/** The trail of a request where nothing is audited. */
+import type { AuditTrail } from "../../serving/http/audit-trail.ts";
+
+export class IdOnlyTrail implements AuditTrail {
+  readonly id: string;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  annotate(): void {}
+
+  impersonated(): void {}
+
+  requestObject(): void {}
+}

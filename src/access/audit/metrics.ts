@@ -1,0 +1,32 @@
+/** What auditing counts, under kube-apiserver's names. */
+import type { Counter, MetricFamily, MetricsRegistry } from "../../base/metrics.ts";
+
+export interface AuditMetrics {
+  readonly events: Counter;
+  /** By the part that failed. */
+  readonly errors: MetricFamily<Counter>;
+  /** By what the policy says of a request. */
+  readonly levels: MetricFamily<Counter>;
+  readonly rejected: Counter;
+}
+
+export function createAuditMetrics(metrics: MetricsRegistry): AuditMetrics {
+  const plain = (name: string, help: string): Counter => metrics.counter({ name, help }).with();
+  return {
+    events: plain("apiserver_audit_event_total", "Audit events made and handed to the log."),
+    errors: metrics.counter({
+      name: "apiserver_audit_error_total",
+      help: "Audit events that were lost, by the part that lost them.",
+      labels: ["plugin"],
+    }),
+    levels: metrics.counter({
+      name: "apiserver_audit_level_total",
+      help: "Requests, by the level at which the policy wants them audited.",
+      labels: ["level"],
+    }),
+    rejected: plain(
+      "apiserver_audit_requests_rejected_total",
+      "Requests refused because their audit event could not be stored.",
+    ),
+  };
+}

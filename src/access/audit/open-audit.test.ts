@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { SILENT_LOG } from "../../base/log.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import { textResponse } from "../../serving/http/respond.ts";
+import { apiRequest, infoRequest } from "../../serving/http/testing/requests.ts";
+import { World } from "../../tools/simulator/world.ts";
+import type { AuditOutput } from "./backend.ts";
+import { openAudit, type OpenAuditParts } from "./open-audit.ts";
+import { NO_AUDIT, type AuditConfig } from "./options.ts";
+
+const CONFIG: AuditConfig = {
+  policy: {
+    omitStages: [],
+    omitManagedFields: false,
+    rules: [
+      {
+        ...{ level: "Metadata", users: [], userGroups: [], verbs: [], resources: [], namespaces: [] },
+        ...{ nonResourceURLs: [], omitStages: ["RequestReceived"], omitManagedFields: undefined },
+      },
+    ],
+  },
+  log: {
+    file: { path: "/audit.log", bytesMax: 0, backupsMax: 0, ageDaysMax: 0, compress: false },
+    ...{ format: "json", mode: "blocking", eventBytesMax: undefined },
+    batch: { bufferSize: 1, sizeMax: 1, waitMaxMs: 0, throttle: undefined },
+  },
+  warnings: [],
+};
+
+function parts(changes: Partial<OpenAuditParts> = {}): OpenAuditParts & { metrics: MetricsRegistry } {
+  const { clock, random } = new World({ seed: 1 }).env;
+  return { config: CONFIG, clock, random, log: SILENT_LOG, ...changes, metrics: new MetricsRegistry() };
+}
+
+test("what happens is written, and the log is closed in the end", async () => {
+  const written: string[] = [];
+  let isClosed = false;
+  const output: AuditOutput = {
+    write: (lines) => {
+      written.push(...lines.map(String));
+      return Promise.resolve([]);
+    },
+    close: () => Promise.resolve(void (isClosed = true)),
+  };
+  const audit = await openAudit(parts({ openOutput: () => Promise.resolve(output) }));
+  const user = { name: "alice", uid: "", groups: [], extra: {} };
+  const request = { ...infoRequest({ url: "/healthz" }), user, isVerifiedPeer: false, isProxied: false };
+  await audit.record(() => Promise.resolve(textResponse(200, "ok")))(request);
+  expect(written).toHaveLength(1);
+  expect(written[0]).toContain('"stage":"ResponseComplete","requestURI":"/healthz"');
+  await audit.close();
+  expect(isClosed).toBe(true);
+});
+
+test("a log that cannot be opened ends the start with one sentence", async () => {
+  const openOutput = (): Promise<never> => Promise.reject(new Error("EROFS"));
+  await expect(openAudit(parts({ openOutput }))).rejects.toThrow("the audit log /audit.log cannot be written: EROFS");
+});
+
+test.each([
+  ["a policy and a log", { config: NO_AUDIT }],
+  ["a place to write to", {}],
+])("without %s requests have an ID, and what is shared by answers is not changed", async (_, changes) => {
+  const given = parts(changes);
+  const audit = await openAudit(given);
+  const shared = textResponse(200, "ok");
+  const response = await audit.identify(() => Promise.resolve(shared))(apiRequest());
+  expect(response.headers["audit-id"]).toHaveLength(36);
+  expect(shared.headers).not.toHaveProperty("audit-id");
+  expect(given.metrics.render()).toContain("apiserver_audit_event_total 0");
+  await audit.close();
+});
+
+test("warnings are told at the start", async () => {
+  const told: string[] = [];
+  const log = { ...SILENT_LOG, warn: (message: string) => void told.push(message) };
+  await openAudit(parts({ log, config: { ...NO_AUDIT, warnings: ["a warning"] } }));
+  expect(told).toEqual(["a warning"]);
+});

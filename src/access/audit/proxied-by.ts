@@ -1,0 +1,14 @@
+/** What an event says of a request that came by way of another server. */
+import type { WithUser } from "../auth/user.ts";
+import { PROXIED_BY_ANNOTATION, type AuditTrail } from "../../serving/http/audit-trail.ts";
+
+/** A peer that does not say its ID is known by the name in its certificate. */
+export function proxiedBy(request: WithUser, trail: Pick<AuditTrail, "annotate">): void {
+  if (!request.isProxied) return;
+  trail.annotate(PROXIED_BY_ANNOTATION, request.proxiedBy ?? certificateName(request) ?? "an unnamed server");
+}
+
+function certificateName({ connection }: WithUser): string | undefined {
+  const [leaf] = connection.clientChain;
+  return leaf === undefined ? undefined : /^CN=(.+)$/m.exec(leaf.subject)?.[1];
+}

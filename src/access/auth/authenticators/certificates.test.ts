@@ -1,0 +1,257 @@
+import { hash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { infoRequest } from "../../../serving/http/testing/requests.ts";
+import type { WithInfo } from "../../../serving/http/filters/request-info.ts";
+import { authenticate } from "../authenticate.ts";
+import { createCertificateVerifier } from "../client-certificates.ts";
+import { requestHeaderOptions, spoofableHeaders, type RequestHeaderFlags } from "../request-header-options.ts";
+import { issueCa, issueClient, NOW, type Issued } from "../testing/certificates.ts";
+import type { User, WithUser } from "../user.ts";
+import { requestHeaderAuthenticator } from "./request-header.ts";
+import { tokenFileAuthenticator } from "../testing/token-file.ts";
+import { x509Authenticator } from "./x509.ts";
+
+const HOUR_MS = 3_600_000;
+const clock = { now: (): number => NOW };
+const userCa = issueCa("user ca");
+const proxyCa = issueCa("proxy ca");
+const proxy = issueClient(proxyCa, { subject: [["CN", "front-proxy-client"]] });
+const jane = issueClient(userCa, {
+  subject: [
+    ["O", "admins"],
+    ["CN", "jane"],
+    ["O", "a,b"],
+  ],
+});
+
+type Claims = Readonly<Record<string, readonly string[]>>;
+
+function asked(presented: readonly Issued[], claims: Claims = {}, authorization?: string): WithInfo {
+  return {
+    ...infoRequest({ headers: authorization === undefined ? {} : { authorization } }),
+    claims: new Map(Object.entries(claims)),
+    connection: {
+      protocol: "http/1.1",
+      remoteAddress: "127.0.0.1",
+      clientChain: presented.map(({ certificate }) => certificate),
+    },
+  };
+}
+
+const x509 = x509Authenticator({ verify: createCertificateVerifier(userCa.pem), clock });
+
+function requestHeader(flags: Partial<RequestHeaderFlags> = {}): ReturnType<typeof requestHeaderAuthenticator> {
+  return requestHeaderAuthenticator(requestHeaderOptions({ clientCa: proxyCa.pem, ...flags })!, clock);
+}
+
+describe("x509Authenticator", () => {
+  test("the certificate speaks for its common name", () => {
+    const fingerprint = hash("sha256", jane.certificate.raw, "hex");
+    expect(x509(asked([jane]))).toEqual({
+      user: {
+        name: "jane",
+        uid: "",
+        groups: ["admins", "a,b"],
+        extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${fingerprint}`] },
+      },
+      isVerifiedPeer: false,
+    });
+  });
+
+  test("no certificate is no credentials", () => {
+    expect(x509(asked([]))).toBe("none");
+  });
+
+  test.each<readonly [what: string, presented: Issued]>([
+    ["of another CA", proxy],
+    ["that has expired", issueClient(userCa, { notAfter: NOW - HOUR_MS })],
+    ["without a name", issueClient(userCa, { subject: [["O", "admins"]] })],
+    ["with an empty name", issueClient(userCa, { subject: [["CN", ""]] })],
+    ["with a name in another attribute", issueClient(userCa, { subject: [["OU", "x\nCN=admin"]] })],
+  ])("a certificate %s is rejected", (_, presented) => {
+    expect(x509(asked([presented]))).toBe("rejected");
+  });
+});
+
+describe("requestHeaderAuthenticator", () => {
+  const userOf = (claims: Claims, flags: Partial<RequestHeaderFlags> = {}): unknown => {
+    const answer = requestHeader(flags)(asked([proxy], claims));
+    return typeof answer === "string" || answer instanceof Promise ? answer : answer.user;
+  };
+  const who = (user: Partial<User>): User => ({ name: "jane", uid: "", groups: [], extra: {}, ...user });
+  const wire = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
+
+  test.each<readonly [claims: Claims, user: Partial<User>]>([
+    [{}, {}],
+    [{ "x-remote-uid": ["7"] }, { uid: "7" }],
+    [{ "x-remote-group": ["a", "", "b, c"] }, { groups: ["a", "b, c"] }],
+    [{ "x-remote-group": [wire("größe,🚀")] }, { groups: ["größe,🚀"] }],
+    [{ "x-remote-group": ["größe 🚀"] }, { groups: ["größe 🚀"] }],
+    [{ "x-remote-extra-scopes": ["a", ""] }, { extra: { scopes: ["a", ""] } }],
+    [
+      { "x-remote-extra-authentication.kubernetes.io%2fcredential-id": ["X509SHA256=00"] },
+      { extra: { "authentication.kubernetes.io/credential-id": ["X509SHA256=00"] } },
+    ],
+    [{ "x-remote-extra-100%": ["a"] }, { extra: { "100%": ["a"] } }],
+    [{ "x-remote-extra-%zz%2f": ["a"] }, { extra: { "%zz%2f": ["a"] } }],
+    [{ "x-remote-extra-a+b": [wire("é")] }, { extra: { "a+b": ["é"] } }],
+    [{ "x-remote-extra-": ["a"] }, { extra: { "": ["a"] } }],
+    [{ "x-kubernetes-peer-proxied": ["true"], "x-evenkeel-source": ["b"] }, {}],
+  ])("of %j comes the user %j", (claims, user) => {
+    expect(userOf({ "x-remote-user": ["jane"], ...claims })).toEqual(who(user));
+  });
+
+  test("an extra may have any name", () => {
+    const user = userOf({ "x-remote-user": ["jane"], "x-remote-extra-__proto__": ["a"] }) as User;
+    expect(Object.entries(user.extra)).toEqual([["__proto__", ["a"]]]);
+  });
+
+  test("the first header with a name decides", () => {
+    const flags = { usernameHeaders: ["X-Other-User", "X-Remote-User"] };
+    expect(userOf({ "x-remote-user": ["jane"], "x-other-user": ["john"] }, flags)).toEqual(who({ name: "john" }));
+    expect(userOf({ "x-remote-user": ["jane"], "x-other-user": [""] }, flags)).toEqual(who({}));
+    expect(userOf({ "x-remote-user": ["jane", "root"] })).toEqual(who({}));
+  });
+
+  test("all group headers and all prefixes count, in the order of the flags", () => {
+    const flags = { groupHeaders: ["X-G", "X-Remote-Group"], extraHeadersPrefix: ["X-E-", "X-Remote-Extra-"] };
+    const claims = { "x-remote-group": ["b"], "x-g": ["a"], "x-remote-extra-k": ["2"], "x-e-k": ["1"] };
+    expect(userOf({ "x-remote-user": ["jane"], ...claims }, flags)).toEqual(
+      who({ groups: ["a", "b"], extra: { k: ["1", "2"] } }),
+    );
+  });
+
+  test.each<Claims>([{}, { "x-remote-user": [""] }, { "x-remote-group": ["system:masters"] }])(
+    "%j names nobody: other credentials are asked",
+    (claims) => {
+      expect(userOf(claims)).toBe("none");
+    },
+  );
+
+  test.each<Claims>([
+    { "x-remote-user": ["jan\xe9"] },
+    { "x-remote-user": ["jane"], "x-remote-uid": ["\xff"] },
+    { "x-remote-user": ["jane"], "x-remote-group": ["a", "\xc3"] },
+    { "x-remote-user": ["jane"], "x-remote-extra-a": ["\xc0\x80"] },
+  ])("%j is not UTF-8 and rejected", (claims) => {
+    expect(userOf(claims)).toBe("rejected");
+  });
+
+  const claims = { "x-remote-user": ["root"] };
+  test.each<readonly [what: string, presented: readonly Issued[], answer: unknown]>([
+    ["nobody's", [], "none"],
+    ["a user's", [jane], "rejected"],
+    ["a stranger's", [issueClient(issueCa("proxy ca"), { subject: [["CN", "front-proxy-client"]] })], "rejected"],
+    ["an expired", [issueClient(proxyCa, { notAfter: NOW - HOUR_MS })], "rejected"],
+    ["a server's", [issueClient(proxyCa, { usages: ["serverAuth"] })], "rejected"],
+    ["the front proxy's", [proxy], { user: who({ name: "root" }), isVerifiedPeer: true }],
+  ])("headers under %s certificate", (_, presented, answer) => {
+    expect(requestHeader()(asked(presented, claims))).toEqual(answer);
+  });
+
+  test("only allowed names may speak for others, unless all may", () => {
+    const other = issueClient(proxyCa, {
+      subject: [
+        ["O", "front-proxy-client"],
+        ["CN", "other"],
+      ],
+    });
+    const nameless = issueClient(proxyCa, { subject: [["O", "front-proxy-client"]] });
+    const allowedNames = ["x", "front-proxy-client"];
+    const answers = [proxy, other, nameless].map((one) => requestHeader({ allowedNames })(asked([one], claims)));
+    expect(answers).toEqual([{ user: who({ name: "root" }), isVerifiedPeer: true }, "rejected", "rejected"]);
+    expect(requestHeader()(asked([nameless], claims))).toMatchObject({ isVerifiedPeer: true });
+  });
+});
+
+describe("all together", () => {
+  const tokens = tokenFileAuthenticator("secret,tom,1");
+  async function outcome(request: WithInfo): Promise<string> {
+    const seen: WithUser[] = [];
+    const handler = authenticate([requestHeader(), x509, tokens])((one) => {
+      seen.push(one);
+      return Promise.resolve({ status: 200, headers: {}, body: { kind: "none" } });
+    });
+    try {
+      await handler(request);
+    } catch {
+      return "401";
+    }
+    const { user, isVerifiedPeer, isProxied } = seen[0]!;
+    return [user.name, ...(isVerifiedPeer ? ["peer"] : []), ...(isProxied ? ["proxied"] : [])].join(" ");
+  }
+  const claims = { "x-remote-user": ["root"], "x-kubernetes-peer-proxied": ["true"] };
+  const guard = { "x-kubernetes-peer-proxied": ["true"] };
+
+  test.each<readonly [what: string, request: WithInfo, result: string]>([
+    ["nothing", asked([]), "system:anonymous"],
+    ["only claims", asked([], claims), "system:anonymous"],
+    ["claims and a token", asked([], claims, "Bearer secret"), "tom"],
+    ["claims and a user's certificate", asked([jane], claims), "jane"],
+    ["claims of a front proxy", asked([proxy], claims), "root peer proxied"],
+    ["claims of a front proxy and a bad token", asked([proxy], claims, "Bearer wrong"), "root peer proxied"],
+    ["a front proxy that names nobody", asked([proxy], guard), "401"],
+    ["a front proxy that names nobody, with a token", asked([proxy], guard, "Bearer secret"), "tom"],
+    ["a user's certificate and a bad token", asked([jane], {}, "Bearer wrong"), "jane"],
+    ["a stranger's certificate and a token", asked([issueClient(issueCa("x"))], claims, "Bearer secret"), "tom"],
+    ["a stranger's certificate", asked([issueClient(issueCa("x"))], claims), "401"],
+    ["a bad token", asked([], {}, "Bearer wrong"), "401"],
+  ])("%s", async (_, request, result) => {
+    expect(await outcome(request)).toBe(result);
+  });
+});
+
+describe("requestHeaderOptions", () => {
+  const clientCa = proxyCa.pem;
+
+  test("without a CA nobody is a front proxy", () => {
+    expect(requestHeaderOptions({ clientCa: undefined })).toBeUndefined();
+    expect(spoofableHeaders(undefined)).toEqual({ headerNames: new Set(), headerPrefixes: [] });
+  });
+
+  test("the conventional headers are the default", () => {
+    expect(requestHeaderOptions({ clientCa })).toEqual({
+      clientCa,
+      allowedNames: [],
+      usernameHeaders: ["x-remote-user"],
+      uidHeaders: ["x-remote-uid"],
+      groupHeaders: ["x-remote-group"],
+      extraHeadersPrefixes: ["x-remote-extra-"],
+    });
+  });
+
+  test("all headers that are asked for are spoofable", () => {
+    const options = requestHeaderOptions({
+      clientCa,
+      usernameHeaders: [" X-A "],
+      uidHeaders: [],
+      groupHeaders: ["X-B"],
+      extraHeadersPrefix: ["X-C-"],
+    });
+    expect(spoofableHeaders(options)).toEqual({ headerNames: new Set(["x-a", "x-b"]), headerPrefixes: ["x-c-"] });
+  });
+
+  test.each<readonly [flags: Partial<RequestHeaderFlags>, sentence: string]>([
+    [{ usernameHeaders: [] }, "--requestheader-username-headers must name a header when --requestheader-client-ca"],
+    [{ usernameHeaders: [" "] }, 'empty value in "requestheader-username-headers"'],
+    [{ groupHeaders: [""] }, 'empty value in "requestheader-group-headers"'],
+    [{ extraHeadersPrefix: [""] }, 'empty value in "requestheader-extra-headers-prefix"'],
+    [{ allowedNames: [""] }, 'empty value in "requestheader-allowed-names"'],
+    [
+      { uidHeaders: ["X-Uid"] },
+      "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header",
+    ],
+    [{ groupHeaders: ["X Group"] }, '--requestheader-group-headers contains "X Group", which no header can be called'],
+    [{ usernameHeaders: ["Authorization"] }, "--requestheader-username-headers must not name authorization"],
+    [{ extraHeadersPrefix: ["A"] }, "--requestheader-extra-headers-prefix must not begin accept"],
+    [{ userCa: clientCa }, "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates"],
+  ])("refuses %j", (flags, sentence) => {
+    expect(() => requestHeaderOptions({ clientCa, ...flags })).toThrow(sentence);
+  });
+
+  test("one CA may sign users and front proxies if the latter are named", () => {
+    const allowedNames = ["front-proxy-client"];
+    expect(requestHeaderOptions({ clientCa, userCa: clientCa, allowedNames })).toMatchObject({ allowedNames });
+    expect(requestHeaderOptions({ clientCa, userCa: userCa.pem })).toBeDefined();
+  });
+});

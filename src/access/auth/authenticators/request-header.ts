@@ -1,0 +1,89 @@
+/**
+ * A front proxy, known by its certificate, says in headers for whom it asks. Only here are the claims that a request
+ * came with believed.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { IdentityClaims } from "../../../serving/http/filters/strip-identity.ts";
+import type { Authenticator } from "../authenticate.ts";
+import { readSubject } from "../certificate-reader.ts";
+import { createCertificateVerifier, rememberByChain, type CertificateVerifier } from "../client-certificates.ts";
+import type { RequestHeaderOptions } from "../request-header-options.ts";
+import type { User } from "../user.ts";
+
+/** `verify` asks whom `--requestheader-client-ca-file` trusts, where that may change. */
+export function requestHeaderAuthenticator(
+  options: RequestHeaderOptions,
+  clock: Pick<Clock, "now">,
+  verify: CertificateVerifier = createCertificateVerifier(options.clientCa),
+): Authenticator {
+  const allowedNames = new Set(options.allowedNames);
+  const isAllowed = rememberByChain(([leaf]) => {
+    const name = leaf === undefined ? undefined : readSubject(leaf.raw)?.commonName;
+    return name !== undefined && (allowedNames.size === 0 || allowedNames.has(name));
+  });
+  return ({ claims, connection: { clientChain } }) => {
+    if (clientChain.length === 0) return "none";
+    if (!verify(clientChain, clock.now()) || !isAllowed(clientChain)) return "rejected";
+    const user = claimedUser(claims, options);
+    return typeof user === "string" ? user : { user, isVerifiedPeer: true };
+  };
+}
+
+/** A name that is not UTF-8 could pass for another once it is written down, so it is nobody's. */
+function claimedUser(claims: IdentityClaims, options: RequestHeaderOptions): User | "none" | "rejected" {
+  const name = firstValue(claims, options.usernameHeaders);
+  if (name === "") return "none";
+  const uid = firstValue(claims, options.uidHeaders);
+  const groups = options.groupHeaders
+    .flatMap((header) => claims.get(header) ?? [])
+    .filter((group) => group !== "")
+    .map(toText);
+  const extra = claimedExtra(claims, options.extraHeadersPrefixes);
+  const [nameText, uidText] = [toText(name), toText(uid)];
+  if (nameText === undefined || uidText === undefined || extra === undefined) return "rejected";
+  if (!groups.every((group) => group !== undefined)) return "rejected";
+  return { name: nameText, uid: uidText, groups, extra };
+}
+
+function claimedExtra(claims: IdentityClaims, prefixes: readonly string[]): User["extra"] | undefined {
+  const extra = new Map<string, string[]>();
+  for (const prefix of prefixes) {
+    for (const [header, lines] of claims) {
+      if (!header.startsWith(prefix)) continue;
+      const values = lines.map(toText);
+      if (!values.every((value) => value !== undefined)) return undefined;
+      const key = unescapeKey(header.slice(prefix.length));
+      extra.set(key, [...(extra.get(key) ?? []), ...values]);
+    }
+  }
+  // Not by assignment: a key may be called `__proto__`.
+  return Object.fromEntries(extra);
+}
+
+/** As kubernetes: of a header sent several times the first line counts; an empty one lets the next header speak. */
+function firstValue(claims: IdentityClaims, headers: readonly string[]): string {
+  for (const header of headers) {
+    const value = claims.get(header)?.[0];
+    if (value !== undefined && value !== "") return value;
+  }
+  return "";
+}
+
+/** As kubernetes: a key that is not properly escaped is taken as it stands. */
+function unescapeKey(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return escaped;
+  }
+}
+
+/** Header values are bytes, which Node shows as ISO 8859-1; what they mean is UTF-8. */
+function toText(value: string): string | undefined {
+  if (/^[\0-\x7f]*$/.test(value)) return value;
+  // Such text never was on a wire.
+  if (/[^\0-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, "latin1");
+  const text = bytes.toString("utf8");
+  return Buffer.from(text, "utf8").equals(bytes) ? text : undefined;
+}

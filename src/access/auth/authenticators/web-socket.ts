@@ -1,0 +1,24 @@
+/** Bearer tokens of browsers, which cannot set Authorization for a WebSocket: one of the protocols they offer is the token. */
+import { headerValue } from "../../../serving/http/message.ts";
+import { isWebSocketRequest } from "../../../serving/http/web-socket.ts";
+import { offeredProtocols, PROTOCOL_HEADER } from "../../../serving/http/web-socket-protocols.ts";
+import type { Authenticator } from "../authenticate.ts";
+import { authenticated } from "../bearer.ts";
+import type { TokenAuthenticator } from "../tokens.ts";
+
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+
+export function webSocketAuthenticator(ask: TokenAuthenticator, apiAudiences: readonly string[]): Authenticator {
+  return (request) => {
+    if (!isWebSocketRequest(request)) return "none";
+    const { tokens, others } = offeredProtocols(headerValue(request.headers, PROTOCOL_HEADER));
+    const [encoded] = tokens;
+    if (encoded === undefined) return "none";
+    // As kubernetes: one token, and a protocol beside it, because the token must not be the one that is chosen.
+    if (tokens.length > 1 || others.length === 0 || !BASE64URL.test(encoded)) return "rejected";
+    const answer = ask(Buffer.from(encoded, "base64url").toString("utf8"), apiAudiences);
+    return answer instanceof Promise
+      ? answer.then((given) => authenticated(given, request))
+      : authenticated(answer, request);
+  };
+}

@@ -1,0 +1,36 @@
+import type { Clock } from "../../../base/clock.ts";
+import type { Authenticated, Authenticator } from "../authenticate.ts";
+import { readSubject } from "../certificate-reader.ts";
+import { rememberByChain, type CertificateChain, type CertificateVerifier } from "../client-certificates.ts";
+
+export interface X509Options {
+  /** Against `--client-ca-file`. */
+  readonly verify: CertificateVerifier;
+  readonly clock: Pick<Clock, "now">;
+}
+
+const CREDENTIAL_ID = "authentication.kubernetes.io/credential-id";
+
+/** The certificate of the connection speaks for its common name, with its organizations as groups. */
+export function x509Authenticator({ verify, clock }: X509Options): Authenticator {
+  const callerOf = rememberByChain(toCaller);
+  return ({ connection: { clientChain } }) => {
+    if (clientChain.length === 0) return "none";
+    return verify(clientChain, clock.now()) ? callerOf(clientChain) : "rejected";
+  };
+}
+
+// DIFFERS: kubernetes takes a verified certificate without a common name for no credentials at all, so that its owner
+// becomes anonymous unnoticed.
+function toCaller([leaf]: CertificateChain): Authenticated | "rejected" {
+  const subject = leaf === undefined ? undefined : readSubject(leaf.raw);
+  if (leaf === undefined || subject === undefined || subject.commonName === "") return "rejected";
+  const fingerprint = leaf.fingerprint256.replaceAll(":", "").toLowerCase();
+  const user = {
+    name: subject.commonName,
+    uid: "",
+    groups: subject.organizations,
+    extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
+  };
+  return { user, isVerifiedPeer: false };
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
+import { infoRequest, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { accessOf, authorize, authorizeCreateOnUpdate, type Authorizer } from "./authorize.ts";
+import { ANONYMOUS, AUTHENTICATED, type User, type WithUser } from "./user.ts";
+
+const OK: ApiResponse = { status: 200, headers: {}, body: NO_BODY };
+const JANE: User = { name: "jane", uid: "1", groups: [AUTHENTICATED], extra: {} };
+const PODS = { url: "/api/v1/namespaces/a/pods/x" };
+
+function by(user: User, options: RequestOptions): WithUser {
+  return { ...infoRequest(options), user, isVerifiedPeer: false, isProxied: false };
+}
+
+/** What is granted while it catches up is known afterwards. */
+function granting(isGranted: boolean): { authorizer: Authorizer; catchUp: () => Promise<void>; waits: () => number } {
+  let allowed = false;
+  let waits = 0;
+  return {
+    authorizer: () => ({ allowed, reason: "" }),
+    catchUp: () => {
+      waits++;
+      allowed = isGranted;
+      return Promise.resolve();
+    },
+    waits: () => waits,
+  };
+}
+
+describe("a refusal waits for news", () => {
+  const ask = ({ authorizer, catchUp }: ReturnType<typeof granting>, user: User): Promise<ApiResponse> =>
+    authorize(authorizer, { catchUp })(() => Promise.resolve(OK))(by(user, PODS));
+
+  test("a right that was granted elsewhere is a right", async () => {
+    expect(await ask(granting(true), JANE)).toBe(OK);
+  });
+
+  test("it waits once", async () => {
+    const access = granting(false);
+    await expect(ask(access, JANE)).rejects.toMatchObject({ code: 403 });
+    expect(access.waits()).toBe(1);
+  });
+
+  test("strangers are refused at once", async () => {
+    const access = granting(true);
+    await expect(ask(access, ANONYMOUS)).rejects.toMatchObject({ code: 403 });
+    expect(access.waits()).toBe(0);
+  });
+
+  test("who cannot catch up decides by what it knows", async () => {
+    const catchUp = (): Promise<void> => Promise.reject(new Error("no store"));
+    await expect(ask({ ...granting(false), catchUp }, JANE)).rejects.toMatchObject({ code: 403 });
+  });
+
+  test("what is allowed waits for nothing", async () => {
+    const access = granting(true);
+    expect(await ask({ ...access, authorizer: () => ({ allowed: true, reason: "" }) }, JANE)).toBe(OK);
+    expect(access.waits()).toBe(0);
+  });
+});
+
+test("the decision is told, whichever it is", async () => {
+  const told: boolean[] = [];
+  const authorizer: Authorizer = (user) => ({ allowed: user === JANE, reason: "" });
+  const filter = authorize(authorizer, { onDecision: (_, { allowed }) => void told.push(allowed) });
+  const handle = filter(() => Promise.resolve(OK));
+  await handle(by(JANE, PODS));
+  await expect(handle(by(ANONYMOUS, PODS))).rejects.toThrow();
+  expect(told).toEqual([true, false]);
+});
+
+describe("authorizeCreateOnUpdate", () => {
+  const request = by(JANE, { method: "PUT", url: "/apis/coordination.k8s.io/v1/namespaces/default/leases/zz" });
+
+  test("who may update may not create", async () => {
+    await expect(
+      authorizeCreateOnUpdate((_, { verb }) => ({ allowed: verb === "update", reason: "" }))(request),
+    ).rejects.toMatchObject({
+      message:
+        'leases.coordination.k8s.io "zz" is forbidden: User "jane" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
+      details: { name: "zz", group: "coordination.k8s.io", kind: "leases" },
+    });
+  });
+
+  test("who may create may", async () => {
+    await expect(
+      authorizeCreateOnUpdate((_, { verb }) => ({ allowed: verb === "create", reason: "" }))(request),
+    ).resolves.toBeUndefined();
+  });
+});
+
+describe("accessOf", () => {
+  test.each<readonly [url: string, namespace: string, name: string]>([
+    ["/api/v1/namespaces/a", "a", "a"],
+    ["/api/v1/namespaces/a/status", "a", "a"],
+    ["/api/v1/namespaces", "", ""],
+    ["/api/v1/namespaces?fieldSelector=metadata.name%3Da", "", "a"],
+    ["/api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Dx", "n", "x"],
+    ["/api/v1/pods?watch=1&fieldSelector=spec.nodeName%3Dn,metadata.name%3D%3Dx", "", "x"],
+    ["/api/v1/pods?fieldSelector=metadata.name!%3Dx", "", ""],
+    ["/api/v1/pods?fieldSelector=metadata.name%3Dx/y", "", ""],
+    ["/api/v1/pods?fieldSelector=metadata.name%3D..", "", ""],
+    ["/api/v1/pods?fieldSelector=nonsense", "", ""],
+    ["/apis/metrics.example/v1/pods?fieldSelector=metadata.name%3Dx,a;%3Db", "", ""],
+    ["/apis/metrics.example/v1/pods?fieldSelector=metadata.name=x,a=%zz", "", ""],
+    ["/api/v1/watch/pods?fieldSelector=metadata.name%3Dx", "", ""],
+    ["/api/v1/namespaces/n/pods/y?fieldSelector=metadata.name%3Dx", "n", "y"],
+  ])("%s is about namespace %j and name %j", (url, namespace, name) => {
+    expect(accessOf(infoRequest({ url }))).toMatchObject({ namespace, name });
+  });
+
+  test("a collection that is deleted is not one object", () => {
+    const url = "/api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Dx";
+    expect(accessOf(infoRequest({ method: "DELETE", url }))).toMatchObject({ verb: "deletecollection", name: "" });
+  });
+});

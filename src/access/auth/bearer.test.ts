@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { infoRequest } from "../../serving/http/testing/requests.ts";
+import type { AuthenticatorAnswer } from "./authenticate.ts";
+import { parseTokenFile, staticTokens } from "./authenticators/token-file.ts";
+import { bearerAuthenticator, tokenUnion, type BearerOptions } from "./bearer.ts";
+import type { TokenAnswer, TokenAuthenticator } from "./tokens.ts";
+import { AUTHENTICATED, type User } from "./user.ts";
+
+const API = ["api"];
+const BOT: User = { name: "bot", uid: "", groups: ["bots"], extra: {} };
+const file = staticTokens(parseTokenFile("secret,jane,1"), API);
+const nobody: TokenAuthenticator = () => "unknown";
+const wrong =
+  (error: string): TokenAuthenticator =>
+  () => ({ error });
+const bot: TokenAuthenticator = (token, audiences) => (token === "bot" ? { user: BOT, audiences } : "unknown");
+const later =
+  (authenticator: TokenAuthenticator): TokenAuthenticator =>
+  async (token, audiences) =>
+    authenticator(token, audiences);
+
+describe("bearerAuthenticator", () => {
+  const request = (token: string): ReturnType<typeof infoRequest> =>
+    infoRequest({ headers: { authorization: `Bearer ${token}` } });
+  const nameOf = async (given: AuthenticatorAnswer | Promise<AuthenticatorAnswer>): Promise<string> => {
+    const answer = await given;
+    return typeof answer === "string" ? answer : answer.user.name;
+  };
+
+  test.each<readonly [what: string, options: Partial<BearerOptions>, token: string, name: string]>([
+    ["lasting", { lasting: [file] }, "secret", "jane"],
+    ["lasting, behind another", { lasting: [later(nobody), file] }, "secret", "jane"],
+    ["passing", { lasting: [file], passing: [bot] }, "bot", "bot"],
+    ["passing and late", { lasting: [file], passing: [later(bot)] }, "bot", "bot"],
+    ["passing, behind late ones", { lasting: [later(file)], passing: [later(wrong("no")), bot] }, "bot", "bot"],
+    ["nobody's", { lasting: [file], passing: [wrong("no")] }, "other", "rejected"],
+    ["without anybody to ask", {}, "secret", "rejected"],
+    ["of another audience", { lasting: [file], apiAudiences: ["else"] }, "secret", "rejected"],
+  ])("a token %s", async (_, options, token, name) => {
+    const authenticator = bearerAuthenticator({ lasting: [], passing: [], apiAudiences: API, ...options });
+    expect(await nameOf(authenticator(request(token)))).toBe(name);
+  });
+
+  test("nothing is remembered of tokens that can be withdrawn", async () => {
+    let answer: TokenAnswer = { user: BOT, audiences: API };
+    const authenticator = bearerAuthenticator({ lasting: [file], passing: [() => answer], apiAudiences: API });
+    const { connection } = infoRequest({});
+    const ask = (): Promise<string> => nameOf(authenticator({ ...request("bot"), connection }));
+    expect(await ask()).toBe("bot");
+    answer = { error: "the service account is gone" };
+    expect(await ask()).toBe("rejected");
+  });
+
+  test("a lasting token is looked up once for a connection", () => {
+    let asked = 0;
+    const counted: TokenAuthenticator = (...question) => {
+      asked++;
+      return file(...question);
+    };
+    const authenticator = bearerAuthenticator({ lasting: [counted], passing: [], apiAudiences: API });
+    const { connection } = infoRequest({});
+    for (let time = 0; time < 3; time++) void authenticator({ ...request("secret"), connection });
+    expect(asked).toBe(1);
+  });
+});
+
+describe("tokenUnion", () => {
+  test("whoever is known is authenticated", async () => {
+    expect(await tokenUnion([nobody, bot])("bot", API)).toEqual({
+      user: { ...BOT, groups: ["bots", AUTHENTICATED] },
+      audiences: API,
+    });
+  });
+
+  test("every objection is told once, where nobody knows the token", async () => {
+    const union = tokenUnion([wrong("expired"), later(wrong("unsigned")), nobody, wrong("expired")]);
+    expect(await union("x", API)).toEqual({ error: "expired, unsigned" });
+    expect(await tokenUnion([nobody, later(nobody)])("x", API)).toBe("unknown");
+    expect(await tokenUnion([wrong("expired"), bot])("bot", API)).toMatchObject({ user: { name: "bot" } });
+  });
+});
+
+describe("staticTokens", () => {
+  test.each<readonly [audiences: string[], answer: string[] | undefined]>([
+    [["api"], ["api"]],
+    [["other", "api"], ["api"]],
+    [["other"], undefined],
+    [[], []],
+  ])("asked for %j it is meant for %j", (audiences, answer) => {
+    const given = file("secret", audiences);
+    if (answer === undefined) expect(given).toBe("unknown");
+    else expect(given).toMatchObject({ audiences: answer });
+  });
+});

@@ -1,0 +1,95 @@
+/** `Authorization: Bearer …`: the token, and whoever can tell whose it is. */
+import { headerValue, type ApiRequest, type ConnectionInfo } from "../../serving/http/message.ts";
+import type { Authenticated, Authenticator, AuthenticatorAnswer } from "./authenticate.ts";
+import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "./tokens.ts";
+import { withAuthenticatedGroup } from "./user.ts";
+
+export interface BearerOptions {
+  /** Whose answer to a token stays the same as long as the server runs; asked first. */
+  readonly lasting: readonly TokenAuthenticator[];
+  /** Whose tokens expire or are withdrawn: asked each time. */
+  readonly passing: readonly TokenAuthenticator[];
+  /** A token must be meant for one of these. */
+  readonly apiAudiences: readonly string[];
+}
+
+/**
+ * A connection mostly says the same in every request: a lasting token that was right on it once is compared as it stands,
+ * which tells nobody anything that has not said it before.
+ */
+export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOptions): Authenticator {
+  const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
+  const askLasting = tokenUnion(lasting);
+  const askPassing = tokenUnion(passing);
+  const askedBoth = async (token: string, first: Promise<TokenAnswer>): Promise<TokenAnswer> => {
+    const answer = await first;
+    return isOwner(answer) ? answer : askPassing(token, apiAudiences);
+  };
+  return (request) => {
+    const { headers, connection } = request;
+    const header = headerValue(headers, "authorization");
+    const before = accepted.get(connection);
+    if (header !== undefined && before?.header === header) return before.answer;
+    const token = bearerToken(header);
+    if (token === undefined || header === undefined) return "none";
+    const known = askLasting(token, apiAudiences);
+    if (known instanceof Promise) return askedBoth(token, known).then((answer) => authenticated(answer, request));
+    if (isOwner(known)) {
+      const answer: Authenticated = { user: known.user, isVerifiedPeer: false };
+      accepted.set(connection, { header, answer });
+      return answer;
+    }
+    const answer = askPassing(token, apiAudiences);
+    if (!(answer instanceof Promise)) return authenticated(answer, request);
+    return answer.then((given) => authenticated(given, request));
+  };
+}
+
+/**
+ * As kubernetes: one blank stands before the token, no more.
+ * DIFFERS: what follows the token behind a blank is not passed over; such a header carries no token.
+ */
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^bearer (\S+)\s*$/i.exec(header)?.[1];
+}
+
+export function authenticated(answer: TokenAnswer, { audit }: Pick<ApiRequest, "audit">): AuthenticatorAnswer {
+  if (!isOwner(answer)) return "rejected";
+  for (const [key, value] of Object.entries(answer.annotations ?? {})) audit?.annotate(key, value);
+  return { user: answer.user, isVerifiedPeer: false };
+}
+
+function isOwner(answer: TokenAnswer): answer is TokenOwner {
+  return typeof answer === "object" && "user" in answer;
+}
+
+/** The first that knows the token decides whose it is; where none does, whatever each has against it. */
+export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
+  return (token, audiences) => askFrom({ authenticators, token, audiences, errors: [] }, 0);
+}
+
+interface UnionQuestion {
+  readonly authenticators: readonly TokenAuthenticator[];
+  readonly token: string;
+  readonly audiences: readonly string[];
+  readonly errors: string[];
+}
+
+function askFrom(question: UnionQuestion, start: number): TokenAnswer | Promise<TokenAnswer> {
+  const { authenticators, token, audiences } = question;
+  for (let index = start; index < authenticators.length; index++) {
+    const given = authenticators[index]!(token, audiences);
+    if (given instanceof Promise)
+      return given.then((answer) => decided(question, answer) ?? askFrom(question, index + 1));
+    const answer = decided(question, given);
+    if (answer !== undefined) return answer;
+  }
+  const { errors } = question;
+  return errors.length === 0 ? "unknown" : { error: [...new Set(errors)].join(", ") };
+}
+
+function decided({ errors }: UnionQuestion, answer: TokenAnswer): TokenOwner | undefined {
+  if (isOwner(answer)) return { ...answer, user: withAuthenticatedGroup(answer.user) };
+  if (answer !== "unknown") errors.push(answer.error);
+  return undefined;
+}

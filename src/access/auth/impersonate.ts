@@ -1,0 +1,76 @@
+/** Impersonate-*: whoever may goes on as somebody else, and nothing behind this can tell. */
+import type { PassingFilter } from "../../serving/http/chain.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { accessOf, caughtUp, type Authorizer, type CatchUp } from "./authorize.ts";
+import { MODES, OLD_MODES, type Attempt, type Impersonated, type Mode } from "./impersonation/modes.ts";
+import {
+  hasImpersonationHeaders,
+  namelessReferences,
+  namelessUser,
+  wantedUser,
+  withoutImpersonationHeaders,
+} from "./impersonation/wanted-user.ts";
+import { LruMap } from "../../base/lru-map.ts";
+import { AUTHENTICATED, type User, type WithUser } from "./user.ts";
+
+export interface ImpersonateOptions {
+  readonly authorizer: Authorizer;
+  /** Since 1.36 impersonation can be allowed for some users and some requests only. */
+  readonly isConstrained: boolean;
+  /** Before somebody known is refused. */
+  readonly catchUp?: CatchUp | undefined;
+  /** For whoever keeps a record; the request is still the requester's. */
+  readonly onImpersonated?: ((request: WithUser, impersonated: Impersonated) => void) | undefined;
+}
+
+export function impersonate(options: ImpersonateOptions): PassingFilter<WithUser> {
+  const { authorizer, catchUp } = options;
+  const nameless = options.isConstrained ? namelessUser : namelessReferences;
+  const tryModes = createModesTrial(options.isConstrained ? MODES : OLD_MODES);
+  const decide = async (request: WithUser, wanted: User): Promise<Impersonated> => {
+    const attempt: Attempt = { authorizer, requester: request.user, asked: accessOf(request), wanted };
+    let answer = tryModes(attempt);
+    if (answer instanceof StatusError && catchUp !== undefined && request.user.groups.includes(AUTHENTICATED)) {
+      await caughtUp(catchUp, request.signal);
+      answer = tryModes(attempt);
+    }
+    if (answer instanceof StatusError) throw answer;
+    return answer;
+  };
+  const asWanted = async <Req extends WithUser>(request: Req): Promise<Req> => {
+    const wanted = wantedUser(request, nameless);
+    const rest = withoutImpersonationHeaders(request);
+    if (wanted === undefined) return Object.assign(request, rest);
+    const impersonated = await decide(request, wanted);
+    options.onImpersonated?.(request, impersonated);
+    return Object.assign(request, rest, { user: impersonated.user, impersonatedBy: request.user });
+  };
+  return (next) => {
+    const nextAsWanted: typeof next = async (request) => next(await asWanted(request));
+    return (request) => (hasImpersonationHeaders(request) ? nextAsWanted(request) : next(request));
+  };
+}
+
+/** Users whose way is remembered. */
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Each mode in turn, first the one that was right for the requester before; the first refusal is the one that is told.
+ */
+function createModesTrial(modes: readonly Mode[]): (attempt: Attempt) => Impersonated | StatusError {
+  const remembered = new LruMap<number>(REMEMBERED_MAX);
+  return (attempt) => {
+    const before = remembered.get(attempt.requester.name);
+    const order = modes.keys().filter((index) => index !== before);
+    let refused: StatusError | undefined;
+    for (const index of before === undefined ? order : [before, ...order]) {
+      const answer = modes[index]!(attempt);
+      if (answer instanceof StatusError) refused ??= answer;
+      else if (answer !== undefined) {
+        if (index !== before) remembered.set(attempt.requester.name, index);
+        return answer;
+      }
+    }
+    return refused ?? new StatusError("Forbidden", "all impersonation modes failed", { details: {} });
+  };
+}

@@ -1,0 +1,150 @@
+/** Everything that is said of a user must be allowed to be said: name, uid, each group and each extra value. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { dnsSubdomainErrors } from "../../../meta/names.ts";
+import type { StatusError } from "../../../meta/status-error.ts";
+import type { AccessAttributes } from "../authorize.ts";
+import { ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, type User } from "../user.ts";
+import { nodeOf, NODES_GROUP, serviceAccountGroups, serviceAccountOf } from "./usernames.ts";
+
+type UserField = "username" | "uid" | "groups" | "extra";
+
+export interface FieldRules {
+  readonly verb: string;
+  /** The API group of users, groups and service accounts; uids and extras always have the same. */
+  readonly subjectsGroup: string;
+  /** Nodes are known, and what makes no sense or gives everything is refused. */
+  readonly isConstrained: boolean;
+  /** A node must be allowed whichever it is. */
+  readonly isForAnyNode?: boolean;
+  readonly order: readonly UserField[];
+}
+
+/** Undefined when it is allowed; with a problem, the refusal for that reason. */
+export type Check = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
+
+export function fieldsRefusal(wanted: User, rules: FieldRules, check: Check): StatusError | undefined {
+  for (const field of rules.order) {
+    const refused = FIELD_CHECKS[field](wanted, rules, check);
+    if (refused !== undefined) return refused;
+  }
+  return undefined;
+}
+
+type FieldCheck = (wanted: User, rules: FieldRules, check: Check) => StatusError | undefined;
+
+const FIELD_CHECKS: Readonly<Record<UserField, FieldCheck>> = {
+  username: usernameRefusal,
+  uid: ({ uid }, { verb }, check) => (uid === "" ? undefined : check(subject(verb, AUTHENTICATION, "uids", uid))),
+  groups: groupsRefusal,
+  extra: extraRefusal,
+};
+
+const AUTHENTICATION = "authentication.k8s.io";
+
+function subject(verb: string, group: string, resource: string, name: string): AccessAttributes {
+  return {
+    isResourceRequest: true,
+    verb,
+    group,
+    version: "v1",
+    namespace: "",
+    resource,
+    subresource: "",
+    name,
+    path: "",
+  };
+}
+
+function usernameRefusal({ name }: User, rules: FieldRules, check: Check): StatusError | undefined {
+  const { verb, subjectsGroup, isConstrained, isForAnyNode } = rules;
+  const account = serviceAccountOf(name);
+  if (account !== undefined)
+    return check({ ...subject(verb, subjectsGroup, "serviceaccounts", account.name), namespace: account.namespace });
+  const node = isConstrained ? nodeOf(name) : undefined;
+  if (node === undefined) return check(subject(verb, subjectsGroup, "users", name));
+  return check(subject(verb, subjectsGroup, "nodes", isForAnyNode === true ? "*" : node));
+}
+
+/** From so many on it is tried first whether all may be said. */
+const MANY = 4;
+
+function groupsRefusal({ groups }: User, rules: FieldRules, check: Check): StatusError | undefined {
+  const { verb, subjectsGroup, isConstrained } = rules;
+  const group = (name: string): AccessAttributes => subject(verb, subjectsGroup, "groups", name);
+  if (isConstrained) {
+    if (groups.includes("")) return check(group(""), "impersonating the empty string group is not allowed");
+    if (groups.includes(SYSTEM_MASTERS))
+      return check(group(SYSTEM_MASTERS), "impersonating the system:masters group is not allowed");
+    if (groups.length >= MANY && check(group("*")) === undefined) return undefined;
+  }
+  for (const name of groups) {
+    const refused = check(group(name));
+    if (refused !== undefined) return refused;
+  }
+  return undefined;
+}
+
+const SYSTEM_MASTERS = "system:masters";
+
+function extraRefusal({ extra }: User, { verb, isConstrained }: FieldRules, check: Check): StatusError | undefined {
+  const entries = Object.entries(extra);
+  const none = subject(verb, AUTHENTICATION, "userextras", "");
+  if (isConstrained && entries.length > 0) {
+    const problem = extraProblem(entries);
+    if (problem !== undefined) return check(none, problem);
+    const isMany = entries.length >= MANY || entries.flatMap(([, values]) => values).length >= MANY;
+    if (isMany && check({ ...none, subresource: "*", name: "*" }) === undefined) return undefined;
+  }
+  for (const [subresource, values] of entries) {
+    for (const name of values) {
+      const refused = check({ ...none, subresource, name });
+      if (refused !== undefined) return refused;
+    }
+  }
+  return undefined;
+}
+
+function extraProblem(entries: readonly (readonly [string, readonly string[]])[]): string | undefined {
+  for (const [key, values] of entries) {
+    if (key === "") return "impersonating the empty string key in extra is not allowed";
+    const errors = domainPrefixedPathErrors(key).map(
+      ([value, why]) => `extra.key: Invalid value: ${goQuote(value)}: ${why}`,
+    );
+    if (errors.length > 0) {
+      const text = errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`;
+      return `impersonating an invalid key in extra is not allowed: ${text}`;
+    }
+    if (key !== key.toLowerCase()) return `impersonating a non-lowercase key in extra is not allowed: ${goQuote(key)}`;
+    if (values.includes("")) return "impersonating the empty string value in extra is not allowed";
+  }
+  return undefined;
+}
+
+const HTTP_PATH = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
+
+/** Each with the part that it is about. */
+function domainPrefixedPathErrors(key: string): (readonly [value: string, why: string])[] {
+  const slash = key.indexOf("/");
+  const [host, path] = [key.slice(0, slash), key.slice(slash + 1)];
+  if (slash < 1 || path === "") return [[key, 'must be a domain-prefixed path (such as "acme.io/foo")']];
+  const errors = dnsSubdomainErrors(host).map((why) => [host, why] as const);
+  if (HTTP_PATH.test(path)) return errors;
+  const why = String.raw`Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')`;
+  return [...errors, [path, why]];
+}
+
+/** With the groups that go without saying. */
+export function actualUser(wanted: User, isConstrained: boolean): User {
+  const groups = [...impliedGroups(wanted, isConstrained)];
+  if (wanted.name === ANONYMOUS.name) {
+    if (!groups.includes(UNAUTHENTICATED)) groups.push(UNAUTHENTICATED);
+  } else if (!groups.includes(UNAUTHENTICATED) && !groups.includes(AUTHENTICATED)) groups.push(AUTHENTICATED);
+  return { ...wanted, groups };
+}
+
+function impliedGroups({ name, groups }: User, isConstrained: boolean): readonly string[] {
+  if (groups.length > 0) return groups;
+  const account = serviceAccountOf(name);
+  if (account !== undefined) return serviceAccountGroups(account.namespace);
+  return isConstrained && nodeOf(name) !== undefined ? [NODES_GROUP] : groups;
+}

@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+import { StatusError } from "../../../meta/status-error.ts";
+import type { AccessAttributes, Authorizer } from "../authorize.ts";
+import { AUTHENTICATED, type User } from "../user.ts";
+import { MODES, OLD_MODES, type Impersonated, type Mode } from "./modes.ts";
+
+const SA = "system:serviceaccount:ns:sa";
+const NODE = "system:node:n1";
+const who = (user: Partial<User>): User => ({ name: "jane", uid: "", groups: [], extra: {}, ...user });
+const LIST_PODS: AccessAttributes = {
+  isResourceRequest: true,
+  verb: "list",
+  group: "",
+  version: "v1",
+  namespace: "a",
+  resource: "pods",
+  subresource: "",
+  name: "",
+  path: "/api/v1/namespaces/a/pods",
+};
+
+interface Tried {
+  readonly lines: readonly string[];
+  readonly answer: Impersonated | StatusError | undefined;
+}
+
+/** Every mode in turn until one succeeds; each check is a line. */
+function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: string) => boolean): Tried {
+  const lines: string[] = [];
+  const authorizer: Authorizer = (_user, { verb, group, resource, subresource, namespace, name }) => {
+    const line = `${verb} ${[group, resource, subresource].join("/")} ${namespace}/${name}`;
+    lines.push(line);
+    return { allowed: isAllowed(line), reason: "" };
+  };
+  const attempt = { authorizer, requester: who({ name: "root" }), asked: LIST_PODS, wanted: who(wanted) };
+  let refused: StatusError | undefined;
+  for (const mode of modes) {
+    const answer = mode(attempt);
+    if (answer instanceof StatusError) refused ??= answer;
+    else if (answer !== undefined) return { lines, answer };
+  }
+  return { lines, answer: refused };
+}
+
+const isPlain = (line: string): boolean => line.startsWith("impersonate ");
+
+describe("what is asked, in order", () => {
+  const everything = { uid: "7", groups: ["g", "h"], extra: { k: ["1", "2"] } };
+  const plain = ["impersonate /users/ /jane"];
+  const uid = ["impersonate authentication.k8s.io/uids/ /7"];
+  const groups = ["impersonate /groups/ /g", "impersonate /groups/ /h"];
+  const extra = [
+    "impersonate authentication.k8s.io/userextras/k /1",
+    "impersonate authentication.k8s.io/userextras/k /2",
+  ];
+
+  test("of everything that is said, before and since 1.36", () => {
+    expect(tried(OLD_MODES, everything, isPlain).lines).toEqual([...plain, ...groups, ...extra, ...uid]);
+    expect(tried(MODES, everything, isPlain).lines).toEqual([
+      "impersonate-on:user-info:list /pods/ a/",
+      ...[...plain, ...uid, ...groups, ...extra],
+    ]);
+  });
+
+  test.each<readonly [wanted: Partial<User>, lines: string[], constraint: string]>([
+    [
+      {},
+      ["impersonate-on:user-info:list /pods/ a/", "impersonate:user-info authentication.k8s.io/users/ /jane"],
+      "impersonate:user-info",
+    ],
+    [
+      { name: SA },
+      [
+        "impersonate-on:serviceaccount:list /pods/ a/",
+        "impersonate:serviceaccount authentication.k8s.io/serviceaccounts/ ns/sa",
+      ],
+      "impersonate:serviceaccount",
+    ],
+    [
+      { name: NODE },
+      ["impersonate-on:arbitrary-node:list /pods/ a/", "impersonate:arbitrary-node authentication.k8s.io/nodes/ /n1"],
+      "impersonate:arbitrary-node",
+    ],
+    [{ name: SA, groups: ["g"] }, ["impersonate /serviceaccounts/ ns/sa", "impersonate /groups/ /g"], ""],
+    [
+      { name: NODE, uid: "1" },
+      ["impersonate /users/ /system:node:n1", "impersonate authentication.k8s.io/uids/ /1"],
+      "",
+    ],
+    [
+      { groups: ["a", "b", "c", "d"], extra: { "x.io/k": ["1", "2", "3", "4"] } },
+      [
+        "impersonate-on:user-info:list /pods/ a/",
+        "impersonate:user-info authentication.k8s.io/users/ /jane",
+        "impersonate:user-info authentication.k8s.io/groups/ /*",
+        "impersonate:user-info authentication.k8s.io/userextras/* /*",
+      ],
+      "impersonate:user-info",
+    ],
+  ])("as %j", (wanted, lines, constraint) => {
+    const { lines: asked, answer } = tried(MODES, wanted, () => true);
+    expect(asked).toEqual(lines);
+    expect(answer).toMatchObject({ constraint });
+  });
+
+  test("what is no node's name is a user's", () => {
+    const { lines, answer } = tried(MODES, { name: "system:node:*" }, () => true);
+    expect(lines[1]).toBe("impersonate:user-info authentication.k8s.io/users/ /system:node:*");
+    expect(answer).toMatchObject({ user: { groups: [AUTHENTICATED] } });
+  });
+
+  test("who may not say all groups may say each", () => {
+    const { answer } = tried(MODES, { groups: ["a", "b", "c", "d"] }, (line) => !line.endsWith("/*"));
+    expect(answer).toMatchObject({ constraint: "impersonate:user-info" });
+  });
+
+  test("a node that may be impersonated is a node", () => {
+    const { answer } = tried(MODES, { name: NODE }, () => true);
+    expect(answer).toMatchObject({ user: { groups: ["system:nodes", AUTHENTICATED] } });
+  });
+});
+
+describe("refusals", () => {
+  const onlyConstrained = (line: string): boolean => !isPlain(line);
+  const notAllowed = 'resource "userextras" in API group "authentication.k8s.io" at the cluster scope: impersonating';
+  test.each<readonly [wanted: Partial<User>, isAllowed: (line: string) => boolean, message: string]>([
+    [
+      {},
+      () => false,
+      'pods is forbidden: User "root" cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "a"',
+    ],
+    [
+      { name: SA, groups: ["g"] },
+      () => false,
+      'serviceaccounts "sa" is forbidden: User "root" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ns"',
+    ],
+    [
+      { groups: ["system:masters"] },
+      onlyConstrained,
+      'groups.authentication.k8s.io "system:masters" is forbidden: User "root" cannot impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed',
+    ],
+    [{ groups: ["g", ""] }, onlyConstrained, "impersonating the empty string group is not allowed"],
+    [{ extra: { "": ["a"] } }, onlyConstrained, `${notAllowed} the empty string key in extra is not allowed`],
+    [
+      { extra: { foo: ["a"] } },
+      onlyConstrained,
+      `${notAllowed} an invalid key in extra is not allowed: extra.key: Invalid value: "foo": must be a domain-prefixed path (such as "acme.io/foo")`,
+    ],
+    [
+      { extra: { "a.io/K": ["a"] } },
+      onlyConstrained,
+      `${notAllowed} a non-lowercase key in extra is not allowed: "a.io/K"`,
+    ],
+    [{ extra: { "a.io/k": [""] } }, onlyConstrained, `${notAllowed} the empty string value in extra is not allowed`],
+    [{ extra: { "_/é": ["x"] } }, onlyConstrained, 'Invalid value: "é": Invalid path (regex used for validation is'],
+  ])("%j", (wanted, isAllowed, message) => {
+    const { answer } = tried(MODES, wanted, isAllowed);
+    expect(answer).toBeInstanceOf(StatusError);
+    expect((answer as StatusError).message).toContain(message);
+    expect((answer as StatusError).code).toBe(403);
+  });
+});
+
+describe("a pod's account as the pod's node", () => {
+  const extra = { "authentication.kubernetes.io/node-name": ["n1"], other: ["x"] };
+  const asked: { user: User; asked: AccessAttributes }[] = [];
+  const attempt = (requester: Partial<User>, wanted: Partial<User>, isAllowed = true): ReturnType<Mode> =>
+    MODES[0]!({
+      authorizer: (user, question) => {
+        asked.push({ user, asked: question });
+        return { allowed: isAllowed, reason: "" };
+      },
+      requester: who({ name: SA, extra, ...requester }),
+      asked: LIST_PODS,
+      wanted: who(wanted),
+    });
+
+  test("it is that node, and allowed for any", () => {
+    asked.length = 0;
+    expect(attempt({}, { name: NODE })).toEqual({
+      user: who({ name: NODE, groups: ["system:nodes", AUTHENTICATED] }),
+      constraint: "impersonate:associated-node",
+    });
+    expect(asked.map((one) => one.asked)).toMatchObject([
+      { verb: "impersonate-on:associated-node:list", resource: "pods" },
+      { verb: "impersonate:associated-node", resource: "nodes", name: "*" },
+    ]);
+    const keys = ["authentication.kubernetes.io/node-name", "other"];
+    expect(asked[0]!.user.extra).toEqual({ "authentication.kubernetes.io/associated-node-keys": keys });
+  });
+
+  test.each<readonly [requester: Partial<User>, wanted: Partial<User>]>([
+    [{}, { name: "system:node:n2" }],
+    [{}, { name: "system:node:*" }],
+    [{}, { name: NODE, groups: ["g"] }],
+    [{ name: "jane" }, { name: NODE }],
+    [{ extra: {} }, { name: NODE }],
+    [{ extra: { "authentication.kubernetes.io/node-name": ["n1", "n2"] } }, { name: NODE }],
+  ])("%j as %j is another matter", (requester, wanted) => {
+    expect(attempt(requester, wanted)).toBeUndefined();
+  });
+});

@@ -1,0 +1,98 @@
+/** The ways in which somebody may be allowed to act as somebody else. */
+import type { StatusError } from "../../../meta/status-error.ts";
+import { refusal, type AccessAttributes, type Authorizer } from "../authorize.ts";
+import type { User } from "../user.ts";
+import { actualUser, fieldsRefusal, type FieldRules } from "./field-checks.ts";
+import { nodeOf, serviceAccountOf } from "./usernames.ts";
+
+/** What is asked, and by whom. */
+export interface Attempt {
+  readonly authorizer: Authorizer;
+  readonly requester: User;
+  readonly asked: AccessAttributes;
+  readonly wanted: User;
+}
+
+export interface Impersonated {
+  readonly user: User;
+  /** The verb that allowed it, for the record; empty for the plain one. */
+  readonly constraint: string;
+}
+
+/** Undefined where the mode is not for such users. */
+export type Mode = (attempt: Attempt) => Impersonated | StatusError | undefined;
+
+const ORDER = ["username", "uid", "groups", "extra"] as const;
+
+/** Since 1.36, in the order in which they are tried. */
+export const MODES: readonly Mode[] = [
+  associatedNode(),
+  constrained("arbitrary-node", ({ wanted }) => isOnlyNamed(wanted) && nodeOf(wanted.name) !== undefined),
+  constrained("serviceaccount", ({ wanted }) => isOnlyNamed(wanted) && serviceAccountOf(wanted.name) !== undefined),
+  constrained(
+    "user-info",
+    ({ wanted }) => nodeOf(wanted.name) === undefined && serviceAccountOf(wanted.name) === undefined,
+  ),
+  unconstrained(ORDER),
+];
+
+/** Before 1.36. */
+export const OLD_MODES: readonly Mode[] = [unconstrained(["username", "groups", "extra", "uid"])];
+
+function unconstrained(order: FieldRules["order"]): Mode {
+  return (attempt) => withFields(attempt, { verb: "impersonate", subjectsGroup: "", isConstrained: false, order }, "");
+}
+
+/** Asks also whether the requester may do this very thing as somebody else. */
+function constrained(
+  mode: string,
+  isFor: (attempt: Attempt) => boolean,
+  special: Pick<FieldRules, "isForAnyNode"> = {},
+): Mode {
+  const verb = `impersonate:${mode}`;
+  const rules = { verb, subjectsGroup: "authentication.k8s.io", isConstrained: true, order: ORDER, ...special };
+  return (attempt) => {
+    if (!isFor(attempt)) return undefined;
+    const { asked } = attempt;
+    const acting: AccessAttributes = { ...asked, verb: `impersonate-on:${mode}:${asked.verb}` };
+    return refusalOf(attempt, acting) ?? withFields(attempt, rules, verb);
+  };
+}
+
+function withFields(attempt: Attempt, rules: FieldRules, constraint: string): Impersonated | StatusError {
+  const { requester, wanted } = attempt;
+  const refused = fieldsRefusal(wanted, rules, (asked, problem) =>
+    problem === undefined ? refusalOf(attempt, asked) : refusal(requester, asked, problem),
+  );
+  return refused ?? { user: actualUser(wanted, rules.isConstrained), constraint };
+}
+
+function refusalOf({ authorizer, requester }: Attempt, asked: AccessAttributes): StatusError | undefined {
+  const { allowed, reason } = authorizer(requester, asked);
+  return allowed ? undefined : refusal(requester, asked, reason);
+}
+
+const NODE_NAME_KEY = "authentication.kubernetes.io/node-name";
+const ASSOCIATED_KEYS = "authentication.kubernetes.io/associated-node-keys";
+
+/** A pod's service account as the node the pod runs on: whoever may do that may do it on every node. */
+function associatedNode(): Mode {
+  const onAnyNode = constrained("associated-node", () => true, { isForAnyNode: true });
+  return (attempt) => {
+    if (!isOnOwnNode(attempt)) return undefined;
+    const { requester } = attempt;
+    const extra = { [ASSOCIATED_KEYS]: Object.keys(requester.extra).sort() };
+    return onAnyNode({ ...attempt, requester: { ...requester, extra } });
+  };
+}
+
+function isOnOwnNode({ wanted, requester }: Attempt): boolean {
+  const node = nodeOf(wanted.name);
+  if (!isOnlyNamed(wanted) || node === undefined || serviceAccountOf(requester.name) === undefined) return false;
+  const names = Object.hasOwn(requester.extra, NODE_NAME_KEY) ? requester.extra[NODE_NAME_KEY]! : [];
+  return names.length === 1 && names[0] === node;
+}
+
+function isOnlyNamed({ uid, groups, extra }: User): boolean {
+  return uid === "" && groups.length === 0 && Object.keys(extra).length === 0;
+}

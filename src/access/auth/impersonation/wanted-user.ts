@@ -1,0 +1,125 @@
+/** Whom a request wants to act as: the Impersonate-* headers, as they stand. */
+import type { ApiRequest } from "../../../serving/http/message.ts";
+import { goQuote } from "../../../meta/go-quote.ts";
+import { badRequest, type StatusError } from "../../../meta/status-error.ts";
+import type { User } from "../user.ts";
+
+const PREFIX = "impersonate-";
+const USER = "impersonate-user";
+const UID = "impersonate-uid";
+const GROUP = "impersonate-group";
+const EXTRA_PREFIX = "impersonate-extra-";
+
+/** How a release words that a name is missing. */
+export type NamelessMessage = (wanted: User) => string;
+
+/** Both forms of the headers are searched: whichever is read later, nothing may be left in it. */
+export function hasImpersonationHeaders({ headers, rawHeaders }: ApiRequest): boolean {
+  for (const name in headers) if (isImpersonationHeader(name)) return true;
+  if (rawHeaders === undefined) return false;
+  for (let index = 0; index < rawHeaders.length; index += 2) if (isImpersonationHeader(rawHeaders[index]!)) return true;
+  return false;
+}
+
+function isImpersonationHeader(name: string): boolean {
+  const initial = name.charCodeAt(0) | 0x20;
+  return initial === 0x69 && name.length > PREFIX.length && name.slice(0, PREFIX.length).toLowerCase() === PREFIX;
+}
+
+/** What the request goes on with. DIFFERS: nothing that begins like them is left, whatever it means. */
+export function withoutImpersonationHeaders({ headers, rawHeaders }: ApiRequest): Partial<ApiRequest> {
+  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !isImpersonationHeader(name)));
+  if (rawHeaders === undefined) return { headers: kept };
+  const raw: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    if (!isImpersonationHeader(rawHeaders[index]!)) raw.push(rawHeaders[index]!, rawHeaders[index + 1]!);
+  return { headers: kept, rawHeaders: raw };
+}
+
+/** Undefined when nobody is named. Throws when something is said of somebody who is not. */
+export function wantedUser(request: ApiRequest, nameless: NamelessMessage): User | undefined {
+  const lines = headerLines(request);
+  const extra = new Map<string, readonly string[]>();
+  for (const [name, values] of lines) {
+    if (!name.startsWith(EXTRA_PREFIX)) continue;
+    const key = unescapedKey(name.slice(EXTRA_PREFIX.length));
+    extra.set(key, [...(extra.get(key) ?? []), ...values]);
+  }
+  const wanted: User = {
+    name: lines.get(USER)?.[0] ?? "",
+    uid: lines.get(UID)?.[0] ?? "",
+    groups: lines.get(GROUP) ?? [],
+    extra: Object.fromEntries(extra),
+  };
+  if (wanted.name !== "") return wanted;
+  if (wanted.uid !== "" || wanted.groups.length > 0 || extra.size > 0) throw badRequest(nameless(wanted));
+  return undefined;
+}
+
+/** Lower-case name → the values, one for each line that was sent. */
+function headerLines({ headers, rawHeaders }: ApiRequest): Map<string, string[]> {
+  const lines = new Map<string, string[]>();
+  const add = (name: string, value: string): void => {
+    const values = lines.get(name);
+    if (values === undefined) lines.set(name, [headerText(value)]);
+    else values.push(headerText(value));
+  };
+  for (let index = 0; rawHeaders !== undefined && index + 1 < rawHeaders.length; index += 2)
+    if (isImpersonationHeader(rawHeaders[index]!)) add(rawHeaders[index]!.toLowerCase(), rawHeaders[index + 1]!);
+  const isSaid = new Set(lines.keys());
+  for (const [name, value] of Object.entries(headers)) {
+    const lowerCase = name.toLowerCase();
+    if (value === undefined || isSaid.has(lowerCase) || !isImpersonationHeader(name)) continue;
+    for (const line of [value].flat()) add(lowerCase, line);
+  }
+  return lines;
+}
+
+/** As kubernetes: a key that is not properly escaped is taken as it stands. */
+function unescapedKey(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return escaped;
+  }
+}
+
+/** DIFFERS: a name that is not UTF-8 could pass for another once it is written down, so it is nobody's. */
+function headerText(value: string): string {
+  // Text that holds more than bytes never was on a wire.
+  if (/^[\0-\x7f]*$/.test(value) || /[^\0-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, "latin1");
+  const text = bytes.toString("utf8");
+  if (!Buffer.from(text, "utf8").equals(bytes)) throw notText();
+  return text;
+}
+
+function notText(): StatusError {
+  return badRequest("the Impersonate headers must be UTF-8");
+}
+
+/** Since 1.36. */
+export function namelessUser({ name, uid, groups, extra }: User): string {
+  const keys = Object.keys(extra).sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+  const extras = keys.map((key) => `${goQuote(key)}:${goStrings(extra[key]!)}`).join(", ");
+  const groupsText = groups.length === 0 ? "[]string(nil)" : goStrings(groups);
+  const extraText = keys.length === 0 ? "map[string][]string(nil)" : `map[string][]string{${extras}}`;
+  const text = `Name:${goQuote(name)}, UID:${goQuote(uid)}, Groups:${groupsText}, Extra:${extraText}`;
+  return `requested &user.DefaultInfo{${text}} without impersonating a user name`;
+}
+
+function goStrings(values: readonly string[]): string {
+  return `[]string{${values.map(goQuote).join(", ")}}`;
+}
+
+/** Before 1.36: a list of references with kind, namespace, name, uid, version, resource version and path. */
+export function namelessReferences({ uid, groups, extra }: User): string {
+  const references = [
+    ...groups.map((group) => `{Group  ${group}    }`),
+    ...Object.keys(extra).flatMap((key) =>
+      extra[key]!.map((value) => `{UserExtra  ${value}  authentication.k8s.io/v1  ${key}}`),
+    ),
+    ...(uid === "" ? [] : [`{UID  ${uid}  authentication.k8s.io/v1  }`]),
+  ];
+  return `requested [${references.join(" ")}] without impersonating a user`;
+}

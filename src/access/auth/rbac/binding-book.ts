@@ -1,0 +1,131 @@
+/** Bindings by whom they are about: what a user is granted is found without looking at anybody else's. */
+import type { JsonObject } from "../../../meta/json.ts";
+import type { ObjectTable } from "../../../meta/object-table.ts";
+import type { Decision } from "../authorize.ts";
+import type { User } from "../user.ts";
+import { groupOf, readBinding, userOf, type Binding, type Subject } from "./bindings.ts";
+import type { RoleBook, RoleEntry } from "./role-book.ts";
+
+export interface BoundRole {
+  readonly binding: Binding;
+  readonly role: RoleEntry;
+  /** What everybody is told whom it allows something; undefined while nobody was, or when it depends on who asks. */
+  decision: Decision | undefined;
+}
+
+/** By namespace; everywhere is "". */
+type Grants = Map<string, Set<BoundRole>>;
+
+export class BindingBook {
+  readonly #roles: RoleBook;
+  readonly #users = new Map<string, Grants>();
+  readonly #groups = new Map<string, Grants>();
+
+  constructor(roles: RoleBook) {
+    this.#roles = roles;
+  }
+
+  table(kind: "RoleBinding" | "ClusterRoleBinding"): ObjectTable {
+    const isNamespaced = kind === "RoleBinding";
+    const known = new Map<string, BoundRole>();
+    const remove = (key: string): void => {
+      const bound = known.get(key);
+      if (bound !== undefined) this.#remove(bound);
+      known.delete(key);
+    };
+    const put = (object: JsonObject): void => {
+      const binding = readBinding(object, isNamespaced);
+      // One without its namespace would hold everywhere.
+      if (isNamespaced && binding.namespace === "") return;
+      const key = `${binding.namespace}/${binding.name}`;
+      remove(key);
+      known.set(key, this.#add(binding));
+    };
+    return {
+      reset(objects) {
+        for (const key of [...known.keys()]) remove(key);
+        for (const object of objects) put(object);
+      },
+      put,
+      remove: (namespace, name) => remove(`${isNamespaced ? namespace : ""}/${name}`),
+    };
+  }
+
+  /** The first of the user's that is wanted: those that hold everywhere come first. */
+  find(user: User, namespace: string, isWanted: (bound: BoundRole) => boolean): BoundRole | undefined {
+    const everywhere = this.#findIn(user, "", isWanted);
+    return everywhere !== undefined || namespace === "" ? everywhere : this.#findIn(user, namespace, isWanted);
+  }
+
+  /** All of the user's, each once: first those that hold everywhere, then the namespace's, in the order of their names. */
+  inOrder(user: User, namespace: string): BoundRole[] {
+    const found = new Set<BoundRole>();
+    this.find(user, namespace, (bound) => {
+      found.add(bound);
+      return false;
+    });
+    return [...found].sort(
+      ({ binding: left }, { binding: right }) =>
+        compare(left.namespace, right.namespace) || compare(left.name, right.name),
+    );
+  }
+
+  #findIn(user: User, namespace: string, isWanted: (bound: BoundRole) => boolean): BoundRole | undefined {
+    const own = this.#users.get(user.name)?.get(namespace);
+    if (own !== undefined) for (const bound of own) if (isWanted(bound)) return bound;
+    for (const group of user.groups) {
+      const shared = this.#groups.get(group)?.get(namespace);
+      if (shared !== undefined) for (const bound of shared) if (isWanted(bound)) return bound;
+    }
+    return undefined;
+  }
+
+  #add(binding: Binding): BoundRole {
+    const role = this.#roles.take(binding.roleRef, binding.namespace);
+    const bound: BoundRole = { binding, role, decision: undefined };
+    for (const subject of binding.subjects) {
+      const [grants, name] = this.#placeOf(subject);
+      if (grants !== undefined) addGrant(grants, name, bound);
+    }
+    return bound;
+  }
+
+  #remove(bound: BoundRole): void {
+    const { binding, role } = bound;
+    for (const subject of binding.subjects) {
+      const [grants, name] = this.#placeOf(subject);
+      if (grants !== undefined) removeGrant(grants, name, bound);
+    }
+    this.#roles.giveBack(role, binding.namespace);
+  }
+
+  #placeOf(subject: Subject): [grants: Map<string, Grants> | undefined, name: string] {
+    const group = groupOf(subject);
+    if (group !== undefined) return [this.#groups, group];
+    const user = userOf(subject);
+    return user === undefined ? [undefined, ""] : [this.#users, user];
+  }
+}
+
+function addGrant(to: Map<string, Grants>, name: string, bound: BoundRole): void {
+  const { namespace } = bound.binding;
+  const grants = to.get(name);
+  const here = grants?.get(namespace);
+  if (grants === undefined) to.set(name, new Map([[namespace, new Set([bound])]]));
+  else if (here === undefined) grants.set(namespace, new Set([bound]));
+  else here.add(bound);
+}
+
+/** Nothing remains of whom nobody speaks. */
+function removeGrant(from: Map<string, Grants>, name: string, bound: BoundRole): void {
+  const { namespace } = bound.binding;
+  const grants = from.get(name);
+  const here = grants?.get(namespace);
+  here?.delete(bound);
+  if (here?.size === 0) grants?.delete(namespace);
+  if (grants?.size === 0) from.delete(name);
+}
+
+function compare(left: string, right: string): number {
+  return left === right ? 0 : left < right ? -1 : 1;
+}

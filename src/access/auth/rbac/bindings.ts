@@ -1,0 +1,81 @@
+/** Bindings as objects give them, and whom they are about. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { User } from "../user.ts";
+
+export interface Subject {
+  readonly kind: string;
+  readonly name: string;
+  /** Of a service account. */
+  readonly namespace: string;
+}
+
+export interface RoleRef {
+  readonly kind: string;
+  readonly name: string;
+}
+
+export interface Binding {
+  readonly name: string;
+  /** Empty for one that holds everywhere. */
+  readonly namespace: string;
+  readonly roleRef: RoleRef;
+  readonly subjects: readonly Subject[];
+}
+
+export function readBinding(object: JsonObject, isNamespaced: boolean): Binding {
+  const metadata = objectAt(object, "metadata");
+  const namespace = isNamespaced ? stringAt(metadata, "namespace") : "";
+  const { subjects } = object;
+  return {
+    name: stringAt(metadata, "name"),
+    namespace,
+    roleRef: readRoleRef(object),
+    subjects: Array.isArray(subjects)
+      ? subjects.filter(isJsonObject).map((subject) => readSubject(subject, namespace))
+      : [],
+  };
+}
+
+export function readRoleRef(binding: JsonObject): RoleRef & { readonly apiGroup: string } {
+  const ref = objectAt(binding, "roleRef");
+  return { kind: stringAt(ref, "kind"), name: stringAt(ref, "name"), apiGroup: stringAt(ref, "apiGroup") };
+}
+
+/** A service account that names no namespace is one of the binding's. */
+function readSubject(subject: JsonObject, bindingNamespace: string): Subject {
+  const namespace = stringAt(subject, "namespace");
+  return {
+    kind: stringAt(subject, "kind"),
+    name: stringAt(subject, "name"),
+    namespace: namespace === "" ? bindingNamespace : namespace,
+  };
+}
+
+/** The one user the subject is; undefined for a group and for what is nobody. */
+export function userOf({ kind, name, namespace }: Subject): string | undefined {
+  if (kind === "User") return name;
+  return kind === "ServiceAccount" && namespace !== "" ? `system:serviceaccount:${namespace}:${name}` : undefined;
+}
+
+export function groupOf({ kind, name }: Subject): string | undefined {
+  return kind === "Group" ? name : undefined;
+}
+
+/** Such as `RoleBinding "name/namespace" of Role "reader" to User "jane"`; for whom it is: the first that fits. */
+export function describeBinding({ name, namespace, roleRef, subjects }: Binding, user: User): string {
+  const subject = subjects.find((each) => isAbout(each, user));
+  const binding =
+    namespace === "" ? `ClusterRoleBinding ${goQuote(name)}` : `RoleBinding ${goQuote(`${name}/${namespace}`)}`;
+  const role = `${roleRef.kind} ${goQuote(roleRef.name)}`;
+  return `${binding} of ${role} to ${subject === undefined ? "" : describeSubject(subject)}`;
+}
+
+function isAbout(subject: Subject, user: User): boolean {
+  const group = groupOf(subject);
+  return group === undefined ? userOf(subject) === user.name : user.groups.includes(group);
+}
+
+function describeSubject({ kind, name, namespace }: Subject): string {
+  return `${kind} ${goQuote(kind === "ServiceAccount" ? `${name}/${namespace}` : name)}`;
+}

@@ -1,0 +1,57 @@
+/** What a role grants, read from its object: the store may hold what nobody could write today. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { isJsonObject, stringsAt, type JsonObject } from "../../../meta/json.ts";
+
+/** An absent list is an empty one. */
+export interface PolicyRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  /** Empty: every name. */
+  readonly resourceNames: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+}
+
+export const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/** Of verbs, groups, resources and paths: every one. */
+export const ALL = "*";
+
+const NO_RULES: readonly PolicyRule[] = [];
+
+export function policyRules(role: JsonObject): readonly PolicyRule[] {
+  const { rules } = role;
+  if (!Array.isArray(rules)) return NO_RULES;
+  return rules.filter(isJsonObject).map((rule) => ({
+    verbs: stringsAt(rule, "verbs"),
+    apiGroups: stringsAt(rule, "apiGroups"),
+    resources: stringsAt(rule, "resources"),
+    resourceNames: stringsAt(rule, "resourceNames"),
+    nonResourceURLs: stringsAt(rule, "nonResourceURLs"),
+  }));
+}
+
+/** As refusals show a rule. */
+export function compactText(rule: PolicyRule): string {
+  const members: [name: string, values: readonly string[]][] = [
+    ["APIGroups", rule.apiGroups],
+    ["Resources", rule.resources],
+    ["NonResourceURLs", rule.nonResourceURLs],
+    ["ResourceNames", rule.resourceNames],
+    ["Verbs", rule.verbs],
+  ];
+  const shown = members.flatMap(([name, values]) => (values.length === 0 ? [] : [`${name}:${quotedList(values)}`]));
+  return `{${shown.join(", ")}}`;
+}
+
+/** A list of strings as Go writes it with %q. */
+export function quotedList(values: readonly string[]): string {
+  return `[${values.map(goQuote).join(" ")}]`;
+}
+
+/** The start that a path ending in stars stands for; undefined for one that stands for itself alone. */
+export function pathPrefix(path: string): string | undefined {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === ALL) end--;
+  return end === path.length ? undefined : path.slice(0, end);
+}

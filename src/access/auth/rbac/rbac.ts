@@ -1,0 +1,141 @@
+/** Role-based access control: who may do what, as roles and bindings in the store say. */
+import type { ObjectTable } from "../../../meta/object-table.ts";
+import type { Authorization, RulesOf } from "../authorization.ts";
+import type { AccessAttributes, Decision } from "../authorize.ts";
+import type { User } from "../user.ts";
+import { BindingBook, type BoundRole } from "./binding-book.ts";
+import { describeBinding, type RoleRef } from "./bindings.ts";
+import type { PolicyRule } from "./policy-rule.ts";
+import { RoleBook, unresolvedText } from "./role-book.ts";
+import { combinedResource } from "./rule-matcher.ts";
+
+export interface Rbac {
+  readonly roles: ObjectTable;
+  readonly clusterRoles: ObjectTable;
+  readonly roleBindings: ObjectTable;
+  readonly clusterRoleBindings: ObjectTable;
+  readonly authorization: Authorization;
+  readonly resolver: RuleResolver;
+}
+
+/** What the check of role and binding writes asks. */
+export interface RuleResolver {
+  policyRulesFor(user: User, namespace: string): ResolvedRules;
+  /** Of a role as it is known here; undefined when none is. */
+  roleRules(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
+}
+
+export interface ResolvedRules {
+  readonly rules: readonly PolicyRule[];
+  /** References of the user's bindings that lead nowhere; the first of them. */
+  readonly unresolved: readonly RoleRef[];
+}
+
+const DENIED: Decision = { allowed: false, reason: "" };
+
+/** DIFFERS: kubernetes names them all. */
+const UNRESOLVED_TOLD_MAX = 100;
+
+/** DIFFERS: kubernetes repeats what a role says for each of its bindings, and a few large ones fill the memory. */
+const REPEATED_RULES_MAX = 1_000;
+
+export function createRbac(): Rbac {
+  const roleBook = new RoleBook();
+  const bindings = new BindingBook(roleBook);
+  const resolver: RuleResolver = {
+    policyRulesFor: (user, namespace) => resolveRules(bindings.inOrder(user, namespace)),
+    roleRules: (ref, namespace) => roleBook.find(ref, namespace),
+  };
+  return {
+    roles: roleBook.table("Role"),
+    clusterRoles: roleBook.table("ClusterRole"),
+    roleBindings: bindings.table("RoleBinding"),
+    clusterRoleBindings: bindings.table("ClusterRoleBinding"),
+    authorization: {
+      authorize: createAuthorizer(bindings),
+      rulesFor: (user, namespace) => rulesOf(resolver.policyRulesFor(user, namespace)),
+    },
+    resolver,
+  };
+}
+
+function createAuthorizer(bindings: BindingBook): Authorization["authorize"] {
+  let questions = 0;
+  return (user, asked) => {
+    const question = ++questions;
+    const resource = combinedResource(asked);
+    let isAnyUnresolved = false;
+    const allowing = bindings.find(user, asked.namespace, (bound) => {
+      const { role } = bound;
+      // However often a role is bound, it says the same.
+      if (role.question === question) return false;
+      role.question = question;
+      const { matcher } = role;
+      if (matcher === undefined) isAnyUnresolved = true;
+      return matcher !== undefined && matcher.allows(asked, resource);
+    });
+    if (allowing !== undefined) return allowedBy(allowing, user);
+    return isAnyUnresolved ? deniedDespite(bindings, user, asked) : DENIED;
+  };
+}
+
+/** Few ask for the reason. */
+function allowedBy(bound: BoundRole, user: User): Decision {
+  if (bound.decision !== undefined) return bound.decision;
+  const { binding } = bound;
+  const decision: Decision = {
+    allowed: true,
+    get reason() {
+      return `RBAC: allowed by ${describeBinding(binding, user)}`;
+    },
+  };
+  // With a single subject the reason is the same whoever asks.
+  if (binding.subjects.length === 1) bound.decision = decision;
+  return decision;
+}
+
+function deniedDespite(bindings: BindingBook, user: User, { namespace }: AccessAttributes): Decision {
+  return {
+    allowed: false,
+    get reason() {
+      const { unresolved } = resolveRules(bindings.inOrder(user, namespace));
+      return unresolved.length === 0 ? "" : `RBAC: ${aggregateText(unresolved.map(unresolvedText))}`;
+    },
+  };
+}
+
+function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
+  const unresolved = bound.filter(({ role }) => role.rules === undefined).map(({ role }) => role.ref);
+  const roles = bound.map(({ role }) => role);
+  const count = roles.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
+  // However often a role is bound, it says the same.
+  const told = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
+  return {
+    rules: told.flatMap(({ rules }) => rules ?? []),
+    unresolved: unresolved.slice(0, UNRESOLVED_TOLD_MAX),
+  };
+}
+
+/** Several errors as one: each sentence once. */
+export function aggregateText(texts: readonly string[]): string {
+  const distinct = [...new Set(texts)];
+  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(", ")}]`;
+}
+
+function rulesOf({ rules, unresolved }: ResolvedRules): RulesOf {
+  return {
+    resourceRules: rules
+      .filter(({ resources }) => resources.length > 0)
+      .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+        verbs,
+        apiGroups,
+        resources,
+        ...(resourceNames.length === 0 ? {} : { resourceNames }),
+      })),
+    nonResourceRules: rules
+      .filter(({ nonResourceURLs }) => nonResourceURLs.length > 0)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    incomplete: false,
+    evaluationError: unresolved.length === 0 ? "" : aggregateText(unresolved.map(unresolvedText)),
+  };
+}

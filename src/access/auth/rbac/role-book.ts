@@ -1,0 +1,110 @@
+/** Roles by the references to them: a binding may name what does not exist yet, or no longer. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { ObjectTable } from "../../../meta/object-table.ts";
+import type { RoleRef } from "./bindings.ts";
+import { policyRules, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
+import { compileRules, type RuleMatcher } from "./rule-matcher.ts";
+
+/** The place of one role; whoever refers to it sees it come, change and go. */
+export class RoleEntry {
+  readonly ref: RoleRef;
+  /** How many bindings name it. */
+  users = 0;
+  /** The last question it was asked. */
+  question = 0;
+  #rules: readonly PolicyRule[] | undefined;
+  #matcher: RuleMatcher | undefined;
+
+  constructor(ref: RoleRef) {
+    this.ref = ref;
+  }
+
+  /** Undefined while there is no such role. */
+  get rules(): readonly PolicyRule[] | undefined {
+    return this.#rules;
+  }
+
+  set rules(rules: readonly PolicyRule[] | undefined) {
+    this.#rules = rules;
+    this.#matcher = undefined;
+  }
+
+  get matcher(): RuleMatcher | undefined {
+    if (this.#rules === undefined) return undefined;
+    return (this.#matcher ??= compileRules(this.#rules));
+  }
+}
+
+/** Why a reference leads nowhere, as authorizers say it. */
+export function unresolvedText({ kind, name }: RoleRef): string {
+  return kind === "Role" || kind === "ClusterRole"
+    ? `${kind.toLowerCase()}.${RBAC_GROUP} ${goQuote(name)} not found`
+    : `unsupported role reference kind: ${goQuote(kind)}`;
+}
+
+export class RoleBook {
+  readonly #entries = new Map<string, RoleEntry>();
+
+  /** The role as it is known; undefined when none is. */
+  find(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
+    return this.#entries.get(keyOf(ref, namespace))?.rules;
+  }
+
+  /** Whoever takes an entry gives it back. */
+  take(ref: RoleRef, namespace: string): RoleEntry {
+    const entry = this.#entryOf(ref, namespace);
+    entry.users += 1;
+    return entry;
+  }
+
+  giveBack(entry: RoleEntry, namespace: string): void {
+    entry.users -= 1;
+    this.#forgetIfUnused(entry, namespace);
+  }
+
+  /** Follows Roles, or ClusterRoles. */
+  table(kind: "Role" | "ClusterRole"): ObjectTable {
+    const known = new Map<string, { readonly namespace: string; readonly name: string }>();
+    const put = (role: JsonObject): void => {
+      const metadata = objectAt(role, "metadata");
+      const namespace = kind === "Role" ? stringAt(metadata, "namespace") : "";
+      const name = stringAt(metadata, "name");
+      // A Role without a namespace could be taken for one that holds everywhere.
+      if (kind === "Role" && namespace === "") return;
+      known.set(`${namespace}/${name}`, { namespace, name });
+      this.#entryOf({ kind, name }, namespace).rules = policyRules(role);
+    };
+    const remove = (namespace: string, name: string): void => {
+      if (!known.delete(`${namespace}/${name}`)) return;
+      const entry = this.#entryOf({ kind, name }, namespace);
+      entry.rules = undefined;
+      this.#forgetIfUnused(entry, namespace);
+    };
+    return {
+      reset(roles) {
+        for (const { namespace, name } of [...known.values()]) remove(namespace, name);
+        for (const role of roles) put(role);
+      },
+      put,
+      remove: (namespace, name) => remove(kind === "Role" ? namespace : "", name),
+    };
+  }
+
+  #entryOf(ref: RoleRef, namespace: string): RoleEntry {
+    const key = keyOf(ref, namespace);
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const entry = new RoleEntry({ kind: ref.kind, name: ref.name });
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #forgetIfUnused(entry: RoleEntry, namespace: string): void {
+    if (entry.users === 0 && entry.rules === undefined) this.#entries.delete(keyOf(entry.ref, namespace));
+  }
+}
+
+function keyOf({ kind, name }: RoleRef, namespace: string): string {
+  return JSON.stringify([kind, kind === "Role" ? namespace : "", name]);
+}

@@ -1,0 +1,137 @@
+/** Nobody grants what they do not hold: the check of writes of roles and bindings. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { badRequest, forbidden, notFound, StatusError } from "../../../meta/status-error.ts";
+import type { Authorizer } from "../authorize.ts";
+import type { User } from "../user.ts";
+import { readRoleRef, type RoleRef } from "./bindings.ts";
+import { compacted, uncovered } from "./covers.ts";
+import { ALL, compactText, policyRules, quotedList, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
+import { SYSTEM_MASTERS } from "./privileged-groups.ts";
+import { aggregateText, type RuleResolver } from "./rbac.ts";
+import { isSameButForOwnership } from "./ownership.ts";
+
+export interface RoleWrite {
+  readonly user: User;
+  readonly authorize: Authorizer;
+  readonly resolver: RuleResolver;
+  /** A role as the store has it now: before a binding is refused for its absence. */
+  readonly newest: (resource: GroupResource, namespace: string, name: string) => Promise<JsonObject | undefined>;
+  /** Of the group rbac.authorization.k8s.io. */
+  readonly resource: "roles" | "clusterroles" | "rolebindings" | "clusterrolebindings";
+  /** As the path of the request says: empty for the whole cluster. */
+  readonly namespace: string;
+  /** As the path of the request says: empty for a creation by POST. */
+  readonly name: string;
+  readonly object: JsonObject;
+  /** Undefined for a creation. */
+  readonly existing: JsonObject | undefined;
+}
+
+const CHECKED: readonly RoleWrite["resource"][] = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"];
+
+/** Undefined for a resource whose writes grant nothing. */
+export function checkedResource({ group, resource }: GroupResource): RoleWrite["resource"] | undefined {
+  return group === RBAC_GROUP ? CHECKED.find((checked) => checked === resource) : undefined;
+}
+
+/** Throws a StatusError when the write would grant what the user does not hold. */
+export async function checkRoleWrite(write: RoleWrite): Promise<void> {
+  const { user, resource, object, existing } = write;
+  if (user.groups.includes(SYSTEM_MASTERS)) return;
+  const isRole = resource === "roles" || resource === "clusterroles";
+  if (isRole && mayEscalate(write)) return;
+  if (existing !== undefined && isSameButForOwnership(object, existing)) return;
+  if (isRole) checkRole(write);
+  else await checkBinding(write);
+}
+
+const EVERYTHING: readonly PolicyRule[] = [
+  { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
+  { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
+];
+
+function checkRole(write: RoleWrite): void {
+  const { object, existing } = write;
+  const escalation = escalationText(write, policyRules(object));
+  if (escalation !== undefined) throw refusal(write, escalation);
+  const isAggregated = hasAggregationRule(object) || (existing !== undefined && hasAggregationRule(existing));
+  if (write.resource !== "clusterroles" || !isAggregated) return;
+  // Such a role can come to hold anything, and nobody can make it hold less.
+  if (escalationText(write, EVERYTHING) !== undefined)
+    throw refusal(write, "must have cluster-admin privileges to use the aggregationRule");
+}
+
+function hasAggregationRule(role: JsonObject): boolean {
+  const { clusterRoleSelectors } = objectAt(role, "aggregationRule");
+  return Array.isArray(clusterRoleSelectors) && clusterRoleSelectors.length > 0;
+}
+
+async function checkBinding(write: RoleWrite): Promise<void> {
+  const ref = readRoleRef(write.object);
+  if (mayBind(write, ref)) return;
+  const escalation = escalationText(write, await referencedRules(write, ref));
+  if (escalation !== undefined) throw refusal(write, escalation);
+}
+
+async function referencedRules(write: RoleWrite, ref: RoleRef): Promise<readonly PolicyRule[]> {
+  const { resolver, newest, namespace } = write;
+  const resource = roleResource(ref);
+  // As kubernetes: a reference that validation would refuse.
+  if (resource === undefined) throw new StatusError("", `unsupported role reference kind: ${goQuote(ref.kind)}`);
+  if (ref.kind === "Role" && namespace === "") throw badRequest("Namespace parameter required.");
+  const known = resolver.roleRules(ref, namespace);
+  if (known !== undefined) return known;
+  const role = await newest(resource, ref.kind === "Role" ? namespace : "", ref.name);
+  // As kubernetes: what is missing is named like what is written.
+  if (role === undefined) throw notFound(writtenResource(write), ref.name);
+  return policyRules(role);
+}
+
+function roleResource({ kind }: RoleRef): GroupResource | undefined {
+  if (kind === "Role") return { group: RBAC_GROUP, resource: "roles" };
+  return kind === "ClusterRole" ? { group: RBAC_GROUP, resource: "clusterroles" } : undefined;
+}
+
+function mayEscalate({ user, authorize, resource, namespace, name }: RoleWrite): boolean {
+  return authorize(user, { ...ASKED, verb: "escalate", group: RBAC_GROUP, resource, namespace, name }).allowed;
+}
+
+function mayBind({ user, authorize, namespace }: RoleWrite, ref: RoleRef & { readonly apiGroup: string }): boolean {
+  const resource = roleResource(ref)?.resource;
+  if (resource === undefined) return false;
+  const asked = { ...ASKED, verb: "bind", group: ref.apiGroup, resource, namespace, name: ref.name };
+  return authorize(user, asked).allowed;
+}
+
+const ASKED = { isResourceRequest: true, version: ALL, subresource: "", path: "" } as const;
+
+/** Undefined when the user holds all of the rules. */
+function escalationText(write: RoleWrite, rules: readonly PolicyRule[]): string | undefined {
+  const { user, resolver, namespace } = write;
+  const { rules: held, unresolved } = resolver.policyRulesFor(user, namespace);
+  const { missing, isComplete } = uncovered(held, rules);
+  if (missing.length === 0 && isComplete) return undefined;
+  const lines = [...new Set(compacted(missing).map(compactText))].sort();
+  // DIFFERS: what is too much to be compared is not granted.
+  if (!isComplete) lines.push("...");
+  const who = `user ${goQuote(user.name)} (groups=${quotedList(user.groups)})`;
+  const errors = unresolved.map((ref) => unresolvedError(write, ref));
+  const because = errors.length === 0 ? "" : `; resolution errors: [${aggregateText(errors)}]`;
+  return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join("\n")}${because}`;
+}
+
+function unresolvedError(write: RoleWrite, ref: RoleRef): string {
+  return roleResource(ref) === undefined
+    ? `unsupported role reference kind: ${goQuote(ref.kind)}`
+    : `${formatGroupResource(writtenResource(write))} ${goQuote(ref.name)} not found`;
+}
+
+function writtenResource({ resource }: RoleWrite): GroupResource {
+  return { group: RBAC_GROUP, resource };
+}
+
+function refusal(write: RoleWrite, why: string): StatusError {
+  return forbidden(writtenResource(write), stringAt(objectAt(write.object, "metadata"), "name"), why);
+}

@@ -1,0 +1,185 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Clock } from "../../../base/clock.ts";
+import { createServingCertificate } from "../../../serving/http/node/serving-certificate.ts";
+import type { ListenTls } from "../../../serving/http/node/listener.ts";
+import { issueCa, issueClient, NOW } from "../testing/certificates.ts";
+import { certificateAuthorities, currentVerifier, type CertificateAuthorities } from "./authorities.ts";
+import { fixedValue, followFiles, reloadingFiles, type ReloadingFiles } from "./reloading.ts";
+import { followTls, listenTls, servingCertificate } from "./serving-tls.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "reloading-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+let files = 0;
+function newFile(text: string): string {
+  const file = join(directory, String(files++));
+  writeFileSync(file, text);
+  return file;
+}
+
+/** As editors and volumes do it. */
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+function numbers(file: string, said: string[]): ReloadingFiles<number> {
+  return reloadingFiles({
+    what: "number",
+    files: [file],
+    read: (name) => readFileSync(name, "utf8"),
+    parse([text = ""]) {
+      if (!/^\d+$/.test(text)) throw new Error("it is no number");
+      return Number(text);
+    },
+    log: { info: (message) => said.push(message), warn: (message) => said.push(message) },
+  });
+}
+
+const AGAIN = "the number was read again";
+const UNUSABLE = "the number cannot be used; what was read before stays in use";
+
+describe("reloadingFiles", () => {
+  test("a new content is a new value, told once", () => {
+    const [said, told]: [string[], number[]] = [[], []];
+    const file = newFile("1");
+    const value = numbers(file, said);
+    value.onChange((number) => told.push(number));
+    value.look();
+    expect([value.current, told, said]).toEqual([1, [], []]);
+    replace(file, "2");
+    expect(value.current).toBe(1);
+    value.look();
+    value.look();
+    expect([value.current, told, said]).toEqual([2, [2], [AGAIN]]);
+  });
+
+  test("what cannot be used or read leaves the value as it was, and is said once per change", () => {
+    const said: string[] = [];
+    const file = newFile("1");
+    const value = numbers(file, said);
+    for (const text of ["x", "x", "y"]) {
+      replace(file, text);
+      value.look();
+      value.look();
+    }
+    expect([value.current, said]).toEqual([1, [UNUSABLE, UNUSABLE]]);
+    rmSync(file);
+    value.look();
+    value.look();
+    expect([value.current, said.length]).toEqual([1, 3]);
+    replace(file, "1");
+    value.look();
+    expect([value.current, said.slice(3)]).toEqual([1, [AGAIN]]);
+  });
+
+  test("what cannot be used at first is refused", () => {
+    expect(() => numbers(newFile("x"), [])).toThrow("it is no number");
+    expect(() => numbers(join(directory, "absent"), [])).toThrow("ENOENT");
+  });
+
+  test("files are looked at every ten seconds until the end", async () => {
+    const waits: { readonly delayMs: number; readonly go: () => void }[] = [];
+    const clock: Clock = {
+      now: () => 0,
+      monotonic: () => 0,
+      after(delayMs, go) {
+        waits.push({ delayMs, go });
+        return () => undefined;
+      },
+    };
+    let looks = 0;
+    const ending = new AbortController();
+    const following = followFiles(clock, [{ look: () => looks++ }], ending.signal);
+    for (let round = 0; round < 3; round++) {
+      expect([waits.length, looks]).toEqual([round + 1, round]);
+      waits[round]!.go();
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+    ending.abort();
+    await following;
+    expect(waits.map(({ delayMs }) => delayMs)).toEqual([10_000, 10_000, 10_000, 10_000]);
+    expect(looks).toBe(3);
+  });
+});
+
+function authoritiesOf(
+  users: string,
+  frontProxies: string,
+  hasAllowedNames = false,
+): ReloadingFiles<CertificateAuthorities> {
+  return reloadingFiles({
+    what: "CAs",
+    files: [users, frontProxies],
+    read: (name) => readFileSync(name, "utf8"),
+    parse: ([usersPem, proxiesPem]) =>
+      certificateAuthorities({ users: usersPem, frontProxies: proxiesPem, hasAllowedNames }),
+    log: { info: () => undefined, warn: () => undefined },
+  });
+}
+
+describe("certificate authorities", () => {
+  const [before, after, proxies] = [issueCa("before"), issueCa("after"), issueCa("proxies")];
+  const jane = [issueClient(before, {}).certificate];
+  const john = [issueClient(after, {}).certificate];
+
+  test("whom a new file names is trusted, and nobody else any more", () => {
+    const [users, frontProxies] = [newFile(before.pem), newFile(proxies.pem)];
+    const authorities = authoritiesOf(users, frontProxies);
+    const verify = currentVerifier(authorities, "users");
+    expect([verify(jane, NOW), verify(john, NOW)]).toEqual([true, false]);
+    replace(users, after.pem);
+    authorities.look();
+    expect([verify(jane, NOW), verify(john, NOW)]).toEqual([false, true]);
+    replace(users, proxies.pem);
+    authorities.look();
+    expect([verify(jane, NOW), verify(john, NOW)]).toEqual([false, true]);
+  });
+
+  test("without an authority nobody is trusted", () => {
+    const none = fixedValue(
+      certificateAuthorities({ users: undefined, frontProxies: undefined, hasAllowedNames: false }),
+    );
+    expect(currentVerifier(none, "frontProxies")(jane, NOW)).toBe(false);
+  });
+
+  test("users must not pass for front proxies, unless these are known by name", () => {
+    const file = newFile(before.pem);
+    expect(() => authoritiesOf(file, file)).toThrow("contain overlapping certificates");
+    expect(authoritiesOf(file, file, true).current.frontProxies?.pem).toBe(before.pem);
+  });
+
+  test("new connections have the newest certificate that goes with its key", () => {
+    const make = () => createServingCertificate({ hosts: ["a"], nowMs: NOW, commonName: "a" });
+    const [first, second] = [make(), make()];
+    const [cert, key] = [newFile(first.certPem), newFile(first.keyPem)];
+    const certificate = reloadingFiles({
+      what: "serving certificate",
+      files: [cert, key],
+      read: (name) => readFileSync(name, "utf8"),
+      parse: servingCertificate,
+      log: { info: () => undefined, warn: () => undefined },
+    });
+    const users = newFile(before.pem);
+    const authorities = authoritiesOf(users, newFile(proxies.pem));
+    const shown: ListenTls[] = [];
+    followTls({ certificate, authorities }, (tls) => shown.push(tls), { warn: () => undefined });
+    expect(listenTls({ certificate, authorities }).cert).toBe(first.certPem);
+    replace(cert, second.certPem);
+    certificate.look();
+    expect(shown).toEqual([]);
+    replace(key, second.keyPem);
+    certificate.look();
+    replace(users, after.pem);
+    authorities.look();
+    const { certPem, keyPem } = second;
+    expect(shown).toEqual([
+      { cert: certPem, key: keyPem, clientCa: `${before.pem}\n${proxies.pem}` },
+      { cert: certPem, key: keyPem, clientCa: `${after.pem}\n${proxies.pem}` },
+    ]);
+  });
+});

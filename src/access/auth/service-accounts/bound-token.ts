@@ -1,0 +1,85 @@
+/** Tokens of TokenRequests: bound to an account, and perhaps to a pod, a node or a secret. */
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { notFound } from "../../../meta/status-error.ts";
+import { accountUser } from "./account-user.ts";
+import { LEEWAY_MS, validityProblem, type BoundClaims, type ObjectClaim, type PublicClaims } from "./claims.ts";
+import { NODES, PODS, SECRETS, SERVICE_ACCOUNTS, type Credential, type ObjectPlace, type Use } from "./credential.ts";
+
+/** An object that must be there for as long as the token is to hold. */
+interface BoundObject extends ObjectPlace {
+  readonly uid: string;
+  readonly absent: string;
+  readonly deleted: string;
+  readonly replaced: (uid: string) => string;
+}
+
+const INVALIDATED = "service account token has been invalidated";
+const STALE = "authentication.k8s.io/stale-token";
+
+export function boundToken(given: PublicClaims, claims: BoundClaims): Credential {
+  const bound = boundObjects(claims);
+  const { namespace, serviceAccount, pod, node, warnAfter } = claims;
+  return {
+    user: accountUser({ namespace, serviceAccount, pod, node, tokenId: given.id }),
+    places: bound,
+    problemNow: (nowMs) => validityProblem(given, nowMs) ?? misplaced(claims),
+    problemWith: (use) => firstProblem(bound, use),
+    annotations({ nowMs }) {
+      if (warnAfter === undefined || warnAfter === 0 || nowMs <= warnAfter * 1000) return {};
+      const seconds = Math.floor(nowMs / 1000) - warnAfter;
+      return { [STALE]: `subject: ${given.subject}, seconds after warning threshold: ${seconds}` };
+    },
+    warnings: () => [],
+  };
+}
+
+/** In the order in which they are asked for. */
+function boundObjects({ namespace, serviceAccount, secret, pod, node }: BoundClaims): BoundObject[] {
+  const account = { resource: SERVICE_ACCOUNTS, namespace, ...serviceAccount };
+  return [
+    {
+      ...account,
+      absent: notFound(SERVICE_ACCOUNTS, account.name).message,
+      deleted: `service account ${namespace}/${account.name} has been deleted`,
+      replaced: (uid) => `service account UID (${uid}) does not match claim (${account.uid})`,
+    },
+    ...(secret === undefined ? [] : [boundTo("secret", { resource: SECRETS, namespace, ...secret })]),
+    ...(pod === undefined ? [] : [boundTo("pod", { resource: PODS, namespace, ...pod })]),
+    // What a pod's token says of its node is for whoever reads it.
+    ...(node === undefined || pod !== undefined ? [] : [boundTo("node", { resource: NODES, namespace: "", ...node })]),
+  ];
+}
+
+function boundTo(kind: string, place: ObjectPlace & ObjectClaim): BoundObject {
+  return {
+    ...place,
+    absent: INVALIDATED,
+    deleted: INVALIDATED,
+    replaced: (uid) => `${kind} UID (${uid}) does not match service account ${kind} ref claim (${place.uid})`,
+  };
+}
+
+/** What has no name is nowhere. */
+function misplaced({ namespace, serviceAccount }: BoundClaims): string | undefined {
+  if (serviceAccount.name === "") return "resource name may not be empty";
+  return namespace === "" ? "the server could not find the requested resource" : undefined;
+}
+
+function firstProblem(bound: readonly BoundObject[], { objects, nowMs }: Use): string | undefined {
+  for (const [index, wanted] of bound.entries()) {
+    const problem = problemOf(wanted, objects[index], nowMs);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function problemOf(wanted: BoundObject, object: JsonObject | undefined, nowMs: number): string | undefined {
+  if (object === undefined) return wanted.absent;
+  const metadata = objectAt(object, "metadata");
+  const uid = stringAt(metadata, "uid");
+  if (uid !== wanted.uid) return wanted.replaced(uid);
+  const deleted = metadata["deletionTimestamp"] ?? undefined;
+  // A time that cannot be read is long ago.
+  const isOver = deleted !== undefined && !(Date.parse(String(deleted)) >= nowMs - LEEWAY_MS);
+  return isOver ? wanted.deleted : undefined;
+}

@@ -1,0 +1,94 @@
+/** JSON Web Signatures in their compact form: strictly read, and signed. */
+import { constants, sign, verify, type KeyObject } from "node:crypto";
+import type { JsonObject } from "../../../meta/json.ts";
+import type { SigningKey, VerifyingKey } from "./keys.ts";
+import { parseTokenJson } from "./token-json.ts";
+
+/** DIFFERS: kubernetes reads tokens of any length; one of a service account has about a thousand characters. */
+export const TOKEN_CHARACTERS_MAX = 64 * 1024;
+
+export interface CompactJws {
+  readonly header: JsonObject;
+  readonly payload: JsonObject;
+  /** Which key it says it was signed with; "" when it does not say. */
+  readonly keyId: string;
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+interface Verification {
+  readonly keyType: "rsa" | "ec";
+  readonly hash: string;
+  readonly padding?: number;
+  /** Of the curve that belongs to it. */
+  readonly curve?: string;
+}
+
+const PKCS1 = constants.RSA_PKCS1_PADDING;
+const PSS = constants.RSA_PKCS1_PSS_PADDING;
+
+/** As kubernetes: what a key can verify, though its own tokens come in one algorithm only. */
+const VERIFICATIONS: ReadonlyMap<unknown, Verification> = new Map([
+  ["RS256", { keyType: "rsa", hash: "sha256", padding: PKCS1 }],
+  ["RS384", { keyType: "rsa", hash: "sha384", padding: PKCS1 }],
+  ["RS512", { keyType: "rsa", hash: "sha512", padding: PKCS1 }],
+  ["PS256", { keyType: "rsa", hash: "sha256", padding: PSS }],
+  ["PS384", { keyType: "rsa", hash: "sha384", padding: PSS }],
+  ["PS512", { keyType: "rsa", hash: "sha512", padding: PSS }],
+  ["ES256", { keyType: "ec", hash: "sha256", curve: "prime256v1" }],
+  ["ES384", { keyType: "ec", hash: "sha384", curve: "secp384r1" }],
+  ["ES512", { keyType: "ec", hash: "sha512", curve: "secp521r1" }],
+]);
+
+/** Undefined for what is no such thing; nothing of it is verified. */
+export function parseCompactJws(token: string): CompactJws | undefined {
+  if (token.length > TOKEN_CHARACTERS_MAX) return undefined;
+  const parts = token.split(".", 4);
+  if (parts.length !== 3) return undefined;
+  const [header, payload, signature] = parts.map(decodeBase64Url);
+  if (header === undefined || payload === undefined || signature === undefined) return undefined;
+  const headerJson = parseTokenJson(header);
+  const payloadJson = headerJson && parseTokenJson(payload);
+  if (headerJson === undefined || payloadJson === undefined) return undefined;
+  const keyId = headerJson["kid"] ?? "";
+  if (typeof keyId !== "string") return undefined;
+  const signed = token.slice(0, token.lastIndexOf("."));
+  return { header: headerJson, payload: payloadJson, keyId, signed, signature };
+}
+
+/** DIFFERS: kubernetes ignores line ends, and bits behind the last byte; so one token could be written in many ways. */
+function decodeBase64Url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.toString("base64url") === text ? bytes : undefined;
+}
+
+export function isSignedBy({ header, signed, signature }: CompactJws, { publicKey }: VerifyingKey): boolean {
+  // What a critical header means is not known here; a payload that is not encoded is never a token.
+  if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return false;
+  const how = VERIFICATIONS.get(header["alg"]);
+  if (how === undefined || !fits(publicKey, how)) return false;
+  const input = Buffer.from(signed, "latin1");
+  try {
+    return how.padding === undefined
+      ? verify(how.hash, input, { key: publicKey, dsaEncoding: "ieee-p1363" }, signature)
+      : verify(how.hash, input, { key: publicKey, padding: how.padding }, signature);
+  } catch {
+    return false;
+  }
+}
+
+function fits({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, { keyType, curve }: Verification): boolean {
+  return asymmetricKeyType === keyType && (curve === undefined || asymmetricKeyDetails?.namedCurve === curve);
+}
+
+export function signCompactJws(payload: JsonObject, { algorithm, keyId, privateKey }: SigningKey): string {
+  const header = encodeBase64Url(JSON.stringify({ alg: algorithm, kid: keyId }));
+  const signed = `${header}.${encodeBase64Url(JSON.stringify(payload))}`;
+  const hash = `sha${algorithm.slice(2)}`;
+  const signature = sign(hash, Buffer.from(signed, "latin1"), { key: privateKey, dsaEncoding: "ieee-p1363" });
+  return `${signed}.${signature.toString("base64url")}`;
+}
+
+function encodeBase64Url(text: string): string {
+  return Buffer.from(text, "utf8").toString("base64url");
+}

@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { signCompactJws } from "./jws.ts";
+import { parseSigningKey } from "./keys.ts";
+import { ACCOUNT, authenticator, ecPem, ISSUER, issued, KEY, NOW, object, put, world } from "./testing/token-world.ts";
+import type { TokenWish } from "./token-issuer.ts";
+
+const HOUR_MS = 3_600_000;
+const POD = { name: "web", uid: "pod-uid" };
+const NODE = { name: "node", uid: "node-uid" };
+const SECRET = { name: "door", uid: "secret-uid" };
+const INVALIDATED = { error: "service account token has been invalidated" };
+
+describe("whose a token is", () => {
+  test("its account's, at once", () => {
+    expect(authenticator(world())(issued(), ["api", "other"])).toEqual({
+      user: {
+        name: "system:serviceaccount:ns:robot",
+        uid: "account-uid",
+        groups: ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"],
+        extra: { "authentication.kubernetes.io/credential-id": ["JTI=00000000-0000-4000-8000-000000000000"] },
+      },
+      audiences: ["api"],
+      annotations: {},
+      warnings: [],
+    });
+  });
+
+  test.each<readonly [wish: Partial<TokenWish>, extra: JsonObject]>([
+    [{ pod: POD }, { "pod-name": ["web"], "pod-uid": ["pod-uid"] }],
+    [
+      { pod: POD, node: { name: "gone", uid: "" } },
+      { "pod-name": ["web"], "pod-uid": ["pod-uid"], "node-name": ["gone"] },
+    ],
+    [{ node: NODE }, { "node-name": ["node"], "node-uid": ["node-uid"] }],
+    [{ secret: SECRET }, {}],
+  ])("%j is told in the extra %j", (wish, extra) => {
+    const here = world();
+    put(here, "pods/ns/web", object("web", "pod-uid"));
+    put(here, "nodes//node", object("node", "node-uid"));
+    put(here, "secrets/ns/door", object("door", "secret-uid"));
+    const told = Object.entries(extra).map(([key, value]) => [`authentication.kubernetes.io/${key}`, value]);
+    expect(authenticator(here)(issued({ ...wish, hasId: false }), ["api"])).toMatchObject({
+      user: { extra: Object.fromEntries(told) },
+    });
+  });
+
+  test("a token whose use was to end an hour ago is noted", () => {
+    const here = world();
+    const token = issued({ expirationSeconds: 365 * 86_400, warnAfterSeconds: 3607 });
+    here.nowMs = NOW + 2 * HOUR_MS;
+    expect(authenticator(here)(token, [])).toMatchObject({
+      annotations: {
+        "authentication.k8s.io/stale-token":
+          "subject: system:serviceaccount:ns:robot, seconds after warning threshold: 3593",
+      },
+    });
+  });
+});
+
+describe("what is no token of a service account here", () => {
+  test.each<readonly [why: string, token: string]>([
+    ["another issuer", issued({}, "https://other.example")],
+    ["no issuer", signCompactJws({ sub: "x" }, KEY)],
+    ["an issuer that is no text", signCompactJws({ iss: [ISSUER] }, KEY)],
+    ["something else", "secret"],
+  ])("%s is left to others", (_, token) => {
+    expect(authenticator(world())(token, ["api"])).toBe("unknown");
+  });
+
+  test.each<readonly [why: string, token: string, error: string]>([
+    ["an unknown key", signCompactJws({ iss: ISSUER }, parseSigningKey(ecPem())), "invalid signature, no keys found"],
+    ["a wrong signature", `${issued().slice(0, -4)}AAAA`, "go-jose/go-jose: error in cryptographic primitive"],
+    [
+      "audiences of another type",
+      signCompactJws({ iss: ISSUER, aud: 7 }, KEY),
+      "go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience",
+    ],
+    [
+      "a time of another type",
+      signCompactJws({ iss: ISSUER, exp: "7" }, KEY),
+      "go-jose/go-jose/jwt: expected number value to unmarshal NumericDate",
+    ],
+    [
+      "other audiences",
+      issued({ audiences: ['vault "a"', "b", "b"] }),
+      String.raw`token audiences ["vault \"a\"" "b" "b"] is invalid for the target audiences ["api"]`,
+    ],
+    ["no account", signCompactJws({ iss: ISSUER, aud: "api" }, KEY), "resource name may not be empty"],
+  ])("%s is refused", (_, token, error) => {
+    expect(authenticator(world())(token, [])).toEqual({ error });
+  });
+
+  test("every accepted issuer is accepted, and no audience is every one of this API", () => {
+    const here = world();
+    const options = { issuers: ["https://new.example", ISSUER], apiAudiences: ["api", "other"] };
+    expect(authenticator(here, options)(issued({ audiences: [] }), [])).toMatchObject({ audiences: ["api", "other"] });
+    expect(authenticator(here, options)(issued({ audiences: ["b", "a"] }), ["a", "c"])).toMatchObject({
+      audiences: ["a"],
+    });
+  });
+});
+
+describe("when a token holds", () => {
+  test.each<readonly [minutes: number, error: string | undefined]>([
+    [-1.1, "service account token is not valid yet"],
+    [-0.9, undefined],
+    [60.9, undefined],
+    [61.1, "service account token has expired"],
+  ])("%d minutes after its making: %s", async (minutes, error) => {
+    const here = world();
+    const ask = authenticator(here);
+    const token = issued();
+    await ask(token, []);
+    here.nowMs = NOW + minutes * 60_000;
+    const answer = ask(token, []);
+    if (error === undefined) expect(answer).toHaveProperty("user");
+    else expect(answer).toEqual({ error });
+  });
+
+  test("a token from the future is not believed", () => {
+    const token = signCompactJws({ iss: ISSUER, aud: "api", iat: NOW / 1000 + 61 }, KEY);
+    expect(authenticator(world())(token, [])).toEqual({ error: "service account token is issued in the future" });
+  });
+});
+
+describe("what a token is bound to", () => {
+  test.each<readonly [what: string, place: string, wish: Partial<TokenWish>, replaced: string]>([
+    ["account", "serviceaccounts/ns/robot", {}, "service account UID (new) does not match claim (account-uid)"],
+    ["pod", "pods/ns/web", { pod: POD }, "pod UID (new) does not match service account pod ref claim (pod-uid)"],
+    [
+      "secret",
+      "secrets/ns/door",
+      { secret: SECRET },
+      "secret UID (new) does not match service account secret ref claim (secret-uid)",
+    ],
+    ["node", "nodes//node", { node: NODE }, "node UID (new) does not match service account node ref claim (node-uid)"],
+  ])("the %s must be there, and be the same", async (what, place, wish, replaced) => {
+    const here = world();
+    const { name, uid } = { account: ACCOUNT, pod: POD, secret: SECRET, node: NODE }[what]!;
+    const ask = authenticator(here);
+    const token = issued(wish);
+    const gone = what === "account" ? { error: 'serviceaccounts "robot" not found' } : INVALIDATED;
+    here.known.delete(place);
+    here.stored.delete(place);
+    expect(await ask(token, [])).toEqual(gone);
+    put(here, place, object(name, uid));
+    expect(ask(token, [])).toHaveProperty("user");
+    put(here, place, object(name, "new"));
+    expect(await ask(token, [])).toEqual({ error: replaced });
+    put(here, place, object(name, uid, { deletionTimestamp: new Date(NOW - 59_000).toISOString() }));
+    expect(ask(token, [])).toHaveProperty("user");
+    put(here, place, object(name, uid, { deletionTimestamp: new Date(NOW - 61_000).toISOString() }));
+    const deleted = what === "account" ? { error: "service account ns/robot has been deleted" } : INVALIDATED;
+    expect(await ask(token, [])).toEqual(deleted);
+  });
+
+  test("what this server has not heard of yet is asked for; what it has is not", async () => {
+    const here = world();
+    here.stored.set("pods/ns/web", object("web", "pod-uid"));
+    here.known.set("pods/ns/web", object("web", "older"));
+    const ask = authenticator(here);
+    expect(await ask(issued({ pod: POD }), [])).toHaveProperty("user");
+    expect(here.asked).toEqual(["serviceaccounts/ns/robot", "pods/ns/web"]);
+    here.asked.length = 0;
+    expect(ask(issued(), [])).toHaveProperty("user");
+    expect(here.asked).toEqual([]);
+  });
+
+  test("a store that cannot be asked is no reason to refuse a token", async () => {
+    const objects = { get: () => undefined, newest: () => Promise.reject(new Error("the store is away")) };
+    await expect(authenticator(world(), { objects })(issued(), [])).rejects.toThrow("the store is away");
+  });
+});
+
+describe("that a token is genuine", () => {
+  const many = Array.from({ length: 17 }, (_, index) => `audience-${index}`);
+
+  test.each<readonly [what: string, wish: Partial<TokenWish>, verifications: number]>([
+    ["is found out once", {}, 1],
+    ["is found out again where it has many audiences", { audiences: ["api", ...many] }, 2],
+    ["is found out again where it is long", { audiences: ["api", "x".repeat(4096)] }, 2],
+  ])("%s", (_, wish, verifications) => {
+    let found = 0;
+    const { publicKey, algorithm } = KEY;
+    const key = {
+      ...{ publicKey, algorithm },
+      get keyId() {
+        found++;
+        return KEY.keyId;
+      },
+    };
+    const asked = authenticator(world(), { keys: [key] });
+    const token = issued(wish);
+    for (let use = 0; use < 2; use++) expect(asked(token, ["api"])).toHaveProperty("user");
+    expect(found).toBe(verifications);
+  });
+});

@@ -1,0 +1,216 @@
+/**
+ * Bearer tokens of service accounts. That a token is genuine is found out once and remembered; whether it still holds,
+ * and whether the account and the objects it is bound to are still there, is asked on every use.
+ */
+import { hash } from "node:crypto";
+import type { Clock } from "../../../base/clock.ts";
+import { goQuote } from "../../../meta/go-quote.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import type { ObjectReader } from "../../../meta/object-table.ts";
+import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "../tokens.ts";
+import { boundToken } from "./bound-token.ts";
+import { boundClaims, ClaimError, legacyClaims, publicClaims, type PublicClaims } from "./claims.ts";
+import type { Credential } from "./credential.ts";
+import { isSignedBy, parseCompactJws, type CompactJws } from "./jws.ts";
+import type { VerifyingKey } from "./keys.ts";
+import { LEGACY_ISSUER, legacyToken, type LegacyTokenUse } from "./legacy-token.ts";
+import { LruMap } from "../../../base/lru-map.ts";
+
+export interface ServiceAccountTokenOptions {
+  /** All that are accepted. */
+  readonly issuers: readonly string[];
+  readonly keys: readonly VerifyingKey[];
+  /** What a token without audiences is meant for, and what is asked for when nothing is. */
+  readonly apiAudiences: readonly string[];
+  /** As `--service-account-lookup`: tokens in Secrets end with them. */
+  readonly lookup: boolean;
+  readonly objects: Pick<ObjectReader, "get" | "newest">;
+  readonly clock: Pick<Clock, "now">;
+  /** A token out of a Secret was used for the first time today. */
+  readonly onLegacyUse?: (use: LegacyTokenUse) => void;
+}
+
+/** What is to be said of a request beside who sent it. */
+export interface ServiceAccountTokenOwner extends TokenOwner {
+  /** For the audit event. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** For the client. */
+  readonly warnings: readonly string[];
+}
+
+/** A genuine token. */
+interface Verified {
+  readonly claims: PublicClaims;
+  readonly audiences: ReadonlySet<string>;
+  /** More than one where tokens in Secrets have the issuer that others have, too. */
+  readonly credentials: readonly Credential[];
+}
+
+type Verdict = Verified | "unknown" | { readonly error: string };
+
+/** As many as a cluster of 5,000 nodes has in use at one server, and a few megabytes. */
+const TOKENS_REMEMBERED_MAX = 8192;
+/** What a pod is given is much less: whoever asks for tokens with thousands of audiences shall not fill the memory. */
+const REMEMBERED_CHARACTERS_MAX = 4096;
+const REMEMBERED_AUDIENCES_MAX = 16;
+const CRYPTO_FAILURE = "go-jose/go-jose: error in cryptographic primitive";
+const LEGACY_ANNOTATION = "authentication.k8s.io/legacy-token";
+
+export function serviceAccountTokenAuthenticator(options: ServiceAccountTokenOptions): TokenAuthenticator {
+  const verified = new LruMap<Verified>(TOKENS_REMEMBERED_MAX);
+  const verify = tokenVerifier(options);
+  return (token, requested) => {
+    const key = hash("sha256", token, "hex");
+    let known: Verdict | undefined = verified.get(key);
+    if (known === undefined) {
+      known = verify(token);
+      if (known === "unknown" || "error" in known) return known;
+      if (isShort(token, known)) verified.set(key, known);
+    }
+    return judge(known, requested, options);
+  };
+}
+
+function isShort(token: string, { audiences }: Verified): boolean {
+  return token.length <= REMEMBERED_CHARACTERS_MAX && audiences.size <= REMEMBERED_AUDIENCES_MAX;
+}
+
+function tokenVerifier(options: ServiceAccountTokenOptions): (token: string) => Verdict {
+  const { keys } = options;
+  const issuers = new Set([...options.issuers, LEGACY_ISSUER]);
+  const toVerified = verifiedTokens(options);
+  return (token) => {
+    const jws = parseCompactJws(token);
+    if (jws === undefined || !issuers.has(jws.payload["iss"] as string)) return "unknown";
+    const named = jws.keyId === "" ? keys : keys.filter(({ keyId }) => keyId === jws.keyId);
+    if (named.length === 0) return { error: "invalid signature, no keys found" };
+    if (!named.some((key) => isSignedBy(jws, key))) return { error: CRYPTO_FAILURE };
+    try {
+      return toVerified(jws, token);
+    } catch (thrown) {
+      if (thrown instanceof ClaimError) return { error: thrown.message };
+      throw thrown;
+    }
+  };
+}
+
+function verifiedTokens(options: ServiceAccountTokenOptions): (jws: CompactJws, token: string) => Verified {
+  const onUse = oncePerDay(options.onLegacyUse);
+  const issuers = new Set(options.issuers);
+  return ({ payload }, token) => {
+    const claims = publicClaims(payload);
+    const isLegacy = claims.issuer === LEGACY_ISSUER;
+    const legacy = isLegacy
+      ? [legacyToken(claims, legacyClaims(payload), { token, lookup: options.lookup, onUse })]
+      : [];
+    const bound = issuers.has(claims.issuer) ? [boundToken(claims, boundClaims(payload))] : [];
+    return { claims, audiences: new Set(audiencesOf(claims, options)), credentials: [...legacy, ...bound] };
+  };
+}
+
+/** In the token's words. */
+function audiencesOf({ audiences }: PublicClaims, { apiAudiences }: ServiceAccountTokenOptions): readonly string[] {
+  return audiences.length === 0 ? apiAudiences : audiences;
+}
+
+/** Until the label is seen, every request finds it missing. */
+function oncePerDay(tell: ((use: LegacyTokenUse) => void) | undefined): ((use: LegacyTokenUse) => void) | undefined {
+  if (tell === undefined) return undefined;
+  const told = new LruMap<string>(TOKENS_REMEMBERED_MAX);
+  return (use) => {
+    if (told.get(use.uid) === use.date) return;
+    told.set(use.uid, use.date);
+    tell(use);
+  };
+}
+
+function judge(
+  token: Verified,
+  requested: readonly string[],
+  options: ServiceAccountTokenOptions,
+): TokenAnswer | Promise<TokenAnswer> {
+  const wanted = requested.length === 0 ? options.apiAudiences : requested;
+  const audiences = wanted.filter((audience) => token.audiences.has(audience));
+  if (audiences.length === 0 && options.apiAudiences.length > 0) {
+    const own = audiencesOf(token.claims, options);
+    return { error: `token audiences ${quoted(own)} is invalid for the target audiences ${quoted(wanted)}` };
+  }
+  const [only, ...others] = token.credentials;
+  if (only === undefined) return "unknown";
+  const answer = (credential: Credential): TokenAnswer | Promise<TokenAnswer> =>
+    useCredential(credential, { token, audiences, options });
+  return others.length === 0 ? answer(only) : firstOwner(token.credentials, answer);
+}
+
+interface Usage {
+  readonly token: Verified;
+  readonly audiences: readonly string[];
+  readonly options: ServiceAccountTokenOptions;
+}
+
+function useCredential(credential: Credential, usage: Usage): TokenAnswer | Promise<TokenAnswer> {
+  const { objects, clock } = usage.options;
+  const problem = credential.problemNow(clock.now());
+  if (problem !== undefined) return { error: problem };
+  const { places } = credential;
+  const known = places.map(({ resource, namespace, name }) => objects.get(resource, namespace, name));
+  const answer = answerFor(credential, known, usage);
+  // What this server does not know yet, another one may have made a moment ago: nobody is sent away for that.
+  return "error" in answer && places.length > 0 ? newestAnswer(credential, usage) : answer;
+}
+
+/** Rejects when the store cannot be asked: DIFFERS: kubernetes says 401 then, as if the token were to blame. */
+async function newestAnswer(credential: Credential, usage: Usage): Promise<TokenAnswer> {
+  const { objects } = usage.options;
+  const newest = await Promise.all(
+    credential.places.map(({ resource, namespace, name }) => objects.newest(resource, namespace, name)),
+  );
+  return answerFor(credential, newest, usage);
+}
+
+function answerFor(
+  credential: Credential,
+  objects: readonly (JsonObject | undefined)[],
+  { token, audiences, options }: Usage,
+): ServiceAccountTokenOwner | { readonly error: string } {
+  const use = { objects, nowMs: options.clock.now() };
+  const error = credential.problemWith(use);
+  if (error !== undefined) return { error };
+  credential.used?.(use);
+  const { subject, audiences: own } = token.claims;
+  const legacy = own.length === 0 ? { [LEGACY_ANNOTATION]: subject } : {};
+  return {
+    user: credential.user,
+    audiences,
+    annotations: { ...legacy, ...credential.annotations(use) },
+    warnings: credential.warnings(use),
+  };
+}
+
+async function firstOwner(
+  credentials: readonly Credential[],
+  answerOf: (credential: Credential) => TokenAnswer | Promise<TokenAnswer>,
+): Promise<TokenAnswer> {
+  const errors = new Set<string>();
+  for (const credential of credentials) {
+    const answer = await answerOf(credential);
+    if (answer === "unknown") continue;
+    if (!("error" in answer)) return answer;
+    errors.add(answer.error);
+  }
+  return { error: errors.size === 1 ? [...errors].join("") : `[${[...errors].join(", ")}]` };
+}
+
+/** A list as Go writes it with %q; DIFFERS: its end is left out where nobody would read it. */
+function quoted(values: Iterable<string>): string {
+  const shown: string[] = [];
+  let characters = 0;
+  for (const value of values) {
+    if (characters > QUOTED_CHARACTERS_MAX) break;
+    shown.push(goQuote(value));
+    characters += value.length;
+  }
+  return `[${shown.join(" ")}]`;
+}
+
+const QUOTED_CHARACTERS_MAX = 16 * 1024;

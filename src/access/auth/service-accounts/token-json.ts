@@ -1,0 +1,48 @@
+/** JSON as tokens may hold it: text of UTF-8, an object, no member twice, and not nested without end. */
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+
+const DEPTH_MAX = 32;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+/** Undefined for anything else. */
+export function parseTokenJson(bytes: Buffer): JsonObject | undefined {
+  const shape = measure(bytes);
+  if (shape.depth > DEPTH_MAX) return undefined;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    return isJsonObject(value) && countMembers(value) === shape.members ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of valid JSON: how deep it is, and how many members stand in its text. */
+function measure(bytes: Buffer): { readonly depth: number; readonly members: number } {
+  let depth = 0;
+  let deepest = 0;
+  let members = 0;
+  let isInString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (isInString && byte === BACKSLASH) at++;
+    else if (byte === QUOTE) isInString = !isInString;
+    else if (!isInString) {
+      if (byte === COLON) members++;
+      // Both kinds of bracket differ from each other in one bit.
+      const bracket = byte & ~0x20;
+      if (bracket === 0x5b) deepest = Math.max(deepest, ++depth);
+      else if (bracket === 0x5d) depth--;
+    }
+  }
+  return { depth: deepest, members };
+}
+
+function countMembers(value: unknown): number {
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countMembers(item);
+  else if (isJsonObject(value)) for (const key of Object.keys(value)) count += 1 + countMembers(value[key]);
+  return count;
+}

@@ -1,0 +1,91 @@
+/** To which flow a request belongs. What was found out about a user is kept for its next request. */
+import type { User } from "../auth/user.ts";
+import type { RequestInfo } from "../../serving/http/request-info.ts";
+import { BoundedMemo } from "./bounded-memo.ts";
+import type { FlowSeries } from "./flow-metrics.ts";
+import { isAbout, isAboutEverything, isSubject, type FlowRule, type FlowSchema } from "./flow-schema.ts";
+import type { LevelState } from "./level-states.ts";
+import { CATCH_ALL } from "./priority-level.ts";
+import type { FlowCounts } from "./queue-set.ts";
+import { deal, hashOfFlow } from "./shuffle-sharding.ts";
+
+/** A FlowSchema in use. */
+export interface Flow {
+  readonly schema: FlowSchema;
+  readonly level: LevelState;
+  readonly counts: FlowCounts;
+  readonly series: FlowSeries;
+  /** What its answers say of it. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** By what distinguishes its flows. */
+  readonly hands: BoundedMemo<readonly number[]>;
+}
+
+export interface Classified {
+  readonly flow: Flow;
+  /** The queues it may wait in; empty where there are none. */
+  readonly hand: readonly number[];
+}
+
+const USERS_MAX = 2_000;
+const NO_HAND: readonly number[] = [];
+
+interface KnownUser {
+  readonly user: User;
+  /** Those that are about this user, in the order they are asked. */
+  readonly rules: readonly { readonly rule: FlowRule; readonly flow: Flow }[];
+}
+
+export class Classifier {
+  readonly #flows: readonly Flow[];
+  readonly #users = new BoundedMemo<KnownUser>(USERS_MAX);
+
+  /** In the order they are asked. */
+  constructor(flows: readonly Flow[]) {
+    this.#flows = flows;
+  }
+
+  classify(user: User, info: RequestInfo): Classified {
+    const flow = this.#flowOf(user, info);
+    return { flow, hand: this.#handOf(flow, user, info) };
+  }
+
+  #flowOf(user: User, info: RequestInfo): Flow {
+    for (const { rule, flow } of this.#rulesFor(user)) if (isAbout(rule, info)) return flow;
+    return this.#flows.find(({ schema }) => schema.name === CATCH_ALL)!;
+  }
+
+  #rulesFor(user: User): KnownUser["rules"] {
+    const known = this.#users.get(user.name);
+    if (known !== undefined && hasSameGroups(known.user, user)) return known.rules;
+    const rules: { rule: FlowRule; flow: Flow }[] = [];
+    search: for (const flow of this.#flows) {
+      for (const rule of flow.schema.rules) {
+        if (!isSubject(rule.subjects, user)) continue;
+        rules.push({ rule, flow });
+        if (isAboutEverything(rule)) break search;
+      }
+    }
+    this.#users.set(user.name, { user, rules });
+    return rules;
+  }
+
+  #handOf({ schema, level, hands }: Flow, user: User, { namespace }: RequestInfo): readonly number[] {
+    const { queuing } = level.config;
+    if (queuing === undefined) return NO_HAND;
+    const { name, distinguisher } = schema;
+    const kind = distinguisher === "ByUser" ? user.name : distinguisher === "ByNamespace" ? namespace : "";
+    const known = hands.get(kind);
+    if (known !== undefined) return known;
+    const hand = deal(hashOfFlow(name, kind), queuing);
+    hands.set(kind, hand);
+    return hand;
+  }
+}
+
+function hasSameGroups(left: User, right: User): boolean {
+  if (left.groups === right.groups) return true;
+  return (
+    left.groups.length === right.groups.length && left.groups.every((group, index) => group === right.groups[index])
+  );
+}

@@ -1,0 +1,29 @@
+/** Follows the objects of one cluster-scoped resource, each read once. */
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { ObjectTable } from "../../meta/object-table.ts";
+
+/** What cannot be read is as if it were not there. */
+export function objectMap<Value>(
+  values: Map<string, Value>,
+  read: (object: JsonObject) => Value | undefined,
+  onChange: () => void,
+): ObjectTable {
+  const put = (object: JsonObject): void => {
+    const name = stringAt(objectAt(object, "metadata"), "name");
+    const value = read(object);
+    if (value === undefined) values.delete(name);
+    else values.set(name, value);
+    onChange();
+  };
+  return {
+    reset(objects) {
+      values.clear();
+      objects.forEach(put);
+      onChange();
+    },
+    put,
+    remove(_namespace, name) {
+      if (values.delete(name)) onChange();
+    },
+  };
+}

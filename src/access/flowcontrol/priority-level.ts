@@ -1,0 +1,97 @@
+/** What a PriorityLevelConfiguration says, read once. */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isDealable } from "./shuffle-sharding.ts";
+
+export interface PriorityLevel {
+  readonly name: string;
+  readonly uid: string;
+  /** Nobody waits and nobody is refused. */
+  readonly isExempt: boolean;
+  readonly shares: number;
+  readonly lendablePercent: number;
+  /** Undefined: as much as there is. */
+  readonly borrowingLimitPercent: number | undefined;
+  /** Undefined: what finds no seat is refused. */
+  readonly queuing: Queuing | undefined;
+}
+
+export interface Queuing {
+  readonly queues: number;
+  /** Of how many queues a flow takes the emptiest. */
+  readonly handSize: number;
+  readonly queueLengthLimit: number;
+}
+
+export const EXEMPT = "exempt";
+export const CATCH_ALL = "catch-all";
+
+/** Undefined when nobody could go by it, which is as if it were not there. */
+export function readPriorityLevel(object: JsonObject): PriorityLevel | undefined {
+  const metadata = objectAt(object, "metadata");
+  const [name, uid] = [stringAt(metadata, "name"), stringAt(metadata, "uid")];
+  const spec = objectAt(object, "spec");
+  const isExempt = spec["type"] === "Exempt";
+  // As kube-apiserver: no level changes from one to the other.
+  if (isExempt !== (name === EXEMPT)) return undefined;
+  if (isExempt) return { name, uid, isExempt, queuing: undefined, ...seatsOf(objectAt(spec, "exempt"), 0) };
+  const { limited } = spec;
+  if (spec["type"] !== "Limited" || !isJsonObject(limited)) return undefined;
+  const response = objectAt(limited, "limitResponse");
+  const level = { name, uid, isExempt, ...seatsOf(limited, DEFAULT_SHARES) };
+  if (response["type"] === "Reject") return { ...level, queuing: undefined };
+  const queuing = readQueuing(objectAt(response, "queuing"));
+  return response["type"] === "Queue" && queuing !== undefined ? { ...level, queuing } : undefined;
+}
+
+const DEFAULT_SHARES = 30;
+
+function seatsOf(
+  limits: JsonObject,
+  defaultShares: number,
+): Pick<PriorityLevel, "shares" | "lendablePercent" | "borrowingLimitPercent"> {
+  return {
+    // The older name is that of v1beta2.
+    shares: countAt(limits, "nominalConcurrencyShares") ?? countAt(limits, "assuredConcurrencyShares") ?? defaultShares,
+    lendablePercent: Math.min(countAt(limits, "lendablePercent") ?? 0, 100),
+    borrowingLimitPercent: countAt(limits, "borrowingLimitPercent"),
+  };
+}
+
+const DEFAULT_QUEUING: Queuing = { queues: 64, handSize: 8, queueLengthLimit: 50 };
+
+function readQueuing(queuing: JsonObject): Queuing | undefined {
+  const { queues, handSize, queueLengthLimit } = DEFAULT_QUEUING;
+  const read = {
+    queues: countAt(queuing, "queues") ?? queues,
+    handSize: countAt(queuing, "handSize") ?? handSize,
+    queueLengthLimit: Math.max(countAt(queuing, "queueLengthLimit") ?? queueLengthLimit, 1),
+  };
+  return isDealable(read) ? read : undefined;
+}
+
+function countAt(parent: JsonObject, key: string): number | undefined {
+  const value = parent[key];
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Both are always there, whatever the store holds. */
+export const MANDATORY_LEVELS: readonly PriorityLevel[] = [
+  {
+    name: EXEMPT,
+    uid: "",
+    isExempt: true,
+    shares: 0,
+    lendablePercent: 0,
+    borrowingLimitPercent: undefined,
+    queuing: undefined,
+  },
+  {
+    name: CATCH_ALL,
+    uid: "",
+    isExempt: false,
+    shares: 5,
+    lendablePercent: 0,
+    borrowingLimitPercent: undefined,
+    queuing: undefined,
+  },
+];

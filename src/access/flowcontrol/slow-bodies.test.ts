@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../storage/conformance/manual-clock.ts";
+import type { RequestBody } from "../../serving/http/message.ts";
+import { SlowBodies } from "./slow-bodies.ts";
+
+describe("a body that has not arrived soon", () => {
+  interface Read {
+    readonly arrive: () => void;
+    readonly bytes: Promise<Buffer>;
+    readonly seen: string[];
+  }
+
+  function world(comeBack: () => Promise<void> = () => Promise.resolve()) {
+    const clock = createManualClock();
+    const slow = new SlowBodies(clock, (callback) => callback());
+    return {
+      wait: async (ms: number): Promise<void> => {
+        clock.advance(ms);
+        await new Promise(setImmediate);
+      },
+      read(who: string): Read {
+        const { promise, resolve } = Promise.withResolvers<Buffer>();
+        const body: RequestBody = { isEmpty: false, read: () => promise, stream: () => expect.unreachable() };
+        const seen: string[] = [];
+        const reader = {
+          who,
+          leave: () => void seen.push("left"),
+          async comeBack() {
+            await comeBack();
+            seen.push("back");
+          },
+        };
+        const bytes = slow.read(body, 100, reader);
+        bytes.catch(() => undefined);
+        return { arrive: () => resolve(Buffer.from("{}")), bytes, seen };
+      },
+    };
+  }
+
+  test("holds no seat until it has", async () => {
+    const { read, wait } = world();
+    const { arrive, bytes, seen } = read("jane");
+    await wait(99);
+    expect(seen).toEqual([]);
+    await wait(1);
+    expect(seen).toEqual(["left"]);
+    arrive();
+    expect(String(await bytes)).toBe("{}");
+    expect(seen).toEqual(["left", "back"]);
+  });
+
+  test("keeps its seat when it comes in time", async () => {
+    const { read, wait } = world();
+    const { arrive, bytes, seen } = read("jane");
+    arrive();
+    await bytes;
+    await wait(200);
+    expect(seen).toEqual([]);
+  });
+
+  test("is refused when its user has many of them, and when there are many at all; not when they have come", async () => {
+    const { read, wait } = world();
+    const janes = Array.from({ length: 41 }, () => read("jane"));
+    await wait(100);
+    await expect(janes[40]!.bytes).rejects.toMatchObject({ code: 429 });
+    const others = Array.from({ length: 200 }, (_, index) => read(`user-${index % 20}`));
+    await wait(100);
+    expect(others.filter(({ seen }) => seen.length > 0)).toHaveLength(160);
+    for (const { arrive } of janes) arrive();
+    await wait(0);
+    const again = read("jane");
+    await wait(100);
+    expect(again.seen).toEqual(["left"]);
+  });
+
+  test("is worth nothing when there is no seat for it any more", async () => {
+    const { read, wait } = world(() => Promise.reject(new Error("full")));
+    const { arrive, bytes } = read("jane");
+    await wait(100);
+    arrive();
+    await expect(bytes).rejects.toThrow("full");
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * Bodies that take their time. Who sends a byte now and then would keep others from their seats: what has not arrived soon
+ * holds no seat until it has, and few of them may be under way for one user, because what has arrived is held in memory.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { RequestBody } from "../../serving/http/message.ts";
+import { tooManyRequests } from "../../meta/status-error.ts";
+
+/** What arrives within this time is not slow. */
+const SLOW_MS = 100;
+const OF_ONE_USER_MAX = 40;
+const OF_ALL_MAX = 200;
+
+/** Who waits for the body. */
+export interface BodyReader {
+  readonly who: string;
+  /** Gives the seat back. */
+  leave(): void;
+  /** Takes another one. Rejects when there is none to be had. */
+  comeBack(): Promise<void>;
+}
+
+export class SlowBodies {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #nextTurn: (callback: () => void) => void;
+  readonly #byUser = new Map<string, number>();
+  #count = 0;
+
+  constructor(clock: Pick<Clock, "after">, nextTurn: (callback: () => void) => void) {
+    this.#clock = clock;
+    this.#nextTurn = nextTurn;
+  }
+
+  async read(body: RequestBody, limitBytes: number, reader: BodyReader): Promise<Buffer> {
+    const { promise: refused, reject } = Promise.withResolvers<never>();
+    let state: "arriving" | "slow" | "over" = "arriving";
+    const judge = (): void => {
+      if (state !== "arriving") return;
+      if (!this.#add(reader.who)) return reject(tooManySlow());
+      state = "slow";
+      reader.leave();
+    };
+    const cancel = this.#clock.after(SLOW_MS, () => this.#whenRead(judge));
+    try {
+      const bytes = await Promise.race([body.read(limitBytes), refused]);
+      if (this.#isSlow(state)) await reader.comeBack();
+      return bytes;
+    } finally {
+      cancel();
+      if (this.#isSlow(state)) this.#remove(reader.who);
+      state = "over";
+    }
+  }
+
+  /** After a turn of the event loop that took long, what has arrived meanwhile must be read first. */
+  #whenRead(judge: () => void): void {
+    this.#nextTurn(() => this.#nextTurn(judge));
+  }
+
+  /** A function, because it changes behind the compiler's back. */
+  #isSlow(state: string): boolean {
+    return state === "slow";
+  }
+
+  #add(who: string): boolean {
+    const own = this.#byUser.get(who) ?? 0;
+    if (own >= OF_ONE_USER_MAX || this.#count >= OF_ALL_MAX) return false;
+    this.#byUser.set(who, own + 1);
+    this.#count++;
+    return true;
+  }
+
+  #remove(who: string): void {
+    const left = (this.#byUser.get(who) ?? 1) - 1;
+    if (left === 0) this.#byUser.delete(who);
+    else this.#byUser.set(who, left);
+    this.#count--;
+  }
+}
+
+function tooManySlow(): Error {
+  return tooManyRequests("too many requests whose bodies have not arrived, please try again later", 1);
+}

@@ -1,0 +1,83 @@
+/**
+ * IPAddress objects: how releases that have them show which service has which cluster IP. Here they are
+ * a consequence of the claims, written after them; an address that somebody else made keeps it from services.
+ */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { prefixEnd } from "../../storage/kv.ts";
+import type { ObjectStore } from "../../storage/object-store.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import { encodeForStorage } from "../../serving/registry/representation.ts";
+import { writeEncoded } from "../../serving/registry/write-encoded.ts";
+import type { ServedResource } from "../../serving/registry/resource.ts";
+import { familyOf } from "../../meta/ip-address.ts";
+
+export interface IpAddresses {
+  /** Releases without the kind publish nothing, but still take back what others have published. */
+  readonly served: ServedResource | undefined;
+  /** Known to the cache, whoever made it. */
+  has(ip: string): boolean;
+  find(ip: string): Promise<Entry | undefined>;
+  /** Those that servers made, not people. */
+  listPublished(): Promise<readonly Entry[]>;
+  /** `prepare` gives the object its uid and times. */
+  publish(
+    ip: string,
+    parent: Parent,
+    prepare: (served: ServedResource, object: JsonObject) => JsonObject,
+  ): Promise<void>;
+  withdraw(entry: Entry): Promise<void>;
+  ipOf(entry: Entry): string;
+}
+
+export interface Parent {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const MANAGED_BY = "ipaddress.kubernetes.io/managed-by";
+const IP_FAMILY = "ipaddress.kubernetes.io/ip-family";
+const ALLOCATOR = "ipallocator.k8s.io";
+
+export function createIpAddresses(options: {
+  readonly store: ObjectStore;
+  readonly prefix: string;
+  readonly served: ServedResource | undefined;
+}): IpAddresses {
+  const { store, prefix, served } = options;
+  return {
+    served,
+    has: (ip) => store.cache.get(prefix + ip) !== undefined,
+    find: (ip) => store.get(prefix + ip, { kind: "newest" }),
+    async listPublished() {
+      const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
+      return entries.filter((entry) => entry.labels[MANAGED_BY] === ALLOCATOR);
+    },
+    async publish(ip, parent, prepare) {
+      if (served === undefined) return;
+      const object = prepare(served, {
+        metadata: { name: ip, labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } },
+        spec: { parentRef: { resource: "services", namespace: parent.namespace, name: parent.name } },
+      });
+      await writeEncoded(served, async (version, guards) =>
+        store.create(prefix + ip, await encodeForStorage(object, served, version), undefined, guards),
+      );
+    },
+    async withdraw(entry) {
+      await store.remove(entry);
+    },
+    ipOf: (entry) => entry.key.slice(prefix.length),
+  };
+}
+
+/** The service it stands for; its version does not matter, all have the same members. */
+export function parentOf(entry: Entry): Parent | undefined {
+  if (entry.corrupt !== undefined) return undefined;
+  const parent = objectAt(parseEntry(entry), "spec")["parentRef"];
+  if (!isJsonObject(parent) || parent["resource"] !== "services" || stringAt(parent, "group") !== "") return undefined;
+  return { namespace: stringAt(parent, "namespace"), name: stringAt(parent, "name") };
+}
+
+export function isFor(entry: Entry, { namespace, name }: Parent): boolean {
+  const parent = parentOf(entry);
+  return parent?.namespace === namespace && parent.name === name;
+}

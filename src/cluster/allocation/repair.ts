@@ -1,0 +1,148 @@
+/**
+ * Brings claims and Services together again after crashes: services get the claims they lack, claims and
+ * published addresses that no service needs go. What looks superfluous may belong to a service that is
+ * being written at this moment, so it goes only after it has been seen, unchanged, for long enough.
+ */
+import type { JsonObject } from "../../meta/json.ts";
+import { prefixEnd } from "../../storage/kv.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import { prepareForCreate } from "../../serving/registry/prepare.ts";
+import { ownerUid, type Claim, type ClaimPool, type Owner } from "./claims.ts";
+import { parentOf } from "./ip-addresses.ts";
+import { canonicalIp } from "../../meta/ip-address.ts";
+import { ownerOf } from "./service-allocation.ts";
+import { holdingsOf, type Holdings } from "../../objects/kinds/core/services/service-fields.ts";
+
+/** Longer than any request may take between claiming and storing. */
+const SUPERFLUOUS_MS = 150_000;
+
+/** What earlier passes found superfluous: by key, the revision and when it was first seen so. */
+export type Suspects = Map<string, { readonly revision: number; readonly since: number }>;
+
+export interface RepairReport {
+  readonly claimed: number;
+  readonly released: number;
+  /** Numbers two services have: nothing here can be right for both. */
+  readonly disputed: readonly string[];
+}
+
+interface Holder {
+  readonly owner: Owner;
+  readonly holdings: Holdings;
+}
+
+export async function repairAllocations(
+  context: RegistryContext,
+  servicePrefix: string,
+  suspects: Suspects,
+): Promise<RepairReport> {
+  const { clusterIps, nodePorts, ipAddresses } = context.allocators;
+  // The claims first: whatever is claimed by now has its service by the time services are read, or is superfluous.
+  const claims = [
+    ...(await clusterIps.list()).map((claim) => ({ pool: clusterIps, claim })),
+    ...(await nodePorts.list()).map((claim) => ({ pool: nodePorts, claim })),
+  ];
+  const addresses = await ipAddresses.listPublished();
+  const { entries } = await context.store.list(
+    { start: servicePrefix, end: prefixEnd(servicePrefix) },
+    { kind: "newest" },
+  );
+  const holders = entries.filter((entry) => entry.corrupt === undefined).map(holderOf);
+  const disputed = await claimMissing(context, holders, claims);
+  // A service nobody can read may hold anything.
+  if (holders.length < entries.length) return { ...disputed, released: 0 };
+  const superfluous = [
+    ...superfluousClaims(claims, holders, clusterIps).map(({ pool, claim }) => ({
+      entry: claim.entry,
+      remove: () => pool.release(claim),
+    })),
+    ...addresses
+      .filter((entry) => isOrphan(entry, ipAddresses.ipOf(entry), holders))
+      .map((entry) => ({ entry, remove: () => ipAddresses.withdraw(entry) })),
+  ];
+  const due = dueOf(superfluous, suspects, context.clock.monotonic());
+  for (const { remove } of due) await remove();
+  return { ...disputed, released: due.length };
+}
+
+async function claimMissing(
+  context: RegistryContext,
+  holders: readonly Holder[],
+  claims: readonly { pool: ClaimPool; claim: Claim }[],
+): Promise<Omit<RepairReport, "released">> {
+  const { clusterIps, nodePorts, ipAddresses } = context.allocators;
+  const claimed = new Map(claims.map(({ claim }) => [claim.entry.key, ownerUid(claim)]));
+  const keyOf = new Map(
+    claims.map(({ pool, claim }) => [`${pool === clusterIps ? "ip" : "port"} ${claim.number}`, claim.entry.key]),
+  );
+  const prepare = (served: Parameters<typeof prepareForCreate>[1], object: JsonObject): JsonObject =>
+    prepareForCreate(context, served, object);
+  const disputed: string[] = [];
+  let added = 0;
+  for (const { owner, holdings } of holders) {
+    const wanted = [
+      ...holdings.ips.map((ip) => ({ pool: clusterIps, label: `ip ${ip}`, number: ip })),
+      ...holdings.ports.map((port) => ({ pool: nodePorts, label: `port ${port}`, number: String(port) })),
+    ];
+    for (const { pool, label, number } of wanted) {
+      const uid = claimed.get(keyOf.get(label) ?? "");
+      if (uid === owner.uid) continue;
+      if (uid === undefined && (await pool.take(number, owner)) !== undefined) added++;
+      else disputed.push(number);
+    }
+    for (const ip of holdings.ips)
+      if (!ipAddresses.has(ip))
+        await ipAddresses.publish(ip, { namespace: owner.namespace, name: owner.name }, prepare);
+  }
+  return { claimed: added, disputed };
+}
+
+function superfluousClaims(
+  claims: readonly { pool: ClaimPool; claim: Claim }[],
+  holders: readonly Holder[],
+  clusterIps: ClaimPool,
+): readonly { pool: ClaimPool; claim: Claim }[] {
+  const byUid = new Map(holders.map((holder) => [holder.owner.uid, holder.holdings]));
+  return claims.filter(({ pool, claim }) => {
+    const holdings = byUid.get(ownerUid(claim));
+    if (holdings === undefined) return true;
+    return !(pool === clusterIps ? holdings.ips.includes(claim.number) : holdings.ports.includes(Number(claim.number)));
+  });
+}
+
+function isOrphan(address: Entry, ip: string, holders: readonly Holder[]): boolean {
+  const parent = parentOf(address);
+  if (parent === undefined) return false;
+  return !holders.some(
+    ({ owner, holdings }) =>
+      owner.namespace === parent.namespace && owner.name === parent.name && holdings.ips.includes(ip),
+  );
+}
+
+/** Remembers what is superfluous, and returns what has been so for long enough. */
+function dueOf<T extends { readonly entry: Entry }>(
+  superfluous: readonly T[],
+  suspects: Suspects,
+  now: number,
+): readonly T[] {
+  const before = new Map(suspects);
+  suspects.clear();
+  return superfluous.filter(({ entry }) => {
+    const known = before.get(entry.key);
+    const since = known?.revision === entry.modRevision ? known.since : now;
+    if (now - since >= SUPERFLUOUS_MS) return true;
+    suspects.set(entry.key, { revision: entry.modRevision, since });
+    return false;
+  });
+}
+
+function holderOf(entry: Entry): Holder {
+  const known = entry.memo.get("holder") as Holder | undefined;
+  if (known !== undefined) return known;
+  const service = parseEntry(entry);
+  const { ips, ports } = holdingsOf(service);
+  const holder = { owner: ownerOf(service), holdings: { ips: ips.map((ip) => canonicalIp(ip) ?? ip), ports } };
+  entry.memo.set("holder", holder);
+  return holder;
+}

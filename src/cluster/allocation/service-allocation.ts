@@ -1,0 +1,379 @@
+/**
+ * Addresses and ports around one write of a Service, in an order in which a crash at any point leaks at
+ * most a claim, which the repair frees, and never lets two services have the same:
+ *
+ *   claim what the service will need  →  store the service  →  release what it no longer needs
+ *
+ * A write whose outcome is unknown keeps its claims: the service may be there.
+ */
+import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { invalid, serviceUnavailable, StatusError, type FieldError } from "../../meta/status-error.ts";
+import { StorageError } from "../../storage/kv.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import type { Change } from "../../serving/registry/guaranteed-update.ts";
+import { invalidValue } from "../../meta/field-errors.ts";
+import { prepareForCreate } from "../../serving/registry/prepare.ts";
+import type { ServedResource } from "../../serving/registry/resource.ts";
+import { isOwnedBy, type Claim, type ClaimPool, type Owner, type Taken } from "./claims.ts";
+import { isFor } from "./ip-addresses.ts";
+import { fillIpFamilies } from "./ip-families.ts";
+import { canonicalIp } from "../../meta/ip-address.ts";
+import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts";
+import {
+  allocatesNodePorts,
+  HEADLESS,
+  holdingsOf,
+  isServices,
+  needsClusterIp,
+  needsHealthCheckPort,
+  needsNodePorts,
+  numberAt,
+  portsOf,
+  specOf,
+  type Holdings,
+} from "../../objects/kinds/core/services/service-fields.ts";
+
+export interface Allocation {
+  /** The object with everything it needs. Called again after a lost race, with what is there by then. */
+  assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
+  /** The same for a change that has been decided, which may be a removal. */
+  apply(change: Change, existing: JsonObject): Promise<Change>;
+  /** Whatever was assigned will not be stored after all. */
+  revert(): Promise<void>;
+}
+
+const NOTHING_TO_ALLOCATE: Allocation = {
+  assign: (object) => Promise.resolve(object),
+  apply: (change) => Promise.resolve(change),
+  revert: () => Promise.resolve(),
+};
+
+const ALREADY_ALLOCATED = "provided port is already allocated";
+const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
+
+/** After this long the repair may soon take a claim without a service for a leak. */
+const CLAIMS_FRESH_MS = 60_000;
+
+/**
+ * Runs one write. `work` stores what `assign` or `apply` gave it; when it throws or returns undefined,
+ * nothing was stored.
+ */
+export async function withAllocation<T extends object | undefined>(
+  context: RegistryContext,
+  served: ServedResource,
+  dryRun: boolean,
+  work: (allocation: Allocation) => Promise<T>,
+): Promise<T> {
+  if (!isServices(served.stored)) return work(NOTHING_TO_ALLOCATE);
+  const session = dryRun
+    ? new AllocationSession(context, served, "suggest")
+    : new AllocationSession(context, served, "claim");
+  let result: T;
+  try {
+    result = await work(session);
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError)) await session.revert();
+    throw thrown;
+  }
+  await (result === undefined ? session.revert() : session.finish());
+  return result;
+}
+
+class AllocationSession implements Allocation {
+  readonly #context: RegistryContext;
+  readonly #served: ServedResource;
+  readonly #mode: "claim" | "suggest";
+  /** Taken by the latest attempt, each with the pool it belongs to. */
+  #taken: (Taken & { readonly pool: ClaimPool })[] = [];
+  /** What the latest attempt makes superfluous. */
+  #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = {
+    claims: [],
+    addresses: [],
+  };
+  #owner: Owner = { namespace: "", name: "", uid: "" };
+
+  constructor(context: RegistryContext, served: ServedResource, mode: "claim" | "suggest") {
+    this.#context = context;
+    this.#served = served;
+    this.#mode = mode;
+  }
+
+  async assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject> {
+    await this.revert();
+    const { clock } = this.#context;
+    const startedAt = clock.monotonic();
+    this.#owner = ownerOf(object);
+    const service = {
+      ...object,
+      spec: {
+        ...specOf(object),
+        ...(Array.isArray(specOf(object)["ports"])
+          ? { ports: portsOf(specOf(object)).map((port) => ({ ...port })) }
+          : {}),
+      },
+    };
+    const held = existing === undefined ? { ips: [], ports: [] } : holdingsOf(existing);
+    // Both go on to their end even when one fails: what was taken must be known to be given back.
+    const outcomes = await Promise.allSettled([
+      this.#assignIps(service, existing, held),
+      this.#assignPorts(service, existing, held),
+    ]);
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+    if (existing !== undefined) await this.#noteDropped(held, holdingsOf(service));
+    if (this.#taken.length > 0 && clock.monotonic() - startedAt > CLAIMS_FRESH_MS) {
+      throw serviceUnavailable("allocating took too long, please try again later", 1);
+    }
+    return service;
+  }
+
+  async apply(change: Change, existing: JsonObject): Promise<Change> {
+    if (change.kind === "store") return { ...change, object: await this.assign(change.object, existing) };
+    await this.revert();
+    this.#owner = ownerOf(existing);
+    await this.#noteDropped(holdingsOf(existing), { ips: [], ports: [] });
+    return change;
+  }
+
+  /** Gives back what the latest attempt took. */
+  async revert(): Promise<void> {
+    const taken = this.#taken;
+    this.#taken = [];
+    this.#dropped = { claims: [], addresses: [] };
+    await leavingFailuresToRepair(
+      taken
+        .filter(({ wasOwned }) => !wasOwned)
+        .map(
+          ({ pool, claim }) =>
+            () =>
+              pool.release(claim),
+        ),
+    );
+  }
+
+  /** The service is stored. */
+  async finish(): Promise<void> {
+    if (this.#mode === "suggest") return;
+    const { clusterIps, ipAddresses } = this.#context.allocators;
+    const { namespace, name } = this.#owner;
+    const published = this.#taken.filter(({ pool }) => pool === clusterIps);
+    const prepare = (served: ServedResource, object: JsonObject): JsonObject =>
+      prepareForCreate(this.#context, served, object);
+    // An address object goes before the claim, so that whoever gets the address next can have its own.
+    await leavingFailuresToRepair([
+      ...published.map(
+        ({ claim }) =>
+          () =>
+            ipAddresses.publish(claim.number, { namespace, name }, prepare),
+      ),
+      ...this.#dropped.addresses.map((entry) => () => ipAddresses.withdraw(entry)),
+    ]);
+    await leavingFailuresToRepair(
+      this.#dropped.claims.map(
+        ({ pool, claim }) =>
+          () =>
+            pool.release(claim),
+      ),
+    );
+  }
+
+  async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: Holdings): Promise<void> {
+    const spec = specOf(service);
+    if (!needsClusterIp(spec)) return;
+    const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
+      family: this.#context.allocators.family,
+      minor: this.#served.minor,
+    });
+    if (errors.length > 0) throw this.#invalid(errors);
+    const asked = stringsAt(spec, "clusterIPs");
+    if (asked[0] === HEADLESS) return;
+    const listed: string[] = [];
+    for (const [index] of stringsAt(spec, "ipFamilies").entries()) {
+      const ip = asked[index] ?? "";
+      listed.push(ip !== "" && held.ips.includes(ip) ? ip : await this.#takeIp(ip, asked));
+    }
+    spec["clusterIP"] = listed[0];
+    spec["clusterIPs"] = listed;
+  }
+
+  async #takeIp(ip: string, asked: readonly string[]): Promise<string> {
+    const { clusterIps, ipAddresses } = this.#context.allocators;
+    if (ip === "") {
+      const number = await this.#takeAny(clusterIps);
+      if (number === undefined) throw internalError("failed to allocate a serviceIP: range is full");
+      return number;
+    }
+    const canonical = canonicalIp(ip) ?? ip;
+    const refuse = (why: string): StatusError =>
+      this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
+    if (clusterIps.range.indexOf(canonical) === undefined) {
+      // Releases with ServiceCIDRs look for one that fits; before, there was one range to name.
+      const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;
+      throw refuse(ipAddresses.served === undefined ? before : "the provided network does not match the current range");
+    }
+    const reserved = await ipAddresses.find(canonical);
+    const isFree = reserved === undefined || isFor(reserved, this.#owner);
+    if (!isFree || !(await this.#take(clusterIps, canonical))) throw refuse("provided IP is already allocated");
+    return ip;
+  }
+
+  async #assignPorts(service: JsonObject, existing: JsonObject | undefined, held: Holdings): Promise<void> {
+    const spec = specOf(service);
+    if (!needsNodePorts(spec)) return;
+    const ports = portsOf(spec);
+    const own = new Set(held.ports);
+    await this.#refuseHopelessPorts(spec, own, existing === undefined ? "shared" : "each");
+    for (const [index, port] of ports.entries()) {
+      const nodePort = numberAt(port, "nodePort");
+      if (nodePort === 0 || own.has(nodePort)) continue;
+      await this.#takePort(nodePort, (why) => this.#invalidNodePort(index, nodePort, why));
+      own.add(nodePort);
+    }
+    const byPort = new Map(
+      ports
+        .map((port) => [numberAt(port, "port"), numberAt(port, "nodePort")])
+        .filter(([, nodePort]) => nodePort !== 0) as [number, number][],
+    );
+    for (const port of allocatesNodePorts(spec) ? ports : []) {
+      if (numberAt(port, "nodePort") !== 0) continue;
+      // A new service that offers one port over two protocols offers it on the same port of the nodes.
+      const shared = existing === undefined ? byPort.get(numberAt(port, "port")) : undefined;
+      port["nodePort"] = shared ?? (await this.#takeAnyPort(NODE_PORTS_FULL));
+      byPort.set(numberAt(port, "port"), numberAt(port, "nodePort"));
+    }
+    if (needsHealthCheckPort(spec)) await this.#assignHealthCheckPort(spec, own);
+  }
+
+  /** Before anything is claimed: thousands of ports may have been asked for, and each would only be given back. */
+  async #refuseHopelessPorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
+    const { nodePorts } = this.#context.allocators;
+    const ports = portsOf(spec);
+    const asked = new Set<number>();
+    for (const [index, port] of ports.entries()) {
+      const nodePort = numberAt(port, "nodePort");
+      if (nodePort === 0 || own.has(nodePort) || asked.has(nodePort)) continue;
+      const number = String(nodePort);
+      if (nodePorts.range.indexOf(number) === undefined)
+        throw this.#invalidNodePort(index, nodePort, outOfRange(nodePorts));
+      if (nodePorts.known(number) === undefined) asked.add(nodePort);
+      else {
+        const claim = await nodePorts.find(number);
+        if (claim !== undefined && !isOwnedBy(claim, this.#owner))
+          throw this.#invalidNodePort(index, nodePort, ALREADY_ALLOCATED);
+      }
+    }
+    if (asked.size + unaskedCount(spec, unasked) > nodePorts.freeCount()) throw internalError(NODE_PORTS_FULL);
+  }
+
+  async #assignHealthCheckPort(spec: JsonObject, own: ReadonlySet<number>): Promise<void> {
+    const port = numberAt(spec, "healthCheckNodePort");
+    if (port === 0)
+      spec["healthCheckNodePort"] = await this.#takeAnyPort(
+        "failed to allocate a HealthCheck NodePort 0: range is full",
+      );
+    else if (!own.has(port))
+      await this.#takePort(port, (why) =>
+        internalError(`failed to allocate requested HealthCheck NodePort ${port}: ${why}`),
+      );
+  }
+
+  async #takePort(port: number, refusal: (why: string) => StatusError): Promise<void> {
+    const { nodePorts } = this.#context.allocators;
+    if (nodePorts.range.indexOf(String(port)) === undefined) throw refusal(outOfRange(nodePorts));
+    if (!(await this.#take(nodePorts, String(port)))) throw refusal(ALREADY_ALLOCATED);
+  }
+
+  async #takeAnyPort(refusal: string): Promise<number> {
+    const number = await this.#takeAny(this.#context.allocators.nodePorts);
+    if (number === undefined) throw internalError(refusal);
+    return Number(number);
+  }
+
+  async #take(pool: ClaimPool, number: string): Promise<boolean> {
+    if (this.#mode === "suggest") {
+      const found = await pool.find(number);
+      return found === undefined || isOwnedBy(found, this.#owner);
+    }
+    const taken = await pool.take(number, this.#owner);
+    if (taken !== undefined) this.#taken.push({ ...taken, pool });
+    return taken !== undefined;
+  }
+
+  async #takeAny(pool: ClaimPool): Promise<string | undefined> {
+    if (this.#mode === "suggest") return pool.suggest();
+    const taken = await pool.takeAny(this.#owner);
+    if (taken !== undefined) this.#taken.push({ ...taken, pool });
+    return taken?.claim.number;
+  }
+
+  /** Read before the service is stored: a claim that is written again later is not the one to release. */
+  async #noteDropped(before: Holdings, after: Holdings): Promise<void> {
+    if (this.#mode === "suggest") return;
+    const { clusterIps, nodePorts, ipAddresses } = this.#context.allocators;
+    const ips = before.ips.filter((ip) => !after.ips.includes(ip)).map((ip) => canonicalIp(ip) ?? ip);
+    const ports = before.ports.filter((port) => !after.ports.includes(port)).map(String);
+    const find = async (pool: ClaimPool, number: string): Promise<{ pool: ClaimPool; claim: Claim }[]> => {
+      const claim = await pool.find(number);
+      return claim !== undefined && isOwnedBy(claim, this.#owner) ? [{ pool, claim }] : [];
+    };
+    const claims = await Promise.all([
+      ...ips.map((ip) => find(clusterIps, ip)),
+      ...ports.map((port) => find(nodePorts, port)),
+    ]);
+    const addresses = await Promise.all(ips.map((ip) => ipAddresses.find(ip)));
+    this.#dropped = {
+      claims: claims.flat(),
+      addresses: addresses.filter((entry) => entry !== undefined && isFor(entry, this.#owner)) as Entry[],
+    };
+  }
+
+  #invalidNodePort(index: number, nodePort: number, why: string): StatusError {
+    return this.#invalid([invalidValue(`spec.ports[${index}].nodePort`, nodePort, why)]);
+  }
+
+  #invalid(errors: readonly FieldError[]): StatusError {
+    return invalid({ group: "", kind: this.#served.kind }, this.#owner.name, errors);
+  }
+}
+
+/** How many node ports are the server's to choose: on creation, ports of one number share theirs. */
+function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
+  if (!allocatesNodePorts(spec)) return 0;
+  const ports = portsOf(spec);
+  const open = ports.filter((port) => numberAt(port, "nodePort") === 0);
+  if (unasked === "each") return open.length;
+  const given = new Set(ports.filter((port) => numberAt(port, "nodePort") !== 0).map((port) => numberAt(port, "port")));
+  return new Set(open.map((port) => numberAt(port, "port")).filter((port) => !given.has(port))).size;
+}
+
+function outOfRange({ range }: ClaimPool): string {
+  return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
+}
+
+export function ownerOf(service: JsonObject): Owner {
+  const metadata = objectAt(service, "metadata");
+  return {
+    namespace: stringAt(metadata, "namespace"),
+    name: stringAt(metadata, "name"),
+    uid: stringAt(metadata, "uid"),
+  };
+}
+
+/** What the store refuses now is found and done by the repair; the request itself has succeeded or failed already. */
+async function leavingFailuresToRepair(works: readonly (() => Promise<void>)[]): Promise<void> {
+  await Promise.all(
+    works.map(async (work) => {
+      try {
+        await work();
+      } catch (thrown) {
+        if (!(thrown instanceof StorageError)) throw thrown;
+      }
+    }),
+  );
+}
+
+function internalError(why: string): StatusError {
+  return new StatusError("InternalError", `Internal error occurred: ${why}`, {
+    details: { causes: [{ message: why }] },
+  });
+}

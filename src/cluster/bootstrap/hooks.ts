@@ -1,0 +1,121 @@
+/**
+ * What an empty store is given before the server calls itself ready, as start-up hooks with kubernetes'
+ * names. The first hook writes for all of them, so that a store that can commit writes together does; it
+ * waits until it is known where the server listens. A store that has everything is only read.
+ */
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { StartupHook } from "../../server/lifecycle.ts";
+import { flowControl } from "./flow-control.ts";
+import { legacyTokenTracking } from "./legacy-token-tracking.ts";
+import { kubernetesService } from "./kubernetes-service.ts";
+import { systemNamespaces } from "./namespaces.ts";
+import { IDENTITY_LEASE_NAMESPACE } from "../peers/identity-lease.ts";
+import { ensureAll, nameOf, type Making, type OwnedObject } from "./owned-object.ts";
+import { systemPriorityClasses } from "./priority-classes.ts";
+import type { TrustParts } from "../../access/auth/cluster-trust.ts";
+import { clusterAuthentication } from "./cluster-authentication.ts";
+import { bootstrapRoles } from "./rbac/bootstrap-roles.ts";
+import { seed, type Seeding } from "./seed.ts";
+import { servedVersions, type Serves } from "./served-version.ts";
+import { defaultServiceCidr } from "./service-cidr.ts";
+
+export interface BootstrapOptions extends Making, Seeding {
+  readonly catalogue: Catalogue;
+  readonly serviceCidr: string;
+  /** Whom this server trusts, as it is now. */
+  readonly trust: () => TrustParts;
+  /** Nobody may do anything without roles. */
+  readonly usesRoles: boolean;
+  /** Tokens of service accounts are accepted, those of Secrets among them. */
+  readonly acceptsTokens: boolean;
+  /** The Service `kubernetes`; undefined when nobody can reach this server from outside its process. */
+  readonly published: Published | undefined;
+}
+
+export interface Published {
+  readonly clusterIp: string;
+  readonly address: string | undefined;
+  /** Where the server listens, once it does: an address and a port. */
+  readonly announced: Promise<string>;
+}
+
+/** Which objects each hook answers for. */
+function ownedBy(
+  { serviceCidr, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
+  serves: Serves,
+  listening: string,
+): readonly (readonly OwnedObject[])[] {
+  const port = Number(listening.slice(listening.lastIndexOf(":") + 1));
+  return [
+    systemNamespaces(serves),
+    published === undefined ? [] : kubernetesService(serves, { ...published, port }),
+    systemPriorityClasses(serves),
+    flowControl(serves),
+    defaultServiceCidr(serves, serviceCidr),
+    usesRoles ? bootstrapRoles(serves) : [],
+    clusterAuthentication(serves, trust, () => clock.now()),
+    acceptsTokens ? legacyTokenTracking(serves, () => clock.now()) : [],
+  ];
+}
+
+const HOOKS: readonly string[] = [
+  "start-system-namespaces-controller",
+  "bootstrap-controller",
+  "scheduling/bootstrap-system-priority-classes",
+  "priority-and-fairness-config-producer",
+  "start-kubernetes-service-cidr-controller",
+  "rbac/bootstrap-roles",
+  "start-cluster-authentication-info-controller",
+  "start-legacy-token-tracking-controller",
+];
+
+export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
+  const serves = servedVersions(options.catalogue);
+  let starting: Promise<readonly (readonly OwnedObject[])[]> | undefined;
+  /** What the seed has not settled, hook by hook. */
+  const start = async (signal: AbortSignal): Promise<readonly (readonly OwnedObject[])[]> => {
+    const listening = await unlessAborted(options.published?.announced ?? Promise.resolve(""), signal);
+    if (listening === undefined) return [];
+    const owned = ownedBy(options, serves, listening);
+    const settled = await seed(options, owned.flat(), signal);
+    return owned.map((objects) => objects.filter((object) => !settled.has(object)));
+  };
+  return HOOKS.map((name, index) => ({
+    name,
+    async run(signal) {
+      starting ??= start(signal);
+      await ensureAll(options, (await starting)[index] ?? [], signal);
+    },
+  }));
+}
+
+/** Tells the cluster anew whom this server trusts. */
+export function publishTrust(
+  options: Making & Pick<BootstrapOptions, "catalogue" | "trust">,
+  signal: AbortSignal,
+): Promise<void> {
+  const owned = clusterAuthentication(servedVersions(options.catalogue), options.trust, () => options.clock.now());
+  return ensureAll(options, owned, signal);
+}
+
+/** The namespace of the identity leases alone, which comes before everything else. */
+export function ensureIdentityNamespace(
+  options: Making & Pick<BootstrapOptions, "catalogue">,
+): (signal: AbortSignal) => Promise<void> {
+  const namespaces = systemNamespaces(servedVersions(options.catalogue));
+  return (signal) =>
+    ensureAll(
+      options,
+      namespaces.filter((owned) => nameOf(owned) === IDENTITY_LEASE_NAMESPACE),
+      signal,
+    );
+}
+
+/** Undefined when the signal aborts first. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    promise.then(resolve, reject);
+  });
+}

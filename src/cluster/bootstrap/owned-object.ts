@@ -1,0 +1,143 @@
+/** An object that the server makes sure of: created when it is missing, and otherwise left to whoever changed it. */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+import { timestamp } from "../../serving/registry/context.ts";
+import type { ServedAt } from "./served-version.ts";
+
+export interface OwnedObject {
+  /** Where it is created. */
+  readonly at: ServedAt;
+  /** Complete, with its metadata.name. */
+  readonly object: JsonObject;
+  /** Reported in its status, unless a condition of this type is there. */
+  readonly condition?: Condition;
+  /** A merge patch for an existing object that is out of date; undefined for one that is not. */
+  readonly correct?: (existing: JsonObject) => JsonObject | undefined;
+  /** An existing object that no patch can make what it should be: it is deleted, and this one created. */
+  readonly isToBeReplaced?: (existing: JsonObject) => boolean;
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Making {
+  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What the server makes by itself belongs to it by the name clients know. */
+export const MANAGER = "kube-apiserver";
+
+/** While the store cannot be reached. */
+export const RETRY_MS = 250;
+
+/** Resolves when each is there, refused for good, or the signal aborts. */
+export async function ensureAll(making: Making, objects: readonly OwnedObject[], signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    objects.map(async (owned) => {
+      while (!signal.aborted && !(await ensure(making, owned))) await sleep(making.clock, RETRY_MS, signal);
+    }),
+  );
+}
+
+/** False when it is worth trying again. */
+async function ensure(making: Making, owned: OwnedObject): Promise<boolean> {
+  const { collection } = owned.at;
+  const target = `${collection}/${nameOf(owned)}`;
+  const found = await answer(making, { method: "GET", target });
+  const present =
+    found.status === 404 ? await answer(making, { method: "POST", target: collection, body: owned.object }) : found;
+  if (present.status === 409) return true;
+  if (present.object === undefined) return isHopeless(making, present, target);
+  if (owned.isToBeReplaced?.(present.object) === true) {
+    const deleted = await answer(making, { method: "DELETE", target, body: deleteOptions(present.object) });
+    // Created at the next attempt.
+    return deleted.object === undefined && deleted.status !== 409 && isHopeless(making, deleted, target);
+  }
+  const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
+  for (const change of changes) {
+    if (change === undefined) continue;
+    const changed = await answer(making, change);
+    if (changed.status === 409) return false;
+    if (changed.object === undefined && !isHopeless(making, changed, target)) return false;
+  }
+  return true;
+}
+
+function deleteOptions(existing: JsonObject): JsonObject {
+  const { uid } = objectAt(existing, "metadata");
+  return { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid } };
+}
+
+interface Response {
+  readonly status: number;
+  /** Undefined when the request failed. */
+  readonly object: JsonObject | undefined;
+  readonly message: string;
+}
+
+async function answer({ call }: Making, request: InProcessRequest): Promise<Response> {
+  const response = await call(request);
+  const body = await response.json<JsonObject>();
+  const isSuccess = response.status >= 200 && response.status < 300;
+  return { status: response.status, object: isSuccess ? body : undefined, message: stringAt(body, "message") };
+}
+
+/** A refusal that will be the same next time is told to the operator; the server is of use without the object. */
+function isHopeless({ log }: Making, { status, message }: Response, target: string): boolean {
+  if (status >= 500 || status === 429) return false;
+  log.warn("an object that belongs to the server could not be made", { target, status, message });
+  return true;
+}
+
+function correction({ correct }: OwnedObject, existing: JsonObject, target: string): InProcessRequest | undefined {
+  const patch = correct?.(existing);
+  return patch === undefined ? undefined : mergePatch(target, patch);
+}
+
+function conditionReport(
+  { clock }: Making,
+  owned: OwnedObject,
+  existing: JsonObject,
+  target: string,
+): InProcessRequest | undefined {
+  const reported = withCondition(clock, owned, existing);
+  if (reported === undefined) return undefined;
+  const { conditions } = objectAt(reported, "status");
+  return mergePatch(`${target}/status`, { status: { conditions } });
+}
+
+/** The object with the condition it lacks; undefined when it lacks none. */
+export function withCondition(clock: Clock, { condition }: OwnedObject, existing: JsonObject): JsonObject | undefined {
+  if (condition === undefined) return undefined;
+  const status = objectAt(existing, "status");
+  const conditions = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+  if (conditions.some(({ type }) => type === condition.type)) return undefined;
+  const reported = { ...condition, lastTransitionTime: timestamp(clock) };
+  return { ...existing, status: { ...status, conditions: [...conditions, reported] } };
+}
+
+export function nameOf({ object }: OwnedObject): string {
+  return stringAt(objectAt(object, "metadata"), "name");
+}
+
+function mergePatch(target: string, patch: JsonObject): InProcessRequest {
+  return { method: "PATCH", target, headers: { "content-type": "application/merge-patch+json" }, body: patch };
+}
+
+/** The patch when it would change something that it names. */
+export function ifDifferent(existing: JsonObject, patch: JsonObject): JsonObject | undefined {
+  return isCovered(patch, existing) ? undefined : patch;
+}
+
+function isCovered(patch: unknown, existing: unknown): boolean {
+  if (!isJsonObject(patch) || !isJsonObject(existing)) return jsonEquals(patch, existing);
+  return Object.keys(patch).every((key) => isCovered(patch[key], existing[key]));
+}

@@ -1,0 +1,87 @@
+/**
+ * What an upgrade does to the roles and bindings of the last release: permissions and subjects that are missing are
+ * added, and what others added is kept. Whoever sets the annotation to "false" is left alone.
+ */
+import { uncovered } from "../../../access/auth/rbac/covers.ts";
+import { policyRules, type PolicyRule } from "../../../access/auth/rbac/policy-rule.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+
+export const AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate";
+
+/** A merge patch; undefined when nothing is missing. */
+export function roleCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
+  if (isLeftAlone(existing)) return undefined;
+  const missing = uncovered(policyRules(existing), policyRules(expected)).missing.map(ruleObject);
+  return patchOf(expected, existing, {
+    ...(missing.length === 0 ? {} : { rules: [...listAt(existing, "rules"), ...missing] }),
+    ...aggregationCorrection(expected, existing),
+  });
+}
+
+/** A merge patch; undefined when nothing is missing, or when the binding has to be replaced. */
+export function bindingCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
+  if (isLeftAlone(existing) || isOfAnotherRole(expected, existing)) return undefined;
+  const subjects = listAt(existing, "subjects");
+  const missing = listAt(expected, "subjects").filter(
+    (wanted) => !subjects.some((subject) => isSameIn(SUBJECT_MEMBERS, subject, wanted)),
+  );
+  return patchOf(expected, existing, missing.length === 0 ? {} : { subjects: [...subjects, ...missing] });
+}
+
+/** The role of a binding cannot be changed: it is deleted and made anew. */
+export function mustBeReplaced(expected: JsonObject, existing: JsonObject): boolean {
+  return !isLeftAlone(existing) && isOfAnotherRole(expected, existing);
+}
+
+const SUBJECT_MEMBERS: readonly string[] = ["kind", "apiGroup", "namespace", "name"];
+const ROLE_REF_MEMBERS: readonly string[] = ["kind", "apiGroup", "name"];
+
+function isOfAnotherRole(expected: JsonObject, existing: JsonObject): boolean {
+  return !isSameIn(ROLE_REF_MEMBERS, objectAt(existing, "roleRef"), objectAt(expected, "roleRef"));
+}
+
+function isSameIn(members: readonly string[], left: JsonObject, right: JsonObject): boolean {
+  return members.every((member) => stringAt(left, member) === stringAt(right, member));
+}
+
+function isLeftAlone(existing: JsonObject): boolean {
+  return objectAt(objectAt(existing, "metadata"), "annotations")[AUTO_UPDATE] === "false";
+}
+
+function patchOf(expected: JsonObject, existing: JsonObject, spec: JsonObject): JsonObject | undefined {
+  const [wanted, present] = [objectAt(expected, "metadata"), objectAt(existing, "metadata")];
+  const metadata = {
+    ...missingMembers("annotations", wanted, present),
+    ...missingMembers("labels", wanted, present),
+  };
+  if (Object.keys(metadata).length === 0 && Object.keys(spec).length === 0) return undefined;
+  // Lists are replaced as a whole: nobody may have changed them in between.
+  const { resourceVersion } = present;
+  return { metadata: { ...metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) }, ...spec };
+}
+
+/** Values that are there stay, whatever they are. */
+function missingMembers(key: string, wanted: JsonObject, present: JsonObject): JsonObject {
+  const members = objectAt(present, key);
+  const missing = Object.entries(objectAt(wanted, key)).filter(([name]) => !Object.hasOwn(members, name));
+  return missing.length === 0 ? {} : { [key]: Object.fromEntries(missing) };
+}
+
+function aggregationCorrection(expected: JsonObject, existing: JsonObject): JsonObject {
+  const wanted = listAt(objectAt(expected, "aggregationRule"), "clusterRoleSelectors");
+  if (wanted.length === 0) return isJsonObject(existing["aggregationRule"]) ? { aggregationRule: null } : {};
+  const present = listAt(objectAt(existing, "aggregationRule"), "clusterRoleSelectors");
+  const missing = wanted.filter((selector) => !present.some((other) => jsonEquals(other, selector)));
+  return missing.length === 0 ? {} : { aggregationRule: { clusterRoleSelectors: [...present, ...missing] } };
+}
+
+function listAt(parent: JsonObject, key: string): JsonObject[] {
+  const list = parent[key];
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+function ruleObject(rule: PolicyRule): JsonObject {
+  return Object.fromEntries(
+    Object.entries(rule).filter(([, values]: [string, readonly string[]]) => values.length > 0),
+  );
+}

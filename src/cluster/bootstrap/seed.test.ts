@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { isOwnRecord, storedObjects } from "../../../test/api/own-records.ts";
+import { sleep } from "../../base/clock.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { WorkerLink } from "../../storage/kv-sqlite/worker-link.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { StorageError } from "../../storage/kv.ts";
+import { buildServer, type Server } from "../../server/build-server.ts";
+import { resolveOptions, type StorageConfig } from "../../server/config.ts";
+import { createNodeEnv } from "../../server/env-node.ts";
+import type { Env } from "../../server/env.ts";
+import { overlaidKv } from "../../storage/overlaid-kv.ts";
+
+const ADDRESS = "192.0.2.10";
+const SERVICE_KEY = "/registry/services/specs/default/kubernetes";
+const CLAIM_KEY = "/registry/ranges/evenkeel/clusterips/10.0.0.1";
+const IP_ADDRESS_KEY = "/registry/ipaddresses/10.0.0.1";
+/** Cluster roles, their bindings, roles, their bindings. */
+const ROLES_COUNT = 70 + 50 + 7 + 7;
+/** Namespaces, priority classes, levels, schemas, the range, the Service, what stands behind it, its address and claim. */
+const OBJECTS_COUNT = 4 + 2 + 8 + 11 + 1 + 1 + 2 + 2 + ROLES_COUNT;
+
+afterEach(() => void vi.restoreAllMocks());
+
+async function start(env: Env, storage: StorageConfig): Promise<Server> {
+  const server = await buildServer(
+    env,
+    resolveOptions({ storage, strictRelease: true, advertise: { address: ADDRESS } }),
+  );
+  server.announce("127.0.0.1:6443");
+  return server;
+}
+
+/** A server in the world whose commits go through `commit`. */
+function startIn(world: World, commit: (kv: Kv, ...change: Parameters<Kv["commit"]>) => ReturnType<Kv["commit"]>) {
+  const kv = world.openKv();
+  const between = overlaidKv(kv, { commit: (change) => commit(kv, change) });
+  return start({ ...world.env, openKv: () => Promise.resolve(between) }, { kind: "memory" });
+}
+
+/** Of an object, not of a record by which servers know of each other; APIServices come after readiness. */
+function isObjectWrite(write: object): boolean {
+  if (!("key" in write) || typeof write.key !== "string") return false;
+  return !isOwnRecord(write.key) && !write.key.includes("/apiregistration.k8s.io/");
+}
+
+async function stored(world: World, key: string): Promise<JsonObject & { metadata: JsonObject }> {
+  const { items } = await world.run(world.openKv().range({ start: key }));
+  return JSON.parse(items[0]!.value.toString("utf8")) as JsonObject & { metadata: JsonObject };
+}
+
+describe("the embedded store", () => {
+  test("takes the first start as one group commit after the namespace of its identity, and a restart writes no object", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "evenkeel-seed-"));
+    try {
+      const send = vi.spyOn(WorkerLink.prototype, "send");
+      const commits = async (): Promise<number[]> => {
+        send.mockClear();
+        const env = createNodeEnv({ logLevel: "error", write: () => {} });
+        const server = await start(env, { kind: "embedded", directory });
+        await server.ready;
+        await server.close();
+        return send.mock.calls
+          .flatMap(([request]) => (request.kind === "write" ? [request.writes.filter(isObjectWrite).length] : []))
+          .filter((count) => count > 0);
+      };
+      expect(await commits()).toEqual([1, OBJECTS_COUNT - 1]);
+      expect(await commits()).toEqual([]);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+test("on the first start every write but the first is issued before any is answered, on a restart no object is written", async () => {
+  const world = new World({ seed: 1 });
+  const issuedAfterAnswers: number[] = [];
+  let answers = 0;
+  const commit = async (kv: Kv, change: Parameters<Kv["commit"]>[0]): ReturnType<Kv["commit"]> => {
+    if (isOwnRecord(change.key)) return kv.commit(change);
+    issuedAfterAnswers.push(answers);
+    await sleep(world.clock, 10);
+    answers++;
+    return kv.commit(change);
+  };
+  const first = await startIn(world, commit);
+  await world.run(first.ready);
+  expect(issuedAfterAnswers).toEqual([0, ...Array.from({ length: OBJECTS_COUNT - 1 }, () => 1)]);
+  const second = await startIn(world, commit);
+  await world.run(second.ready);
+  expect(issuedAfterAnswers).toHaveLength(OBJECTS_COUNT);
+  await world.run(Promise.all([first.close(), second.close()]));
+});
+
+test("an object that is missing is made again, and the others are left alone", async () => {
+  const world = new World({ seed: 1 });
+  const first = await startIn(world, (kv, change) => kv.commit(change));
+  await world.run(first.ready);
+  await world.run(
+    first.call({ method: "DELETE", target: "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:monitoring" }),
+  );
+  await world.run(first.call({ method: "DELETE", target: "/api/v1/namespaces/default/services/kubernetes" }));
+  const keys: string[] = [];
+  const second = await startIn(world, (kv, change) => {
+    if (!isOwnRecord(change.key)) keys.push(change.key);
+    return kv.commit(change);
+  });
+  await world.run(second.ready);
+  expect(keys.sort()).toEqual(["/registry/clusterroles/system:monitoring", IP_ADDRESS_KEY, CLAIM_KEY, SERVICE_KEY]);
+  await world.run(Promise.all([first.close(), second.close()]));
+});
+
+test("two servers that start at once and each win a part leave one Service that owns its address", async () => {
+  const world = new World({ seed: 1 });
+  // The first server is slow with the Service itself, so the second gets that, and the first all the rest.
+  const slow = await startIn(world, async (kv, change) => {
+    if (change.key === SERVICE_KEY) await sleep(world.clock, 400);
+    return kv.commit(change);
+  });
+  const fast = await startIn(world, async (kv, change) => {
+    if (change.key !== SERVICE_KEY) await sleep(world.clock, 100);
+    return kv.commit(change);
+  });
+  await world.run(Promise.all([slow.ready, fast.ready]));
+  const service = await stored(world, SERVICE_KEY);
+  expect((await stored(world, CLAIM_KEY)).metadata["uid"]).toBe(service.metadata["uid"]);
+  expect((await stored(world, IP_ADDRESS_KEY)).metadata["name"]).toBe("10.0.0.1");
+  await world.run(Promise.all([slow.close(), fast.close()]));
+});
+
+test("what loses its guard on the first start is made in the ordinary way, with all that goes with it", async () => {
+  const world = new World({ seed: 1 });
+  const keys = new Set([SERVICE_KEY, "/registry/priorityclasses/system-node-critical"]);
+  const server = await startIn(world, async (kv, change) => {
+    if (!keys.delete(change.key)) return kv.commit(change);
+    return { committed: false, current: undefined, revision: await kv.currentRevision(), lostGuard: "/g" };
+  });
+  await world.run(server.ready);
+  const service = await stored(world, SERVICE_KEY);
+  expect((await stored(world, CLAIM_KEY)).metadata["uid"]).toBe(service.metadata["uid"]);
+  expect((await stored(world, IP_ADDRESS_KEY)).metadata["name"]).toBe("10.0.0.1");
+  expect(await world.run(storedObjects(world.openKv()))).toHaveLength(OBJECTS_COUNT);
+  await world.run(server.close());
+});
+
+test("writes whose answers are lost are found to have happened", async () => {
+  const world = new World({ seed: 1 });
+  const committed: string[] = [];
+  const lost = new Set<string>();
+  const server = await startIn(world, async (kv, change) => {
+    const result = await kv.commit(change);
+    if (isOwnRecord(change.key)) return result;
+    if (result.committed) committed.push(change.key);
+    if (lost.has(change.key)) return result;
+    lost.add(change.key);
+    throw new StorageError("undecided", "the answer was lost");
+  });
+  await world.run(server.ready);
+  const service = await stored(world, SERVICE_KEY);
+  expect((await stored(world, CLAIM_KEY)).metadata["uid"]).toBe(service.metadata["uid"]);
+  expect(await world.run(storedObjects(world.openKv()))).toHaveLength(OBJECTS_COUNT);
+  expect(lost.size).toBe(OBJECTS_COUNT);
+  expect(committed.toSorted(), "each was written once").toEqual([...lost].sort());
+  await world.run(server.close());
+});

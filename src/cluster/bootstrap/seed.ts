@@ -1,0 +1,151 @@
+/**
+ * The first start: everything the server owns and a store lacks is prepared in memory and then written
+ * with nothing waiting for anything else, so that a store with group commit takes it as one commit. What
+ * cannot be settled so (somebody else was faster, a refusal, a lost guard) is left to the way every client goes.
+ */
+import { sleep } from "../../base/clock.ts";
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { decodeTyped } from "../../objects/typed-decode.ts";
+import type { ResolveEndpoint } from "../../serving/endpoints/resources.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import { create } from "../../serving/registry/create.ts";
+import { objectKey, type ServedResource } from "../../serving/registry/resource.ts";
+import { update } from "../../serving/registry/update.ts";
+import { StorageError } from "../../storage/kv.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import { MANAGER, nameOf, RETRY_MS, withCondition, type OwnedObject } from "./owned-object.ts";
+import { createStagedStore, type StagedWrite } from "./staged-store.ts";
+
+export interface Seeding {
+  readonly context: RegistryContext;
+  readonly resolve: ResolveEndpoint;
+}
+
+interface Planned {
+  readonly owned: OwnedObject;
+  readonly key: string;
+  /** The object itself, and what goes with it: the claim on an address, the address as an object. */
+  readonly writes: readonly StagedWrite[];
+}
+
+type Outcome =
+  | { readonly kind: "stored"; readonly entry: Entry }
+  /** The key is somebody else's. */
+  | { readonly kind: "taken" }
+  /** Not stored, and not to be stored as it was prepared: one of its guards did not hold. */
+  | { readonly kind: "guard-lost" }
+  /** The signal aborted before it was known. */
+  | { readonly kind: "unknown" };
+
+/** How often what another server is giving back is asked for. */
+const TAKEN_ATTEMPTS_MAX = 20;
+
+/** Returns those that are settled: stored by this call, as they should be. */
+export async function seed(
+  seeding: Seeding,
+  objects: readonly OwnedObject[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<OwnedObject>> {
+  const plan = await planAll(seeding, objects);
+  // Every write is issued before the first is waited for.
+  const settled = await Promise.all(plan.map((planned) => storePlanned(seeding, planned, signal)));
+  return new Set(plan.filter((_, index) => settled[index]).map(({ owned }) => owned));
+}
+
+async function planAll(seeding: Seeding, objects: readonly OwnedObject[]): Promise<Planned[]> {
+  const { store, allocators } = seeding.context;
+  const staging = createStagedStore(store);
+  const context = { ...seeding.context, store: staging.store, allocators: allocators.on(staging.store) };
+  const plan: Planned[] = [];
+  for (const owned of objects) {
+    const { group, version, resource, namespace } = owned.at;
+    const served = seeding.resolve(group, version, resource)?.served;
+    if (served === undefined) continue;
+    const key = objectKey(served.stored, namespace, nameOf(owned));
+    if (store.cache.get(key) !== undefined) continue;
+    const before = staging.writes().length;
+    if (await stage(context, served, owned)) plan.push({ owned, key, writes: staging.writes().slice(before) });
+    else staging.keepFirst(before);
+  }
+  return plan;
+}
+
+/** False when the object is refused: whoever asks for it in the ordinary way is told why. */
+async function stage(context: RegistryContext, served: ServedResource, owned: OwnedObject): Promise<boolean> {
+  const { namespace } = owned.at;
+  const { object } = decodeTyped(structuredClone(owned.object), served.schema);
+  const common = { namespace, manager: MANAGER, dryRun: false };
+  try {
+    await create(context, served, { ...common, object });
+    if (owned.condition === undefined) return true;
+    await update(context, served, {
+      ...common,
+      name: nameOf(owned),
+      door: "status",
+      verb: "patch",
+      next: (existing) => withCondition(context.clock, owned, existing) ?? existing,
+    });
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof StatusError || thrown instanceof StorageError) return false;
+    throw thrown;
+  }
+}
+
+async function storePlanned(seeding: Seeding, { key, writes }: Planned, signal: AbortSignal): Promise<boolean> {
+  const outcomes = await Promise.all(writes.map(async (write) => ({ write, ...(await put(seeding, write, signal)) })));
+  const object = outcomes.find(({ write }) => write.key === key);
+  if (object?.kind === "taken" || object?.kind === "guard-lost")
+    await Promise.all(outcomes.map((outcome) => giveBack(seeding, outcome)));
+  if (object?.kind !== "stored") return false;
+  const isSettled = await Promise.all(outcomes.map((outcome) => insist(seeding, outcome, signal)));
+  return isSettled.every(Boolean);
+}
+
+/** A write whose answer was lost is made again: the uid in it tells whether it had happened. */
+async function put({ context }: Seeding, { key, value, guards }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
+  const { store, clock } = context;
+  const uid = uidIn(JSON.parse(value.toString("utf8")) as JsonObject);
+  do {
+    try {
+      const result = await store.create(key, value, undefined, guards);
+      if (result.committed) return { kind: "stored", entry: result.entry };
+      const { current } = result;
+      const isOurs = current !== undefined && current.corrupt === undefined && uidIn(parseEntry(current)) === uid;
+      if (isOurs) return { kind: "stored", entry: current };
+      return { kind: current === undefined && result.lostGuard !== undefined ? "guard-lost" : "taken" };
+    } catch (thrown) {
+      if (!(thrown instanceof StorageError)) throw thrown;
+    }
+  } while (await sleep(clock, RETRY_MS, signal));
+  return { kind: "unknown" };
+}
+
+/** Two servers that start at once may each get a part: the one that has the object waits for what the other gives back. */
+async function insist(
+  seeding: Seeding,
+  outcome: Outcome & { readonly write: StagedWrite },
+  signal: AbortSignal,
+): Promise<boolean> {
+  let latest: Outcome = outcome;
+  for (let attempt = 1; latest.kind === "taken" && attempt <= TAKEN_ATTEMPTS_MAX; attempt++) {
+    if (!(await sleep(seeding.context.clock, RETRY_MS, signal))) return false;
+    latest = await put(seeding, outcome.write, signal);
+  }
+  return latest.kind === "stored";
+}
+
+/** The object is another server's, or nobody's yet: what was stored for the sake of ours goes again, or the repair finds it. */
+async function giveBack({ context }: Seeding, outcome: Outcome): Promise<void> {
+  if (outcome.kind !== "stored") return;
+  try {
+    await context.store.remove(outcome.entry);
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError)) throw thrown;
+  }
+}
+
+function uidIn(value: JsonObject): string {
+  return stringAt(objectAt(value, "metadata"), "uid");
+}

@@ -1,0 +1,34 @@
+/** Where this release serves a resource. */
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+
+export interface ServedAt {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  /** Empty for a resource of the whole cluster. */
+  readonly namespace: string;
+  readonly apiVersion: string;
+  /** The path of the collection; for a namespaced resource that of one namespace's. */
+  readonly collection: string;
+}
+
+/** In the version the group prefers; undefined when the release does not serve the resource. */
+export type Serves = (group: string, resource: string, namespace?: string) => ServedAt | undefined;
+
+export function servedVersions(catalogue: Catalogue): Serves {
+  return (group, resource, namespace = "") => {
+    const version = catalogue.resource(group, resource)?.versions[0]?.version;
+    if (version === undefined) return undefined;
+    const apiVersion = formatGroupVersion({ group, version });
+    const root = group === "" ? `/api/${version}` : `/apis/${apiVersion}`;
+    return {
+      group,
+      version,
+      resource,
+      namespace,
+      apiVersion,
+      collection: namespace === "" ? `${root}/${resource}` : `${root}/namespaces/${namespace}/${resource}`,
+    };
+  };
+}

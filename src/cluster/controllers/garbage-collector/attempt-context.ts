@@ -1,0 +1,30 @@
+/** What every look at an object needs. */
+import type { Counter } from "../../../base/metrics.ts";
+import type { GraphNode, GraphResource, OwnerGraph } from "./graph.ts";
+import type { InvalidOwnerReports } from "./invalid-owner-reports.ts";
+import type { LiveObjects, ObjectPlace } from "./live-objects.ts";
+import type { OwnerLookup } from "./owner-lookup.ts";
+
+export interface AttemptContext {
+  readonly graph: OwnerGraph;
+  readonly objects: LiveObjects;
+  readonly owners: OwnerLookup;
+  readonly reports: InvalidOwnerReports;
+  readonly enqueue: (uid: string) => void;
+  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined when none is. */
+  readonly unseen: (namespace: string) => string | undefined;
+  /** Resources with objects in this namespace ("": anywhere) that somebody serves. */
+  readonly followed: (namespace: string) => readonly GraphResource[];
+  readonly deleted: Counter;
+  readonly orphaned: Counter;
+}
+
+export type SeenNode = GraphNode & { readonly resource: NonNullable<GraphNode["resource"]> };
+
+export function placeOf({ resource, namespace, name }: SeenNode): ObjectPlace {
+  return { resource, namespace, name };
+}
+
+export function isSeen(node: GraphNode): node is SeenNode {
+  return node.resource !== undefined;
+}

@@ -1,0 +1,166 @@
+/** One look at one object of the graph, and whatever is to be done about it then. */
+import type { JsonObject } from "../../../meta/json.ts";
+import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
+import { ownersInCircle } from "./circles.ts";
+import { decide, type Decision } from "./decide.ts";
+import { blockingDependents, type GraphNode, type OwnerGraph } from "./graph.ts";
+import { DEPENDENTS_UNKNOWN_MS } from "./limits.ts";
+import type { Found, LiveObjects, ListChange, ObjectPlace } from "./live-objects.ts";
+import { orphanDependents } from "./orphan.ts";
+import { FOREGROUND, ORPHAN, type LiveObject } from "./seen-object.ts";
+import { verifyOwner } from "./verify-owner.ts";
+import { wait, type Wait } from "./wait.ts";
+
+interface Attempt {
+  readonly node: SeenNode;
+  readonly place: ObjectPlace;
+  readonly live: LiveObject;
+  readonly signal: AbortSignal;
+}
+
+/** Undefined: there is nothing more to do until something changes. */
+export async function attempt(context: AttemptContext, uid: string, signal: AbortSignal): Promise<Wait | undefined> {
+  const node = context.graph.get(uid);
+  if (node === undefined) return undefined;
+  if (!isSeen(node)) return verifyOwner(context, node, signal);
+  // It goes, and nothing here keeps it: its dependents come when it is gone.
+  if (node.deletion === "plain") return undefined;
+  if (node.deletion === "none" && node.owners.length === 0) return undefined;
+  await context.reports.report(node, signal);
+  const held = node.deletion === "none" ? heldOwner(context, node) : undefined;
+  if (held !== undefined) return held;
+  const place = placeOf(node);
+  const answer = await context.objects.get(place, signal);
+  if (answer.kind === "wait") return answer;
+  if (answer.kind === "absent" || answer.object.uid !== uid) {
+    context.graph.remove(uid);
+    return undefined;
+  }
+  return attemptLive(context, { node, place, live: answer.object, signal });
+}
+
+function heldOwner({ owners }: AttemptContext, node: GraphNode): Wait | undefined {
+  for (const edge of node.owners) {
+    const held = owners.held(edge);
+    if (held !== undefined) return held;
+  }
+  return undefined;
+}
+
+async function attemptLive(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
+  const { live } = of;
+  switch (live.deletion) {
+    case "plain":
+      return undefined;
+    case "orphan":
+      return attemptToOrphan(context, of);
+    case "foreground":
+      return attemptInForeground(context, of);
+    case "none":
+      return carryOut(context, of, await decideFor(context, of));
+  }
+}
+
+async function decideFor(context: AttemptContext, { node, live, signal }: Attempt): Promise<Decision> {
+  const states = [];
+  for (const owner of live.owners) {
+    const state = await context.owners.find({ ...owner, dependentNamespace: live.namespace }, signal);
+    states.push({ owner, state });
+    // Whatever became of the others, this one decides.
+    if (state.kind === "wait" || state.kind === "impossible") break;
+  }
+  const dependents = [...node.dependents];
+  return decide({
+    owners: states,
+    finalizers: live.finalizers,
+    hasDependents: dependents.length > 0 ? true : context.unseen(live.namespace) === undefined ? false : undefined,
+    hasDependentInForeground: dependents.some(({ deletion }) => deletion === "foreground"),
+  });
+}
+
+async function carryOut(context: AttemptContext, of: Attempt, decision: Decision): Promise<Wait | undefined> {
+  const { objects, graph, deleted } = context;
+  const { place, live, signal } = of;
+  switch (decision.kind) {
+    case "keep":
+      return undefined;
+    case "wait":
+      return decision;
+    case "disown": {
+      const kept = live.ownerReferences.filter((_, index) => !decision.uids.has(live.owners[index]!.uid));
+      return afterPatch(graph, await changed(context, of, { name: "ownerReferences", list: kept }), live.uid);
+    }
+    case "delete": {
+      let resourceVersion = live.resourceVersion;
+      if (decision.unblocks) {
+        const unblocked = await changed(context, of, {
+          name: "ownerReferences",
+          list: live.ownerReferences.map(withoutBlock),
+        });
+        if (unblocked.kind !== "found") return afterPatch(graph, unblocked, live.uid);
+        ({ resourceVersion } = unblocked.object);
+      }
+      const preconditions = { uid: live.uid, resourceVersion };
+      const answer = await objects.delete(place, { propagationPolicy: decision.policy, preconditions, signal });
+      if (answer.kind === "wait") return answer;
+      if (answer.kind === "absent") graph.remove(live.uid);
+      else deleted.inc();
+      return undefined;
+    }
+  }
+}
+
+function withoutBlock(reference: JsonObject): JsonObject {
+  return reference["blockOwnerDeletion"] === true ? { ...reference, blockOwnerDeletion: false } : reference;
+}
+
+/**
+ * Goes when the dependents that block it are gone; they are on their way.
+ *
+ * DIFFERS: in kubernetes a circle whose objects were all deleted in the foreground stays.
+ */
+async function attemptInForeground(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
+  const { node, live } = of;
+  const blocking = blockingDependents(node);
+  if (blocking.length === 0) return finish(context, of, FOREGROUND);
+  for (const { uid, deletion } of blocking) if (deletion === "none") context.enqueue(uid);
+  const circle = ownersInCircle(node);
+  if (!live.owners.some(({ uid, blocks }) => blocks && circle.has(uid))) return undefined;
+  const list = live.ownerReferences.map((reference, index) =>
+    circle.has(live.owners[index]!.uid) ? withoutBlock(reference) : reference,
+  );
+  return afterPatch(context.graph, await changed(context, of, { name: "ownerReferences", list }), live.uid);
+}
+
+/** Goes when no dependent names it any more. */
+async function attemptToOrphan(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
+  const { node, signal } = of;
+  return (await orphanDependents(context, node, signal)) ?? finish(context, of, ORPHAN);
+}
+
+/** Takes the finalizer away by which the object waited for its dependents. */
+async function finish(context: AttemptContext, of: Attempt, finalizer: string): Promise<Wait | undefined> {
+  const { live } = of;
+  const unseen = context.unseen(live.namespace);
+  if (unseen !== undefined) return wait("dependents-unknown", DEPENDENTS_UNKNOWN_MS, unseen);
+  const list = live.finalizers.filter((candidate) => candidate !== finalizer);
+  return afterPatch(context.graph, await changed(context, of, { name: "finalizers", list }), live.uid);
+}
+
+function changed(
+  { objects }: AttemptContext,
+  { place, live, signal }: Attempt,
+  change: ListChange,
+): ReturnType<LiveObjects["patch"]> {
+  return objects.patch(place, { ...change, of: live }, signal);
+}
+
+function afterPatch(
+  graph: OwnerGraph,
+  answer: Found | { readonly kind: "absent" } | Wait,
+  uid: string,
+): Wait | undefined {
+  if (answer.kind === "wait") return answer;
+  if (answer.kind === "absent") graph.remove(uid);
+  return undefined;
+}

@@ -1,0 +1,321 @@
+/** What is asked, in which order and with which words: on a server that answers from a script. */
+import { describe, expect, test } from "vitest";
+import type { KubernetesObject } from "../../../client/objects.ts";
+import type { ClientRequest, Transport } from "../../../client/transport.ts";
+import {
+  added,
+  bookmark,
+  configMap,
+  deleted,
+  initialEnd,
+  refuses,
+  ScriptedStream,
+  ScriptedTransport,
+  type Reply,
+} from "../../../client/testing/scripted-transport.ts";
+import { World } from "../../../tools/simulator/world.ts";
+import type { ClusterResource } from "../cluster-resources.ts";
+import { METADATA_ACCEPT } from "./live-objects.ts";
+import { ALL_VERBS, HandResources } from "./testing/hand-resources.ts";
+import { RunningCollector } from "./testing/running-collector.ts";
+
+const CONFIG_MAPS: ClusterResource = {
+  ...{ group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true, versions: ["v1"], verbs: ALL_VERBS },
+};
+const SECRETS: ClusterResource = { ...CONFIG_MAPS, resource: "secrets", kind: "Secret" };
+const ABSENT = refuses(404, "NotFound", { name: "owner", kind: "configmaps" });
+
+function owned(name: string, version: number, more: object = {}): KubernetesObject {
+  const object = configMap(name, version);
+  const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "uid-owner" }];
+  return { ...object, metadata: { ...object.metadata, ownerReferences, ...more } };
+}
+
+function answers(object: KubernetesObject): Reply {
+  return { status: 200, body: object };
+}
+
+class Scripted implements AsyncDisposable {
+  readonly world = new World({ seed: 1 });
+  readonly transport: ScriptedTransport;
+  readonly stream: ScriptedStream;
+  readonly resources: HandResources;
+  readonly collector: RunningCollector;
+
+  /** The config maps there are, and what is answered to whatever is asked then. */
+  constructor(objects: readonly KubernetesObject[], ...replies: Reply[]) {
+    this.stream = new ScriptedStream(...objects.map(added), initialEnd(10));
+    this.transport = new ScriptedTransport(this.stream, ...replies);
+    this.resources = new HandResources([CONFIG_MAPS]);
+    const { world, transport, resources } = this;
+    this.collector = new RunningCollector({ world, transport, resources });
+  }
+
+  /** Everything after the watch. */
+  get asked(): string[] {
+    return this.transport.requests.slice(1).map(({ method, target }) => `${method} ${target.split("/").at(-1)}`);
+  }
+
+  body(index: number): unknown {
+    return bodyOf(this.transport.requests.at(index)!);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.collector.stop();
+  }
+}
+
+function bodyOf({ body }: ClientRequest): unknown {
+  return JSON.parse(new TextDecoder().decode(body));
+}
+
+describe("what nobody owns any more", () => {
+  test("is deleted as it was seen last, after a look at the owner and at itself", async () => {
+    await using run = new Scripted([owned("child", 2)], ABSENT, answers(owned("child", 3)), { status: 200 });
+    await run.world.advance(1_000);
+    expect(run.asked).toEqual(["GET owner", "GET child", "DELETE child"]);
+    expect(run.body(-1)).toMatchObject({
+      propagationPolicy: "Background",
+      preconditions: { uid: "uid-child", resourceVersion: "3" },
+    });
+    expect(run.transport.requests.map(({ headers }) => headers["accept"])).toEqual(Array(4).fill(METADATA_ACCEPT));
+  });
+
+  test("is looked at again when it was changed meanwhile", async () => {
+    const conflict = refuses(409, "Conflict");
+    const looks = [answers(owned("child", 3)), conflict, answers(owned("child", 4)), { status: 200 }];
+    await using run = new Scripted([owned("child", 2)], ABSENT, ...looks);
+    await run.world.advance(1_000);
+    expect(run.asked).toEqual(["GET owner", "GET child", "DELETE child", "GET child", "DELETE child"]);
+    expect(run.body(-1)).toMatchObject({ preconditions: { resourceVersion: "4" } });
+  });
+
+  test("is left when it has other owners, or none, by now", async () => {
+    await using run = new Scripted([owned("child", 2)], ABSENT, answers(configMap("child", 3)));
+    await run.world.advance(60_000);
+    expect(run.asked).toEqual(["GET owner", "GET child"]);
+  });
+
+  test("is left when it is another object by now", async () => {
+    await using run = new Scripted(
+      [owned("child", 2)],
+      ABSENT,
+      answers({ ...owned("child", 3), metadata: { ...owned("child", 3).metadata, uid: "uid-of-another" } }),
+    );
+    await run.world.advance(60_000);
+    expect(run.asked).toEqual(["GET owner", "GET child"]);
+    expect(run.collector.collector.graphSize()).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
+  });
+
+  test("costs one look at the owner, however much it owned", async () => {
+    const children = ["a", "b", "c", "d"].map((name) => owned(name, 2));
+    const looks = children.flatMap((child) => [answers(child)]);
+    await using run = new Scripted(children, ABSENT, ...looks, ...children.map(() => ({ status: 200 })));
+    await run.world.advance(1_000);
+    expect(run.asked.filter((line) => line === "GET owner")).toHaveLength(1);
+    expect(run.asked.filter((line) => line.startsWith("DELETE"))).toHaveLength(4);
+  });
+});
+
+describe("an owner that cannot be asked about", () => {
+  test("is asked about by one, however many wait for it, and again when something has changed", async () => {
+    const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 4 });
+    const children = ["a", "b", "c"].map((name) => owned(name, 2));
+    await using run = new Scripted(children, busy, busy, busy);
+    await run.world.advance(3_000);
+    expect(run.asked).toEqual(["GET owner"]);
+    run.resources.change({});
+    await run.world.advance(1_000);
+    expect(run.asked).toEqual(["GET owner", "GET owner"]);
+    expect(run.collector.said.filter((line) => line.includes("waits for a resource"))).toHaveLength(1);
+  });
+
+  test("keeps its dependents when it is there, and is asked about until a watch has shown it", async () => {
+    await using run = new Scripted([owned("child", 2)], answers(configMap("owner", 1)), answers(configMap("owner", 1)));
+    await run.world.advance(15_000);
+    expect(run.asked).toEqual(["GET owner", "GET owner"]);
+    run.stream.send(added(configMap("owner", 11)));
+    await run.world.advance(60_000);
+    expect(run.asked).toEqual(["GET owner", "GET owner"]);
+  });
+});
+
+describe("an owner that waits", () => {
+  test("for orphans lets go of them, looks for more, and goes", async () => {
+    const owner = configMap("owner", 5);
+    const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["x", "orphan"] };
+    const marked = { ...owner, metadata: going };
+    const empty = { status: 200, body: { kind: "ConfigMapList", metadata: {}, items: [] } };
+    const patched = answers(configMap("child", 6));
+    await using run = new Scripted([marked, owned("child", 2)], answers(marked), answers(owned("child", 3)), patched);
+    run.transport.add(empty, answers(marked));
+    await run.world.advance(1_000);
+    const asked = ["GET owner", "GET child", "PATCH child?fieldManager=garbage-collector-controller"];
+    expect(run.asked.slice(0, 3)).toEqual(asked);
+    expect(run.asked[3]).toContain("GET configmaps?limit=500");
+    expect(run.asked[4]).toContain("PATCH owner");
+    expect(run.body(3)).toEqual({ metadata: { uid: "uid-child", resourceVersion: "3", ownerReferences: null } });
+    expect(run.body(5)).toEqual({ metadata: { uid: "uid-owner", resourceVersion: "5", finalizers: ["x"] } });
+  });
+
+  test("waits on while it is not known who follows what is served now, and no longer", async () => {
+    const owner = configMap("owner", 11);
+    const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["orphan"] };
+    const marked = { ...owner, metadata: going };
+    const empty = { status: 200, body: { kind: "ConfigMapList", metadata: {}, items: [] } };
+    await using run = new Scripted([]);
+    await run.world.advance(1_000);
+    run.transport.add(answers(marked), empty, answers(marked), empty, answers(marked));
+    run.resources.change({});
+    await run.world.advance(0);
+    run.resources.change({});
+    run.stream.send(added(marked));
+    await run.world.advance(100);
+    expect(run.asked.some((asked) => asked.startsWith("PATCH"))).toBe(false);
+    await run.world.advance(500);
+    expect(run.asked.at(-1)).toContain("PATCH owner");
+  });
+});
+
+class TwoResources implements AsyncDisposable {
+  readonly world = new World({ seed: 1 });
+  readonly configMaps: ScriptedTransport;
+  readonly secrets: ScriptedTransport;
+  readonly resources = new HandResources([CONFIG_MAPS, SECRETS]);
+  readonly collector: RunningCollector;
+
+  constructor(configMaps: readonly Reply[], secrets: readonly Reply[]) {
+    this.configMaps = new ScriptedTransport(...configMaps);
+    this.secrets = new ScriptedTransport(...secrets);
+    const transport: Transport = {
+      send: (request) => (request.target.includes("/secrets") ? this.secrets : this.configMaps).send(request),
+    };
+    this.collector = new RunningCollector({ world: this.world, transport, resources: this.resources });
+  }
+
+  waitsFor(resource: string): boolean {
+    return this.collector.metric(`evenkeel_garbage_collector_waiting_resources{group="",resource="${resource}"}`) === 1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.collector.stop();
+  }
+}
+
+describe("a resource", () => {
+  const orphaned = (): Reply[] => [
+    new ScriptedStream(added(owned("child", 2)), initialEnd(10)),
+    ABSENT,
+    answers(owned("child", 2)),
+    { status: 200 },
+  ];
+
+  test("is waited for before anything is decided, until it has said something", async () => {
+    const late = new ScriptedStream();
+    await using run = new TwoResources(orphaned(), [late]);
+    await run.world.advance(20_000);
+    expect(run.configMaps.requests).toHaveLength(1);
+    expect(run.collector.run.hasSynced).toBe(false);
+    late.send(initialEnd(11));
+    await run.world.advance(1_000);
+    expect(run.configMaps.requests).toHaveLength(4);
+    expect(run.waitsFor("secrets")).toBe(false);
+  });
+
+  test("that says that it cannot be had is waited for alone", async () => {
+    const no = refuses(503, "ServiceUnavailable");
+    await using run = new TwoResources(orphaned(), Array<Reply>(20).fill(no));
+    await run.world.advance(1_000);
+    expect(run.configMaps.requests).toHaveLength(4);
+    expect(run.waitsFor("secrets")).toBe(true);
+    expect(run.waitsFor("configmaps")).toBe(false);
+    expect(run.collector.metric("garbagecollector_controller_resources_sync_error_total")).toBeGreaterThan(0);
+    expect(run.collector.said.filter((line) => line.includes("cannot follow"))).toEqual([
+      'the garbage collector cannot follow a resource {"group":"","resource":"secrets","error":"as the script says"}',
+    ]);
+  });
+
+  test("that fails is tried at once when something has changed", async () => {
+    const no = refuses(503, "ServiceUnavailable");
+    await using run = new TwoResources(orphaned(), Array<Reply>(12).fill(no));
+    await run.world.advance(40_000);
+    const asked = run.secrets.requests.length;
+    run.resources.change({});
+    await run.world.advance(0);
+    expect(run.secrets.requests.length).toBeGreaterThan(asked);
+  });
+
+  test("whose watch breaks is waited for until one works again", async () => {
+    const stream = new ScriptedStream(initialEnd(10));
+    const next = new ScriptedStream();
+    await using run = new TwoResources(orphaned(), [stream, { failure: "refused" }, next]);
+    await run.world.advance(5_000);
+    expect(run.waitsFor("secrets")).toBe(false);
+    stream.cut();
+    await run.world.advance(100);
+    expect(run.waitsFor("secrets")).toBe(true);
+    await run.world.advance(10_000);
+    expect(run.waitsFor("secrets")).toBe(false);
+    next.send(bookmark(20));
+    await run.world.advance(0);
+    expect(run.collector.said.at(-1)).toContain("follows a resource again");
+  });
+
+  test("that nobody served when the term began is told as waited for while somebody may", async () => {
+    await using run = new TwoResources(orphaned(), [new ScriptedStream(initialEnd(11))]);
+    const doubt = { group: "", namespaced: true, server: "b", because: "left at noon", isDeparted: true } as const;
+    run.resources.change({
+      doubts: [
+        { ...doubt, resource: "claims" },
+        { ...doubt, resource: "claims", server: "c" },
+        { ...doubt, resource: "events" },
+        { ...doubt, resource: undefined },
+      ],
+    });
+    await run.world.advance(1_000);
+    expect(run.waitsFor("claims")).toBe(true);
+    expect(run.waitsFor("events")).toBe(false);
+    expect(run.collector.seriesOf("evenkeel_garbage_collector_waiting_resources")).toHaveLength(1);
+    run.resources.change({ doubts: [] });
+    expect(run.waitsFor("claims")).toBe(false);
+  });
+
+  test("is asked for in the version to use at the time", async () => {
+    const stream = new ScriptedStream(initialEnd(10));
+    await using run = new TwoResources(orphaned(), [stream]);
+    await run.world.advance(1_000);
+    run.resources.change({ served: [CONFIG_MAPS, { ...SECRETS, versions: ["v2", "v1"] }] });
+    stream.end();
+    await run.world.advance(5_000);
+    expect(run.secrets.requests.map(({ target }) => target.split("?")[0])).toEqual([
+      "/api/v1/secrets",
+      "/api/v2/secrets",
+    ]);
+    expect(run.secrets.query(-1).get("resourceVersion")).toBe("10");
+  });
+
+  test("that is not to be collected is not followed", async () => {
+    await using run = new TwoResources(orphaned(), []);
+    const events = { ...CONFIG_MAPS, group: "events.k8s.io", resource: "events", kind: "Event" };
+    const tokens = { ...SECRETS, verbs: new Set(["create"]) };
+    await run.world.advance(0);
+    run.resources.change({ served: [CONFIG_MAPS, events, { ...events, group: "" }, tokens] });
+    await run.world.advance(60_000);
+    expect(run.configMaps.asked.filter((line) => line.includes("events"))).toEqual([]);
+    expect(run.secrets.requests.length).toBeLessThanOrEqual(1);
+  });
+});
+
+test("a term that is over leaves nothing behind, and the next begins with nothing", async () => {
+  await using run = new Scripted([configMap("a", 1)]);
+  await run.world.advance(1_000);
+  const { collector } = run.collector;
+  expect(collector.graphSize().objects).toBe(1);
+  run.stream.send(added(configMap("b", 11)), deleted(configMap("a", 12)), added(configMap("c", 13)));
+  await run.world.advance(0);
+  expect(collector.graphSize().objects).toBe(2);
+  await run.collector.stop();
+  expect(collector.graphSize().objects).toBe(0);
+  expect(run.collector.metric('evenkeel_garbage_collector_waiting_resources{group="",resource="configmaps"}')).toBe(0);
+  expect(collector.sources()[0]!.hasSynced).toBe(false);
+});

@@ -1,0 +1,156 @@
+/**
+ * Deletes what nobody owns any more, lets what is deleted in the foreground wait for its dependents, and makes orphans:
+ * as kubernetes' garbage collector, over everything a cluster of mixed releases serves.
+ *
+ * An object is deleted only if each of its owners was found to be absent by a server that serves the owner's resource.
+ * Whatever cannot be known at present is waited for, by what depends on it and by nothing else.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { MetricsRegistry } from "../../../base/metrics.ts";
+import type { Random } from "../../../base/random.ts";
+import type { Client } from "../../../client/client.ts";
+import type { ClusterResources } from "../cluster-resources.ts";
+import type { ReconcileResult, Source } from "../runtime/controller.ts";
+import { attempt } from "./attempt.ts";
+import type { AttemptContext } from "./attempt-context.ts";
+import { OwnerGraph, type GraphSize } from "./graph.ts";
+import { Holds } from "./holds.ts";
+import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
+import { COMPLAINTS_MAX, WORKERS } from "./limits.ts";
+import { LiveObjects } from "./live-objects.ts";
+import { createGarbageCollectorMetrics, type GarbageCollectorMetrics } from "./metrics.ts";
+import { LruSet } from "./lru-set.ts";
+import { Monitors } from "./monitors.ts";
+import { OwnerLookup } from "./owner-lookup.ts";
+import { ServedResources } from "./served-resources.ts";
+import type { Wait } from "./wait.ts";
+
+export interface GarbageCollectorOptions {
+  /** For events. */
+  readonly client: Client;
+  /** Asks for METADATA_ACCEPT by default: it reads and writes the objects that are collected. */
+  readonly metadata: Client;
+  readonly resources: ClusterResources;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+}
+
+export interface GarbageCollector {
+  readonly name: "garbage-collector-controller";
+  readonly workers: number;
+  /** Keys are uids. */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
+  /** To be called at the beginning of each term: what was seen in an earlier one does not count. */
+  sources(): readonly Source[];
+  graphSize(): GraphSize;
+}
+
+export function createGarbageCollector(options: GarbageCollectorOptions): GarbageCollector {
+  const metrics = createGarbageCollectorMetrics(options.metrics, () => term?.waiting() ?? []);
+  let term: Term | undefined;
+  return {
+    name: "garbage-collector-controller",
+    workers: WORKERS,
+    reconcile: async (key, signal) => term?.reconcile(key, signal),
+    sources: () => {
+      const begun = new Term(options, metrics);
+      term = begun;
+      const onEnd = (): void => {
+        // Whoever does not lead holds no graph.
+        if (term === begun) term = undefined;
+      };
+      return [sourceOf(begun, onEnd)];
+    },
+    graphSize: () => term?.graph.size ?? { objects: 0, unseenOwners: 0, references: 0 },
+  };
+}
+
+function sourceOf(term: Term, onEnd: () => void): Source {
+  return {
+    get hasSynced() {
+      return term.hasSynced;
+    },
+    run: (enqueue, signal) => term.run(enqueue, signal).finally(onEnd),
+  };
+}
+
+/** One term of leadership. */
+class Term {
+  readonly graph: OwnerGraph;
+  readonly #metrics: GarbageCollectorMetrics;
+  readonly #holds: Holds;
+  readonly #monitors: Monitors;
+  readonly #context: AttemptContext;
+  /** Objects whose last look ended in waiting. */
+  readonly #waiting = new Set<string>();
+  readonly #complaints = new LruSet(COMPLAINTS_MAX);
+  readonly #log: Log;
+  #enqueue: (uid: string) => void = () => {};
+
+  constructor(options: GarbageCollectorOptions, metrics: GarbageCollectorMetrics) {
+    const { client, metadata, resources, clock, random, log } = options;
+    const enqueue = (uid: string): void => this.#enqueue(uid);
+    const graph = new OwnerGraph(enqueue);
+    const served = new ServedResources(resources);
+    const holds = new Holds({ clock, log });
+    const objects = new LiveObjects({ metadata, served, holds });
+    const monitors = new Monitors({
+      ...{ resources, served, graph, metadata, clock, random, log },
+      syncErrors: metrics.syncErrors,
+      onNews: () => this.#lookAgain(),
+    });
+    this.graph = graph;
+    this.#log = log;
+    this.#metrics = metrics;
+    this.#holds = holds;
+    this.#monitors = monitors;
+    this.#context = {
+      ...{ graph, objects, enqueue },
+      owners: new OwnerLookup({ resources, served, objects, holds, graph }),
+      reports: new InvalidOwnerReports({ client, served, clock, random, log }),
+      unseen: (namespace) => monitors.unseen(namespace),
+      followed: (namespace) => monitors.followed(namespace),
+      deleted: metrics.deleted,
+      orphaned: metrics.orphaned,
+    };
+  }
+
+  get hasSynced(): boolean {
+    return this.#monitors.hasSynced;
+  }
+
+  waiting(): ReturnType<Monitors["waiting"]> {
+    return this.#monitors.waiting();
+  }
+
+  async run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void> {
+    this.#enqueue = enqueue;
+    await this.#monitors.run(signal);
+  }
+
+  async reconcile(uid: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    this.#waiting.delete(uid);
+    const waiting = await attempt(this.#context, uid, signal);
+    if (waiting === undefined) return undefined;
+    this.#metrics.attemptsWaiting.with(waiting.reason).inc();
+    this.#waiting.add(uid);
+    this.#complain(waiting);
+    return { requeueAfterMs: waiting.afterMs };
+  }
+
+  /** About what nobody else complains about; of each thing once. */
+  #complain({ reason, because }: Wait): void {
+    if ((reason !== "dependents-unknown" && reason !== "refused") || this.#complaints.has(because)) return;
+    this.#complaints.add(because);
+    this.#log.warn("objects that are to go have to wait", { reason, why: because });
+  }
+
+  #lookAgain(): void {
+    this.#holds.clear();
+    for (const uid of this.#waiting) this.#enqueue(uid);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,65 @@
+/** Resources and kinds that could not be asked lately: nobody asks again before their time, however much waits for them. */
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { COMPLAINTS_MAX } from "./limits.ts";
+import { wait, type Wait } from "./wait.ts";
+
+export interface HoldSubject {
+  readonly group: string;
+  /** The plural where it is known, else the kind. */
+  readonly resource: string;
+}
+
+interface Hold {
+  readonly wait: Wait;
+  readonly untilMs: number;
+}
+
+export class Holds {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #holds = new Map<string, Hold>();
+  /** What the log says about each at present. */
+  readonly #complaints = new Map<string, string>();
+
+  constructor(options: { readonly clock: Clock; readonly log: Log }) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** With the time that is left; undefined when it may be asked. */
+  get(subject: HoldSubject): Wait | undefined {
+    const hold = this.#holds.get(keyOf(subject));
+    if (hold === undefined) return undefined;
+    const afterMs = hold.untilMs - this.#clock.monotonic();
+    return afterMs <= 0 ? undefined : wait(hold.wait.reason, afterMs, hold.wait.because);
+  }
+
+  hold(subject: HoldSubject, held: Wait): Wait {
+    const key = keyOf(subject);
+    // What they are called comes from anybody's references.
+    if (this.#holds.size >= COMPLAINTS_MAX) this.#holds.clear();
+    this.#holds.set(key, { wait: held, untilMs: this.#clock.monotonic() + held.afterMs });
+    if (this.#complaints.get(key) === held.reason) return held;
+    if (this.#complaints.size >= COMPLAINTS_MAX) this.#complaints.clear();
+    this.#complaints.set(key, held.reason);
+    this.#log.warn("garbage collection waits for a resource", { ...subject, reason: held.reason, why: held.because });
+    return held;
+  }
+
+  /** It has answered. */
+  release(subject: HoldSubject): void {
+    const key = keyOf(subject);
+    this.#holds.delete(key);
+    if (this.#complaints.delete(key)) this.#log.info("garbage collection goes on with a resource", { ...subject });
+  }
+
+  /** Something has changed: everything may be asked again. */
+  clear(): void {
+    this.#holds.clear();
+  }
+}
+
+function keyOf({ group, resource }: HoldSubject): string {
+  return `${group}/${resource}`;
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { SILENT_LOG } from "../../../base/log.ts";
+import { createClient } from "../../../client/client.ts";
+import { configMap, refuses, ScriptedTransport, type Reply } from "../../../client/testing/scripted-transport.ts";
+import { World } from "../../../tools/simulator/world.ts";
+import { Holds } from "./holds.ts";
+import { LiveObjects } from "./live-objects.ts";
+import { ServedResources } from "./served-resources.ts";
+import { ALL_VERBS, HandResources } from "./testing/hand-resources.ts";
+
+const RESOURCE = { group: "", resource: "configmaps" };
+const PLACE = { resource: RESOURCE, namespace: "default", name: "a" };
+const SETS = { group: "apps", resource: "replicasets" };
+
+interface Setup {
+  readonly world: World;
+  readonly transport: ScriptedTransport;
+  readonly objects: LiveObjects;
+  readonly holds: Holds;
+}
+
+function setup(...replies: Reply[]): Setup {
+  const world = new World({ seed: 1 });
+  const { clock } = world;
+  const transport = new ScriptedTransport(...replies);
+  const kinds = { configmaps: "ConfigMap", replicasets: "ReplicaSet" };
+  const served = [RESOURCE, SETS].map(({ group, resource }) => ({
+    ...{ group, resource, kind: kinds[resource as keyof typeof kinds], namespaced: true, verbs: ALL_VERBS },
+    versions: ["v1"],
+  }));
+  const holds = new Holds({ clock, log: SILENT_LOG });
+  const metadata = createClient({ transport, clock, random: world.randomFor("client"), defaults: { retriesMax: 0 } });
+  return {
+    ...{ world, transport, holds },
+    objects: new LiveObjects({ metadata, holds, served: new ServedResources(new HandResources(served)) }),
+  };
+}
+
+const SIGNAL = new AbortController().signal;
+
+async function told(reply: Reply, place = PLACE): Promise<string> {
+  const { world, objects } = setup(reply);
+  const answer = await world.run(objects.get(place, SIGNAL));
+  return answer.kind === "wait" ? `wait: ${answer.reason}` : answer.kind;
+}
+
+describe("an object is absent", () => {
+  test("when who serves its resource has looked for it", async () => {
+    expect(await told(refuses(404, "NotFound", { name: "a", kind: "configmaps" }))).toBe("absent");
+    const place = { ...PLACE, resource: SETS };
+    expect(await told(refuses(404, "NotFound", { name: "a", group: "apps", kind: "replicasets" }), place)).toBe(
+      "absent",
+    );
+  });
+
+  test("on nobody else's word", async () => {
+    expect(await told({ status: 404, body: "404 page not found" })).toBe("wait: not-served");
+    expect(await told(refuses(404, "NotFound"))).toBe("wait: not-served");
+    expect(await told(refuses(404, "NotFound", { name: "b", kind: "configmaps" }))).toBe("wait: not-served");
+    expect(await told(refuses(404, "NotFound", { name: "default", kind: "namespaces" }))).toBe("wait: not-served");
+    expect(await told(refuses(404, "NotFound", { name: "a", group: "x", kind: "configmaps" }))).toBe(
+      "wait: not-served",
+    );
+    expect(await told(refuses(410, "Gone"))).toBe("wait: conflict");
+    expect(await told(refuses(503, "ServiceUnavailable"))).toBe("wait: unavailable");
+    expect(await told(refuses(429, "TooManyRequests"))).toBe("wait: unavailable");
+    expect(await told(refuses(504, "Timeout"))).toBe("wait: unavailable");
+    expect(await told(refuses(500, "InternalError"))).toBe("wait: refused");
+    expect(await told(refuses(403, "Forbidden"))).toBe("wait: refused");
+    expect(await told({ failure: "reset" })).toBe("wait: unavailable");
+    expect(await told({ failure: "refused" })).toBe("wait: unavailable");
+    expect(await told({ status: 200, body: "no JSON" })).toBe("wait: unavailable");
+    expect(await told({ status: 200, body: { metadata: {} } })).toBe("wait: unavailable");
+  });
+});
+
+describe("a resource that cannot be asked", () => {
+  test("is asked again after its time, and not before, whoever wants to know", async () => {
+    const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 3 });
+    const { world, transport, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
+    expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable", afterMs: 3_000 });
+    await world.advance(1_000);
+    expect(await world.run(objects.get({ ...PLACE, name: "b" }, SIGNAL))).toMatchObject({ afterMs: 2_000 });
+    expect(transport.requests).toHaveLength(1);
+    await world.advance(2_000);
+    expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ kind: "found" });
+    expect(await world.run(Promise.resolve(transport.requests.length))).toBe(2);
+  });
+
+  test("does not make others wait, nor is it asked for more patience than is good", async () => {
+    const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 300 });
+    const { world, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
+    expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ afterMs: 5_000 });
+    expect(await world.run(objects.get({ ...PLACE, resource: SETS }, SIGNAL))).toMatchObject({ kind: "found" });
+  });
+
+  test("may be asked at once when something has changed", async () => {
+    const { world, objects, holds } = setup({ failure: "refused" }, { status: 200, body: configMap("a", 1) });
+    await world.run(objects.get(PLACE, SIGNAL));
+    holds.clear();
+    expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ kind: "found" });
+  });
+
+  test("does not answer for ever: the worker is freed", async () => {
+    const { world, objects } = setup();
+    expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable" });
+  });
+});

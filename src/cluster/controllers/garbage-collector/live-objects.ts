@@ -1,0 +1,177 @@
+/**
+ * Objects as the API shows them now. An object is absent only if a server that serves its resource has looked for it:
+ * every other failure, a 404 of another kind among them, is something to wait for.
+ */
+import { messageOf } from "../../../base/within.ts";
+import type { Client } from "../../../client/client.ts";
+import type { DeleteOptions, KubernetesObject, ObjectKey, ResourceType } from "../../../client/objects.ts";
+import { TransportError } from "../../../client/transport.ts";
+import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import { isReason, StatusError } from "../../../meta/status-error.ts";
+import type { Holds } from "./holds.ts";
+import { CONFLICT_RETRY_MS, REFUSED_MS, REQUEST_MS, UNAVAILABLE_MS_MAX, UNAVAILABLE_MS_MIN } from "./limits.ts";
+import { toLiveObject, type LiveObject } from "./seen-object.ts";
+import type { ServedResources } from "./served-resources.ts";
+import { wait, type Wait } from "./wait.ts";
+
+/** Answers hold the metadata of objects and nothing else, where a server can do that. */
+export const METADATA_ACCEPT =
+  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+  "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+export interface ObjectPlace {
+  readonly resource: GroupResource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A list of the metadata, and what it is to be. */
+export type ListChange =
+  | { readonly name: "ownerReferences"; readonly list: readonly JsonObject[] }
+  | { readonly name: "finalizers"; readonly list: readonly string[] };
+
+export type Found = { readonly kind: "found"; readonly object: LiveObject };
+export type Absent = { readonly kind: "absent" };
+export type Done = { readonly kind: "done" };
+
+const ABSENT: Absent = { kind: "absent" };
+const DONE: Done = { kind: "done" };
+const FIELD_MANAGER = "garbage-collector-controller";
+
+export interface LiveObjectsOptions {
+  /** Answers with metadata only. */
+  readonly metadata: Client;
+  readonly served: ServedResources;
+  readonly holds: Holds;
+}
+
+export class LiveObjects {
+  readonly #options: LiveObjectsOptions;
+
+  constructor(options: LiveObjectsOptions) {
+    this.#options = options;
+  }
+
+  async get(place: ObjectPlace, signal: AbortSignal): Promise<Found | Absent | Wait> {
+    return this.#ask(place, async (type) => {
+      const object = toLiveObject(await this.#options.metadata.resource(type).get(keyOf(type, place), asking(signal)));
+      return object === undefined
+        ? wait("unavailable", UNAVAILABLE_MS_MAX, "the answer is not an object")
+        : { kind: "found", object };
+    });
+  }
+
+  /** Shows every object of a resource there is now, in a namespace ("": anywhere). */
+  async each(
+    of: { readonly resource: GroupResource; readonly namespace: string },
+    onObject: (object: KubernetesObject) => void,
+    signal: AbortSignal,
+  ): Promise<Done | Absent | Wait> {
+    return this.#ask({ ...of, name: "" }, async (type) => {
+      const namespace = of.namespace === "" ? undefined : of.namespace;
+      const pages = this.#options.metadata.resource(type).pages({ ...asking(signal), namespace });
+      for await (const page of pages) page.items.forEach(onObject);
+      return DONE;
+    });
+  }
+
+  async delete(
+    place: ObjectPlace,
+    options: Required<Pick<DeleteOptions, "preconditions" | "propagationPolicy" | "signal">>,
+  ): Promise<Done | Absent | Wait> {
+    return this.#ask(place, async (type) => {
+      await this.#options.metadata.resource(type).delete(keyOf(type, place), { ...options, ...asking(options.signal) });
+      return DONE;
+    });
+  }
+
+  /** Replaces a list of the metadata, if the object is still the one that was read. */
+  async patch(
+    place: ObjectPlace,
+    change: ListChange & { readonly of: LiveObject },
+    signal: AbortSignal,
+  ): Promise<Found | Absent | Wait> {
+    const { uid, resourceVersion } = change.of;
+    // An empty list would be kept as one.
+    const { name, list } = change;
+    const body = { metadata: { uid, resourceVersion, [name]: list.length === 0 ? null : list } };
+    return this.#ask(place, async (type) => {
+      const patched = await this.#options.metadata
+        .resource(type)
+        .patch(keyOf(type, place), { type: "merge", body }, { ...asking(signal), fieldManager: FIELD_MANAGER });
+      return { kind: "found", object: toLiveObject(patched) ?? change.of };
+    });
+  }
+
+  async #ask<T>(place: ObjectPlace, request: (type: ResourceType) => Promise<T>): Promise<T | Absent | Wait> {
+    const { served, holds } = this.#options;
+    const { group, resource } = place.resource;
+    const subject = { group, resource };
+    const held = holds.get(subject);
+    if (held !== undefined) return held;
+    const type = served.typeOf(place.resource);
+    if (type === undefined)
+      return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, "nobody serves it at present"));
+    try {
+      const answer = await request(type);
+      holds.release(subject);
+      return answer;
+    } catch (thrown) {
+      if (isAbsence(thrown, place)) {
+        holds.release(subject);
+        return ABSENT;
+      }
+      const waiting = waitAfter(thrown, place);
+      return waiting.reason === "unavailable" || waiting.reason === "not-served"
+        ? holds.hold(subject, waiting)
+        : waiting;
+    }
+  }
+}
+
+/** Whether a server that serves the resource says that it has no such object. */
+export function isAbsence(thrown: unknown, { resource, name }: ObjectPlace): boolean {
+  if (!isReason(thrown, "NotFound")) return false;
+  const { details = {} } = thrown;
+  return details.name === name && details.kind === resource.resource && (details.group ?? "") === resource.group;
+}
+
+/** Nothing can be concluded from what was said. What is no answer at all is thrown on. */
+function waitAfter(thrown: unknown, { resource, name }: ObjectPlace): Wait {
+  const because = messageOf(thrown);
+  if (thrown instanceof TransportError) {
+    if (thrown.failure === "aborted") throw thrown;
+    return wait("unavailable", UNAVAILABLE_MS_MIN, because);
+  }
+  if (!(thrown instanceof StatusError)) throw thrown;
+  switch (thrown.code) {
+    case 404:
+      return wait("not-served", UNAVAILABLE_MS_MAX, because);
+    case 409:
+    case 410:
+      return wait("conflict", CONFLICT_RETRY_MS, because);
+    case 500:
+      // Of this object alone: others of the resource may be fine.
+      return wait("refused", UNAVAILABLE_MS_MAX, because);
+    case 429:
+    case 503:
+    case 504:
+      return wait("unavailable", retryMs(thrown), because);
+    default:
+      return wait("refused", REFUSED_MS, `${formatGroupResource(resource)} ${JSON.stringify(name)}: ${because}`);
+  }
+}
+
+function retryMs({ details }: StatusError): number {
+  const asked = (details?.retryAfterSeconds ?? 0) * 1000;
+  return Math.min(Math.max(asked, UNAVAILABLE_MS_MIN), UNAVAILABLE_MS_MAX);
+}
+
+function asking(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
+  return { signal, timeoutMs: REQUEST_MS };
+}
+
+function keyOf({ namespaced }: ResourceType, { namespace, name }: ObjectPlace): ObjectKey {
+  return namespaced ? { name, namespace } : { name };
+}

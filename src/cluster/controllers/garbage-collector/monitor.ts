@@ -1,0 +1,186 @@
+/**
+ * Follows one resource for the graph. Objects go into the graph as they come and are not kept: what is left of them until
+ * a list is complete is their name and uid.
+ *
+ *   starting  nothing is known                     → following, failing
+ *   following what the graph shows is true         → failing
+ *   failing   it may have changed since            → following
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { Random } from "../../../base/random.ts";
+import type { Client } from "../../../client/client.ts";
+import type {
+  KubernetesList,
+  KubernetesObject,
+  ListOptions,
+  WatchEvent,
+  WatchOptions,
+} from "../../../client/objects.ts";
+import { Reflector, type ListerWatcher } from "../../../client/reflector.ts";
+import type { ResourceClient } from "../../../client/resource-client.ts";
+import { formatGroupResource } from "../../../meta/group-version.ts";
+import { serviceUnavailable } from "../../../meta/status-error.ts";
+import type { GraphResource, OwnerGraph } from "./graph.ts";
+import { RESTART_MS_MIN, WATCH_WORKS_MS } from "./limits.ts";
+import { toSeenObject } from "./seen-object.ts";
+import type { ServedResources } from "./served-resources.ts";
+
+export interface MonitorOptions {
+  readonly resource: GraphResource;
+  readonly graph: OwnerGraph;
+  /** Answers with metadata only. */
+  readonly metadata: Client;
+  readonly served: ServedResources;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onFailing: (monitor: Monitor, thrown: unknown) => void;
+  readonly onFollowing: (monitor: Monitor) => void;
+}
+
+export class Monitor {
+  readonly resource: GraphResource;
+  readonly #options: MonitorOptions;
+  readonly #source: ListerWatcher<KubernetesObject>;
+  #state: "starting" | "following" | "failing" = "starting";
+  #hasSynced = false;
+  #watchOpenedAtMs: number | undefined;
+  #restart: AbortController | undefined;
+  #startedAtMs = 0;
+
+  constructor(options: MonitorOptions) {
+    this.resource = options.resource;
+    this.#options = options;
+    this.#source = {
+      list: (list) => this.#list(list),
+      listAll: (list) => this.#listAll(list),
+      watch: (watch) => this.#watch(watch),
+    };
+  }
+
+  /** Whether the graph has held all of its objects once. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Whether it has been tried. */
+  get hasBegun(): boolean {
+    return this.#state !== "starting";
+  }
+
+  /** Whether the graph shows all of its objects, as far as one can be told. */
+  get isFollowing(): boolean {
+    if (!this.#hasSynced) return false;
+    if (this.#state === "following") return true;
+    // Where nothing happens, nothing but silence tells that a watch works again.
+    const openedAtMs = this.#watchOpenedAtMs;
+    return openedAtMs !== undefined && this.#options.clock.monotonic() - openedAtMs >= WATCH_WORKS_MS;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, graph } = this.#options;
+    while (!signal.aborted) {
+      const restart = new AbortController();
+      const onAbort = (): void => restart.abort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#restart = restart;
+      this.#startedAtMs = clock.monotonic();
+      const reflector = new Reflector<KubernetesObject>({
+        ...{ source: this.#source, select: {}, clock, random },
+        onError: (thrown) => this.#failing(thrown),
+        sink: {
+          replace: (objects) => {
+            graph.retain(this.resource, new Set(objects.values().map(uidOf)));
+            this.#hasSynced = true;
+            this.#following();
+          },
+          apply: (_key, event) => {
+            if (event.type === "DELETED") graph.remove(uidOf(event.object));
+            return Promise.resolve();
+          },
+        },
+      });
+      await reflector.run(restart.signal);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Something has changed: what failed may work now, and waits no longer. */
+  retry(): void {
+    const isEarly = this.#options.clock.monotonic() - this.#startedAtMs < RESTART_MS_MIN;
+    if (!isEarly && this.#state === "failing" && this.#watchOpenedAtMs === undefined) this.#restart?.abort();
+  }
+
+  #failing(thrown: unknown): void {
+    this.#watchOpenedAtMs = undefined;
+    this.#state = "failing";
+    this.#options.onFailing(this, thrown);
+  }
+
+  #following(): void {
+    if (this.#state === "following" || !this.#hasSynced) return;
+    this.#state = "following";
+    this.#options.onFollowing(this);
+  }
+
+  /** By the version to use at this moment: revisions are the same in all of them. */
+  #client(): ResourceClient {
+    const { served, metadata } = this.#options;
+    const type = served.typeOf(this.resource);
+    if (type === undefined)
+      throw serviceUnavailable(`nobody serves ${formatGroupResource(this.resource)} at present`, 1);
+    return metadata.resource(type);
+  }
+
+  async #list(options: ListOptions = {}): Promise<KubernetesList<KubernetesObject>> {
+    const list = await this.#client().list(options);
+    return { ...list, items: list.items.map((item) => this.#observe(item)) };
+  }
+
+  async #listAll(options: ListOptions = {}): Promise<KubernetesList<KubernetesObject>> {
+    const items: KubernetesObject[] = [];
+    let metadata = {};
+    for await (const page of this.#client().pages(options)) {
+      for (const item of page.items) items.push(this.#observe(item));
+      ({ metadata } = page);
+    }
+    return { metadata, items };
+  }
+
+  async *#watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<KubernetesObject>, void, undefined> {
+    const client = this.#client();
+    const isResumed = options.sendInitialEvents !== true;
+    if (isResumed) this.#watchOpenedAtMs = this.#options.clock.monotonic();
+    try {
+      for await (const event of client.watch(options)) {
+        if (isResumed) this.#following();
+        if (event.type === "BOOKMARK") yield event;
+        else if (event.type === "DELETED") yield { type: event.type, object: slim(event.object) };
+        else yield { type: event.type, object: this.#observe(event.object) };
+      }
+    } finally {
+      this.#watchOpenedAtMs = undefined;
+    }
+  }
+
+  #observe(object: KubernetesObject): KubernetesObject {
+    const seen = toSeenObject(object);
+    if (seen !== undefined) this.#options.graph.observe(this.resource, seen);
+    return slim(object);
+  }
+}
+
+function slim({ metadata = {} }: KubernetesObject): KubernetesObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+  };
+}
+
+function uidOf({ metadata = {} }: KubernetesObject): string {
+  return metadata.uid ?? "";
+}

@@ -1,0 +1,225 @@
+/** A monitor for every resource that can be collected, as what is served comes and goes. */
+import { sleep, type Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Counter } from "../../../base/metrics.ts";
+import type { Random } from "../../../base/random.ts";
+import { Wakeable } from "../../../base/wakeable.ts";
+import { messageOf } from "../../../base/within.ts";
+import type { Client } from "../../../client/client.ts";
+import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
+import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
+import type { GraphResource, OwnerGraph } from "./graph.ts";
+import { COMPARE_MS, COMPARE_MS_MIN } from "./limits.ts";
+import { Monitor } from "./monitor.ts";
+import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
+
+export interface MonitorsOptions {
+  readonly resources: ClusterResources;
+  readonly served: ServedResources;
+  readonly graph: OwnerGraph;
+  readonly metadata: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly syncErrors: Counter;
+  /** Something that may have been waited for has come or changed. */
+  readonly onNews: () => void;
+}
+
+/** As kubernetes: nobody owns these or is owned by these in earnest, and they are many. */
+const IGNORED: ReadonlySet<string> = new Set(["events", "events.events.k8s.io"]);
+
+interface Followed {
+  readonly monitor: Monitor;
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+  /** Nobody serves it at present. */
+  isVanished: boolean;
+}
+
+export class Monitors {
+  readonly #options: MonitorsOptions;
+  readonly #wakeable: Wakeable;
+  readonly #followed = new Map<string, Followed>();
+  /** What the log says of those that fail. */
+  readonly #failing = new Map<string, string>();
+  #hasBegun = false;
+  /** What is served has changed since it was compared last. */
+  #isOutdated = false;
+
+  constructor(options: MonitorsOptions) {
+    this.#options = options;
+    this.#wakeable = new Wakeable(options.clock);
+  }
+
+  /** Everything that can be seen has been seen; for the rest one waits when it matters. */
+  get hasSynced(): boolean {
+    return this.#hasBegun && this.#followed.values().every(({ monitor }) => monitor.hasSynced || monitor.hasBegun);
+  }
+
+  /** Resources of which the graph may not show everything, those included that nobody served when this term began. */
+  waiting(): GroupResource[] {
+    const waiting = new Map<string, GroupResource>();
+    for (const [key, { monitor, isVanished }] of this.#followed)
+      if (isVanished || !monitor.isFollowing) waiting.set(key, monitor.resource);
+    for (const doubt of this.#options.served.doubts()) {
+      const { group, resource } = doubt;
+      if (group === undefined || resource === undefined || !this.#isUnseen(doubt, "")) continue;
+      waiting.set(formatGroupResource({ group, resource }), { group, resource });
+    }
+    return [...waiting.values()];
+  }
+
+  /** Those with objects in this namespace ("": anywhere) that somebody serves. */
+  followed(namespace: string): GraphResource[] {
+    return [...this.#followed.values()]
+      .filter(({ monitor, isVanished }) => !isVanished && (namespace === "" || monitor.resource.namespaced))
+      .map(({ monitor }) => monitor.resource);
+  }
+
+  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined when none is. */
+  unseen(namespace: string): string | undefined {
+    if (this.#isOutdated) return "what is served has just changed";
+    for (const { monitor, isVanished } of this.#followed.values()) {
+      const { resource, isFollowing } = monitor;
+      if (namespace !== "" && !resource.namespaced) continue;
+      // Also of what was followed once, the last that happened before it vanished may not have been heard of.
+      if (isFollowing && !isVanished) continue;
+      const key = formatGroupResource(resource);
+      const because = isVanished ? "nobody serves it at present" : "it has not answered yet";
+      return `${key} cannot be followed: ${this.#failing.get(key) ?? because}`;
+    }
+    const doubt = this.#options.served.doubts().find((candidate) => this.#isUnseen(candidate, namespace));
+    return doubt && `${doubtSubject(doubt)} may exist: ${doubt.server} ${doubt.because}`;
+  }
+
+  /** Runs until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { resources, onNews, clock } = this.#options;
+    const unsubscribe = resources.onChange(() => {
+      this.#isOutdated = true;
+      this.#wakeable.wake();
+      onNews();
+    });
+    try {
+      while (!signal.aborted) {
+        await this.#compare();
+        await sleep(clock, COMPARE_MS_MIN, signal);
+        await this.#wakeable.wait(this.#hasBegun ? COMPARE_MS : 1_000, signal);
+      }
+    } finally {
+      unsubscribe();
+      for (const { stop } of this.#followed.values()) stop.abort();
+      await Promise.all(this.#followed.values().map(({ running }) => running));
+    }
+  }
+
+  #isUnseen(doubt: Doubt, namespace: string): boolean {
+    if (namespace !== "" && doubt.namespaced === false) return false;
+    const { group, resource } = doubt;
+    if (group === undefined || resource === undefined) return true;
+    const key = formatGroupResource({ group, resource });
+    return !IGNORED.has(key) && !this.#followed.has(key);
+  }
+
+  async #compare(): Promise<void> {
+    const { served, onNews } = this.#options;
+    const wasOutdated = this.#isOutdated;
+    this.#isOutdated = false;
+    const wanted = new Map(
+      served
+        .all()
+        .filter(isCollectable)
+        .map((resource) => [formatGroupResource(resource), resource]),
+    );
+    if (wanted.size === 0) return;
+    for (const [key, resource] of wanted) this.#follow(key, resource);
+    this.#hasBegun = true;
+    for (const [key, followed] of this.#followed) {
+      if (wanted.has(key)) followed.monitor.retry();
+      else followed.isVanished = true;
+    }
+    if (wasOutdated) onNews();
+    await this.#forgetVanished();
+  }
+
+  #follow(key: string, served: ClusterResource): void {
+    const known = this.#followed.get(key);
+    if (known !== undefined && isSameResource(known.monitor.resource, served)) {
+      known.isVanished = false;
+      return;
+    }
+    if (known !== undefined) this.#unfollow(key, known);
+    const { group, resource, kind, namespaced } = served;
+    const stop = new AbortController();
+    const monitor = new Monitor({
+      ...this.#options,
+      resource: { group, resource, kind, namespaced },
+      onFailing: (failing, thrown) => this.#onFailing(failing, thrown),
+      onFollowing: (following) => this.#onFollowing(following),
+    });
+    this.#followed.set(key, { monitor, stop, running: monitor.run(stop.signal), isVanished: false });
+  }
+
+  /** What has vanished while nobody is missing is gone; otherwise it may come back, and its objects with it. */
+  async #forgetVanished(): Promise<void> {
+    const { resources, served, log } = this.#options;
+    const gone = (): [string, Followed][] =>
+      [...this.#followed].filter(([, { monitor, isVanished }]) => {
+        const now = served.get(monitor.resource);
+        const isBack = now !== undefined && isCollectable(now);
+        return isVanished && !isBack && !served.doubts().some((doubt) => isDoubtAbout(doubt, monitor.resource));
+      });
+    if (gone().length === 0 || !(await resources.catchUp())) return;
+    for (const [key, followed] of gone()) {
+      const { resource } = followed.monitor;
+      log.info("a resource that nobody serves any more is no longer collected", { ...subjectOf(resource) });
+      this.#unfollow(key, followed);
+    }
+  }
+
+  #unfollow(key: string, { monitor, stop }: Followed): void {
+    stop.abort();
+    this.#followed.delete(key);
+    this.#failing.delete(key);
+    this.#options.graph.forget(monitor.resource);
+  }
+
+  #onFailing({ resource }: Monitor, thrown: unknown): void {
+    const { log, syncErrors } = this.#options;
+    syncErrors.inc();
+    const key = formatGroupResource(resource);
+    const error = messageOf(thrown);
+    if (this.#failing.get(key) === error) return;
+    this.#failing.set(key, error);
+    log.warn("the garbage collector cannot follow a resource", { ...subjectOf(resource), error });
+  }
+
+  #onFollowing({ resource }: Monitor): void {
+    const { log, onNews } = this.#options;
+    if (this.#failing.delete(formatGroupResource(resource)))
+      log.info("the garbage collector follows a resource again", { ...subjectOf(resource) });
+    onNews();
+  }
+}
+
+function isCollectable(resource: ClusterResource): boolean {
+  const { verbs } = resource;
+  const isFollowable = verbs.has("delete") && verbs.has("list") && verbs.has("watch");
+  return isFollowable && !IGNORED.has(formatGroupResource(resource));
+}
+
+function isSameResource(left: GraphResource, right: ClusterResource): boolean {
+  return left.kind === right.kind && left.namespaced === right.namespaced;
+}
+
+function subjectOf({ group, resource }: GroupResource): GroupResource {
+  return { group, resource };
+}
+
+function doubtSubject({ group, resource }: Doubt): string {
+  if (group === undefined) return "other resources";
+  return resource === undefined
+    ? `other resources of ${JSON.stringify(group)}`
+    : formatGroupResource({ group, resource });
+}

@@ -1,0 +1,83 @@
+import type { KubernetesObject } from "../../../client/objects.ts";
+import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
+import { isOfForeignNamespace, type GraphNode } from "./graph.ts";
+import { CONFLICT_RETRY_MS, ORPHANS_AT_ONCE } from "./limits.ts";
+import { toSeenObject } from "./seen-object.ts";
+import { wait, type Wait } from "./wait.ts";
+
+/**
+ * Makes dependents forget their owner. Undefined when none names it any more: not only those that are known, because
+ * what a watch shows too late would be collected.
+ *
+ * DIFFERS: kubernetes trusts its watches, and may collect what was made shortly before its owner was deleted.
+ */
+export async function orphanDependents(
+  context: AttemptContext,
+  owner: SeenNode,
+  signal: AbortSignal,
+): Promise<Wait | undefined> {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const awaited = await orphanKnown(context, owner, signal);
+    if (awaited !== undefined) return awaited;
+    const unknown = await findUnknown(context, owner, signal);
+    if (unknown !== "some") return unknown === "none" ? undefined : unknown;
+  }
+  return wait("conflict", CONFLICT_RETRY_MS, "dependents keep coming");
+}
+
+const ROUNDS_MAX = 3;
+
+/** Looks for dependents wherever there may be some, and puts them into the graph. */
+async function findUnknown(
+  { graph, objects, followed }: AttemptContext,
+  { uid, namespace }: SeenNode,
+  signal: AbortSignal,
+): Promise<"none" | "some" | Wait> {
+  let found: "none" | "some" = "none";
+  for (const resource of followed(namespace)) {
+    const onObject = (object: KubernetesObject): void => {
+      const seen = toSeenObject(object);
+      if (seen === undefined || seen.uid === uid || !seen.owners.some((owner) => owner.uid === uid)) return;
+      graph.observe(resource, seen);
+      found = "some";
+    };
+    const answer = await objects.each({ resource, namespace }, onObject, signal);
+    if (answer.kind === "wait") return answer;
+  }
+  return found;
+}
+
+async function orphanKnown(context: AttemptContext, owner: GraphNode, signal: AbortSignal): Promise<Wait | undefined> {
+  const dependents = [...owner.dependents]
+    .filter(isSeen)
+    .filter((dependent) => dependent !== owner && !isOfForeignNamespace(dependent, owner));
+  let awaited: Wait | undefined;
+  for (let at = 0; at < dependents.length; at += ORPHANS_AT_ONCE) {
+    const batch = dependents.slice(at, at + ORPHANS_AT_ONCE);
+    const answers = await Promise.all(batch.map((dependent) => orphan(context, dependent, { owner, signal })));
+    awaited ??= answers.find((answer) => answer !== undefined);
+  }
+  return awaited;
+}
+
+async function orphan(
+  { graph, objects, orphaned }: AttemptContext,
+  dependent: SeenNode,
+  { owner, signal }: { readonly owner: GraphNode; readonly signal: AbortSignal },
+): Promise<Wait | undefined> {
+  const place = placeOf(dependent);
+  const answer = await objects.get(place, signal);
+  if (answer.kind === "wait") return answer;
+  if (answer.kind === "absent" || answer.object.uid !== dependent.uid) {
+    graph.remove(dependent.uid);
+    return undefined;
+  }
+  const live = answer.object;
+  const kept = live.ownerReferences.filter((_, index) => live.owners[index]!.uid !== owner.uid);
+  if (kept.length === live.ownerReferences.length) return undefined;
+  const patched = await objects.patch(place, { of: live, name: "ownerReferences", list: kept }, signal);
+  if (patched.kind === "wait") return patched;
+  if (patched.kind === "absent") graph.remove(dependent.uid);
+  else orphaned.inc();
+  return undefined;
+}

@@ -1,0 +1,98 @@
+/** The few members of an object's metadata that decide over its life, taken from whatever came over the wire. */
+import type { KubernetesObject } from "../../../client/objects.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+
+export const ORPHAN = "orphan";
+export const FOREGROUND = "foregroundDeletion";
+
+/**
+ *   none        it lives
+ *   orphan      it goes when its dependents no longer name it
+ *   foreground  it goes when the dependents that block it are gone
+ *   plain       it goes when whoever else holds it has let go
+ */
+export type Deletion = "none" | "orphan" | "foreground" | "plain";
+
+/** A reference as it was written: also one that names nothing there is. */
+export interface SeenOwner {
+  readonly uid: string;
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly blocks: boolean;
+}
+
+export interface SeenObject {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly owners: readonly SeenOwner[];
+  readonly deletion: Deletion;
+}
+
+/** An object as it is now, for whoever is about to change it. */
+export interface LiveObject extends SeenObject {
+  readonly resourceVersion: string;
+  readonly finalizers: readonly string[];
+  /** As they stand in the object, in the order of `owners`. */
+  readonly ownerReferences: readonly JsonObject[];
+}
+
+const NO_OWNERS: readonly SeenOwner[] = [];
+
+/** Undefined for what has no identity. */
+export function toSeenObject(object: KubernetesObject): SeenObject | undefined {
+  const metadata = metadataOf(object);
+  const uid = stringAt(metadata, "uid");
+  const name = stringAt(metadata, "name");
+  if (uid === "" || name === "") return undefined;
+  const references = referencesOf(metadata);
+  return {
+    uid,
+    name,
+    namespace: stringAt(metadata, "namespace"),
+    owners: references.length === 0 ? NO_OWNERS : references.map(toSeenOwner),
+    deletion: deletionOf(metadata),
+  };
+}
+
+export function toLiveObject(object: KubernetesObject): LiveObject | undefined {
+  const seen = toSeenObject(object);
+  const metadata = metadataOf(object);
+  const resourceVersion = stringAt(metadata, "resourceVersion");
+  if (seen === undefined || resourceVersion === "") return undefined;
+  return {
+    ...seen,
+    resourceVersion,
+    finalizers: stringsAt(metadata, "finalizers"),
+    ownerReferences: referencesOf(metadata),
+  };
+}
+
+function toSeenOwner(reference: JsonObject): SeenOwner {
+  const apiVersion = stringAt(reference, "apiVersion");
+  const slash = apiVersion.indexOf("/");
+  return {
+    uid: stringAt(reference, "uid"),
+    group: slash < 0 ? "" : apiVersion.slice(0, slash),
+    kind: stringAt(reference, "kind"),
+    name: stringAt(reference, "name"),
+    blocks: reference["blockOwnerDeletion"] === true,
+  };
+}
+
+function deletionOf(metadata: JsonObject): Deletion {
+  if (stringAt(metadata, "deletionTimestamp") === "") return "none";
+  const finalizers = stringsAt(metadata, "finalizers");
+  if (finalizers.includes(ORPHAN)) return "orphan";
+  return finalizers.includes(FOREGROUND) ? "foreground" : "plain";
+}
+
+function metadataOf(object: KubernetesObject): JsonObject {
+  return objectAt(object as JsonObject, "metadata");
+}
+
+function referencesOf(metadata: JsonObject): JsonObject[] {
+  const references = metadata["ownerReferences"];
+  return Array.isArray(references) ? references.filter(isJsonObject) : [];
+}

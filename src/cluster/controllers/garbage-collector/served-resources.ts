@@ -1,0 +1,65 @@
+/** What the cluster serves, by the names under which controllers ask for it. */
+import type { ResourceType } from "../../../client/objects.ts";
+import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
+import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
+
+export class ServedResources {
+  readonly #resources: ClusterResources;
+  #indexed: readonly ClusterResource[] | undefined;
+  #byName = new Map<string, ClusterResource>();
+  #byKind = new Map<string, ClusterResource[]>();
+
+  constructor(resources: ClusterResources) {
+    this.#resources = resources;
+  }
+
+  all(): readonly ClusterResource[] {
+    return this.#resources.served();
+  }
+
+  get(resource: GroupResource): ClusterResource | undefined {
+    this.#index();
+    return this.#byName.get(formatGroupResource(resource));
+  }
+
+  /**
+   * References name a version too, which need not be served any more: the kind is what counts. Releases may serve it as
+   * different resources.
+   */
+  ofKind(group: string, kind: string): readonly ClusterResource[] {
+    this.#index();
+    return this.#byKind.get(kindKey(group, kind)) ?? [];
+  }
+
+  /** Where to ask for it now; undefined when nobody serves it. */
+  typeOf(of: GroupResource): ResourceType | undefined {
+    const found = this.get(of);
+    const version = found?.versions[0];
+    if (found === undefined || version === undefined) return undefined;
+    const { group, resource, namespaced } = found;
+    return { group, resource, namespaced, version };
+  }
+
+  doubts(): readonly Doubt[] {
+    return this.#resources.doubts();
+  }
+
+  #index(): void {
+    const served = this.#resources.served();
+    if (served === this.#indexed) return;
+    this.#indexed = served;
+    this.#byName = new Map(served.map((resource) => [formatGroupResource(resource), resource]));
+    const readable = served.filter(({ verbs }) => verbs.has("get"));
+    this.#byKind = Map.groupBy(readable, ({ group, kind }) => kindKey(group, kind));
+  }
+}
+
+/** Whether something that is not served may be so for want of whom the doubt is about. */
+export function isDoubtAbout(doubt: Doubt, { group, resource }: { group: string; resource?: string }): boolean {
+  if (doubt.group !== undefined && doubt.group !== group) return false;
+  return doubt.resource === undefined || resource === undefined || doubt.resource === resource;
+}
+
+function kindKey(group: string, kind: string): string {
+  return `${group}/${kind}`;
+}

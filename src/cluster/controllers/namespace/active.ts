@@ -1,0 +1,20 @@
+/** For controllers that keep an object in every namespace. */
+import type { KubernetesObject } from "../../../client/objects.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import { isAbsent } from "./answers.ts";
+import { isTerminating, type NamespaceObject } from "./objects.ts";
+
+export function isActive(namespace: NamespaceObject | undefined): boolean {
+  return namespace !== undefined && !isTerminating(namespace) && namespace.status?.phase === "Active";
+}
+
+export function namespaceOf({ metadata }: KubernetesObject): string[] {
+  return metadata?.namespace === undefined ? [] : [metadata.namespace];
+}
+
+/** The namespace is gone or going, and needs nothing any more. */
+export function isRefusedByNamespace(thrown: unknown): boolean {
+  if (isAbsent(thrown)) return true;
+  if (!(thrown instanceof StatusError)) return false;
+  return thrown.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
+}

@@ -1,0 +1,36 @@
+/** What an answer proves, and how it is told to people. */
+import { messageOf } from "../../../base/within.ts";
+import { HTTP_CODE, StatusError } from "../../../meta/status-error.ts";
+
+/** A server that serves the resource has looked for the object. Any other 404 says nothing about the object. */
+export function isAbsent(thrown: unknown): boolean {
+  return thrown instanceof StatusError && thrown.reason === "NotFound" && (thrown.details?.name ?? "") !== "";
+}
+
+/** Whoever was asked does not serve it, or cannot ask who does: another version may be within reach. */
+export function isOutOfReach(thrown: unknown): boolean {
+  if (!(thrown instanceof StatusError)) return false;
+  return thrown.code === HTTP_CODE.ServiceUnavailable || (thrown.reason === "NotFound" && !isAbsent(thrown));
+}
+
+export function isMethodRefused(thrown: unknown): boolean {
+  return thrown instanceof StatusError && thrown.reason === "MethodNotAllowed";
+}
+
+const TEXT_LENGTH_MAX = 400;
+
+/** Names the servers that a 503 of the proxy is about, where its message does not. */
+export function tellFailure(thrown: unknown): string {
+  const message = messageOf(thrown);
+  const servers = ["server", "peer"]
+    .map((field) => [field, causeOf(thrown, field)] as const)
+    .filter(([, id]) => id !== undefined && !message.includes(id))
+    .map(([field, id]) => `${field} ${id}`);
+  const text = servers.length === 0 ? message : `${message} (${servers.join(", ")})`;
+  return text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text;
+}
+
+export function causeOf(thrown: unknown, field: string): string | undefined {
+  if (!(thrown instanceof StatusError)) return undefined;
+  return thrown.details?.causes?.find((cause) => cause.field === field)?.message;
+}

@@ -1,0 +1,127 @@
+/** What a namespace that is being deleted says about it, in Kubernetes' words. */
+import { formatGroupResource } from "../../../meta/group-version.ts";
+import type { Doubt } from "../cluster-resources.ts";
+import type { Content } from "./delete-content.ts";
+import type { NamespaceCondition } from "./objects.ts";
+
+export interface Findings {
+  /** False: which servers there are cannot be known at present. */
+  readonly isViewCurrent: boolean;
+  /** About resources that may be namespaced. */
+  readonly doubts: readonly Doubt[];
+  readonly content: Content;
+  /** What was removed although nobody served it, in words; undefined when nothing was. */
+  readonly purged: string | undefined;
+}
+
+interface Said {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** As kubernetes pkg/controller/namespace/deletion: the types, in this order, and what they say when all is well. */
+const ALL_IS_WELL = {
+  NamespaceDeletionDiscoveryFailure: ["ResourcesDiscovered", "All resources successfully discovered"],
+  NamespaceDeletionGroupVersionParsingFailure: ["ParsedGroupVersions", "All legacy kube types successfully parsed"],
+  NamespaceDeletionContentFailure: [
+    "ContentDeleted",
+    "All content successfully deleted, may be waiting on finalization",
+  ],
+  NamespaceContentRemaining: ["ContentRemoved", "All content successfully removed"],
+  NamespaceFinalizersRemaining: ["ContentHasNoFinalizers", "All content-preserving finalizers finished"],
+} as const;
+
+type ConditionType = keyof typeof ALL_IS_WELL;
+
+const LISTED_MAX = 20;
+
+/** The same array when nothing is new. */
+export function withConditions(
+  conditions: readonly NamespaceCondition[],
+  findings: Findings,
+  now: string,
+): readonly NamespaceCondition[] {
+  const wrong = whatIsWrong(findings);
+  let next = conditions;
+  for (const [type, [reason, message]] of Object.entries(ALL_IS_WELL)) {
+    const said = wrong[type as ConditionType];
+    const well = { reason, message: type === "NamespaceContentRemaining" ? removed(message, findings) : message };
+    const status = said === undefined ? "False" : "True";
+    next = withCondition(next, { type, status, lastTransitionTime: now, ...(said ?? well) });
+  }
+  return next;
+}
+
+function withCondition(
+  conditions: readonly NamespaceCondition[],
+  wanted: NamespaceCondition,
+): readonly NamespaceCondition[] {
+  const before = conditions.find(({ type }) => type === wanted.type);
+  if (before === undefined) return [...conditions, wanted];
+  const isSame = before.status === wanted.status;
+  if (isSame && before.reason === wanted.reason && before.message === wanted.message) return conditions;
+  const { lastTransitionTime = wanted.lastTransitionTime } = isSame ? before : wanted;
+  const changed = { ...wanted, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) };
+  return conditions.map((condition) => (condition === before ? changed : condition));
+}
+
+function whatIsWrong(findings: Findings): Partial<Record<ConditionType, Said | undefined>> {
+  const { remaining, finalizers, failures } = findings.content;
+  const kept = remaining.map(({ group, resource, count }) => `${resource}.${group} has ${count} resource instances`);
+  const holding = [...finalizers].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`);
+  return {
+    NamespaceDeletionDiscoveryFailure: discoveryFailure(findings),
+    NamespaceDeletionContentFailure: sayAll(failures, (text, count) => ({
+      reason: "ContentDeletionFailed",
+      message: `Failed to delete all resource types, ${count} remaining: ${text}`,
+    })),
+    NamespaceContentRemaining: sayAll(kept, (text) => ({
+      reason: "SomeResourcesRemain",
+      message: `Some resources are remaining: ${text}`,
+    })),
+    NamespaceFinalizersRemaining: sayAll(holding, (text) => ({
+      reason: "SomeFinalizersRemain",
+      message: `Some content in the namespace has finalizers remaining: ${text}`,
+    })),
+  };
+}
+
+/** Sorted, so that what has not changed is not written again. */
+function sayAll(items: readonly string[], say: (text: string, count: number) => Said): Said | undefined {
+  if (items.length === 0) return undefined;
+  const shown = items.toSorted().slice(0, LISTED_MAX);
+  const hidden = items.length - shown.length;
+  return say(shown.join(", ") + (hidden === 0 ? "" : ` and ${hidden} more`), items.length);
+}
+
+/** Which groups, which resources of them, which server is to blame and why. */
+function discoveryFailure({ isViewCurrent, doubts }: Findings): Said | undefined {
+  const unseen = isViewCurrent ? [] : ["any group: which servers there are cannot be known at present"];
+  const told = [...unseen, ...Map.groupBy(doubts, blame).entries().map(tellDoubts)];
+  const groups = new Set(doubts.map(({ group }) => group));
+  const count = groups.size + (isViewCurrent || groups.has(undefined) ? 0 : 1);
+  return sayAll(told, (text) => ({
+    reason: "DiscoveryFailed",
+    message: `Discovery failed for some groups, ${count} failing: unable to retrieve the complete list of server APIs: ${text}`,
+  }));
+}
+
+function blame({ server, because }: Doubt): string {
+  return `${server} ${because}`;
+}
+
+function tellDoubts([why, doubts]: readonly [string, readonly Doubt[]]): string {
+  const names = [...new Set(doubts.map(doubtful))].sort();
+  const shown = names.slice(0, LISTED_MAX).join(", ");
+  return `${shown}${names.length > LISTED_MAX ? ` and ${names.length - LISTED_MAX} more` : ""}: ${why}`;
+}
+
+function doubtful({ group, resource }: Doubt): string {
+  if (group === undefined) return "any group";
+  if (resource !== undefined) return formatGroupResource({ group, resource });
+  return group === "" ? "the core group" : group;
+}
+
+function removed(message: string, { purged }: Findings): string {
+  return purged === undefined ? message : `${message}; purged at ${purged}`;
+}

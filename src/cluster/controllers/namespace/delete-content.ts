@@ -1,0 +1,115 @@
+/**
+ * Deletes everything in a namespace that somebody serves. Pods go first, and nothing else while one is left: what they
+ * rely on (network policies, secrets) must outlast them. Events go last, since deletions make some.
+ */
+import { formatGroupResource } from "../../../meta/group-version.ts";
+import type { ClusterResource } from "../cluster-resources.ts";
+import { tellFailure } from "./answers.ts";
+import { emptyResource, type EmptyingTools, type Remains } from "./empty-resource.ts";
+
+export interface Content {
+  readonly remaining: readonly RemainingResource[];
+  /** How many objects each finalizer holds. */
+  readonly finalizers: ReadonlyMap<string, number>;
+  /** Until what remains may be gone by itself; 0 when nobody can tell. */
+  readonly estimateSeconds: number;
+  /** Sentences about what could not be deleted. */
+  readonly failures: readonly string[];
+}
+
+export interface RemainingResource {
+  readonly group: string;
+  readonly resource: string;
+  readonly count: number;
+}
+
+export interface DeletingContent {
+  readonly namespace: string;
+  readonly resources: readonly ClusterResource[];
+  readonly signal: AbortSignal;
+}
+
+/** As kubernetes: what holds objects by a finalizer is expected to take so long. */
+const FINALIZER_ESTIMATE_SECONDS = 15;
+/** Enough to make up for slow servers; few enough that others are served as well. */
+const RESOURCES_AT_ONCE = 8;
+
+export async function deleteContent(tools: EmptyingTools, deleting: DeletingContent): Promise<Content> {
+  const { resources, signal } = deleting;
+  const deletable = resources.filter(({ namespaced, verbs }) => namespaced && verbs.has("delete"));
+  const tally = new Tally(deleting.namespace);
+  for (const stage of [deletable.filter(isPods), deletable.filter(isOrdinary), deletable.filter(isEvents)]) {
+    await eachOf(stage, async (resource) => {
+      try {
+        tally.add(resource, await emptyResource(tools, { ...deleting, resource }));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        tally.addFailure(resource, thrown);
+      }
+    });
+    if (stage.some(isPods) && tally.hasRemains) break;
+  }
+  return tally.content();
+}
+
+class Tally {
+  readonly #namespace: string;
+  readonly #remaining: RemainingResource[] = [];
+  readonly #finalizers = new Map<string, number>();
+  readonly #failures: string[] = [];
+  #estimateSeconds = 0;
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  get hasRemains(): boolean {
+    return this.#remaining.length > 0;
+  }
+
+  add({ group, resource, versions }: ClusterResource, { count, finalizers, graceSeconds }: Remains): void {
+    if (count === 0) return;
+    this.#remaining.push({ group, resource, count });
+    for (const [finalizer, held] of finalizers)
+      this.#finalizers.set(finalizer, (this.#finalizers.get(finalizer) ?? 0) + held);
+    const estimate = graceSeconds > 0 ? graceSeconds : finalizers.size > 0 ? FINALIZER_ESTIMATE_SECONDS : 0;
+    this.#estimateSeconds = Math.max(this.#estimateSeconds, estimate);
+    if (estimate > 0) return;
+    this.#failures.push(
+      `unexpected items still remain in namespace: ${this.#namespace} for gvr: ${group}/${versions[0]}, Resource=${resource}`,
+    );
+  }
+
+  addFailure(resource: ClusterResource, thrown: unknown): void {
+    this.#failures.push(`${formatGroupResource(resource)}: ${tellFailure(thrown)}`);
+  }
+
+  content(): Content {
+    return {
+      remaining: this.#remaining,
+      finalizers: this.#finalizers,
+      estimateSeconds: this.#estimateSeconds,
+      failures: this.#failures,
+    };
+  }
+}
+
+function isPods({ group, resource }: ClusterResource): boolean {
+  return group === "" && resource === "pods";
+}
+
+function isEvents({ group, resource }: ClusterResource): boolean {
+  return resource === "events" && (group === "" || group === "events.k8s.io");
+}
+
+function isOrdinary(resource: ClusterResource): boolean {
+  return !isPods(resource) && !isEvents(resource);
+}
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(RESOURCES_AT_ONCE, items.length) }, worker));
+}

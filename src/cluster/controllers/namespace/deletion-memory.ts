@@ -1,0 +1,62 @@
+/**
+ * What one term remembers of namespaces that are being deleted: since when, and how often in vain. It is lost with the
+ * term, which does no more harm than that somebody waits a little longer.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { Random } from "../../../base/random.ts";
+
+export interface Deletion {
+  readonly uid: string;
+  readonly seenAtMs: number;
+  /** Looks in a row that found the same obstacle. */
+  waits: number;
+  /** What stood in the way at the last look; "" when nothing did. */
+  obstacle: string;
+}
+
+const WAIT_MS_MIN = 500;
+const WAIT_MS_MAX = 30_000;
+
+export class DeletionMemory {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #deletions = new Map<string, Deletion>();
+
+  constructor(options: { readonly clock: Clock; readonly random: Random }) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  get blocked(): number {
+    return [...this.#deletions.values()].filter(({ obstacle }) => obstacle !== "").length;
+  }
+
+  /** A namespace of the same name may be another one. */
+  of(name: string, uid: string): Deletion {
+    const known = this.#deletions.get(name);
+    if (known?.uid === uid) return known;
+    const deletion: Deletion = { uid, seenAtMs: this.#clock.monotonic(), waits: 0, obstacle: "" };
+    this.#deletions.set(name, deletion);
+    return deletion;
+  }
+
+  forget(name: string): void {
+    this.#deletions.delete(name);
+  }
+
+  forgetAll(): void {
+    this.#deletions.clear();
+  }
+
+  ageMs({ seenAtMs }: Deletion): number {
+    return this.#clock.monotonic() - seenAtMs;
+  }
+
+  /** Grows while the same stands in the way. */
+  waitMs(deletion: Deletion, obstacle: string): number {
+    deletion.waits = deletion.obstacle === obstacle ? deletion.waits + 1 : 0;
+    deletion.obstacle = obstacle;
+    const waitMs = Math.min(WAIT_MS_MIN * 2 ** Math.min(deletion.waits, 10), WAIT_MS_MAX);
+    return Math.round(waitMs * (1 - this.#random.float() / 4));
+  }
+}

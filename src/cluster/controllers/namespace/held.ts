@@ -1,0 +1,22 @@
+/** What a server says that would not finalize a namespace because the store still holds objects of it. */
+import { StatusError } from "../../../meta/status-error.ts";
+import { causeOf } from "./answers.ts";
+import type { RemainingResource } from "./delete-content.ts";
+
+/** By this rule servers refuse; the other causes are resources and how many objects of them there are. */
+const HOLDS_OBJECTS = "namespace-holds-objects";
+
+/** Undefined for any other answer. */
+export function heldObjects(thrown: unknown): readonly RemainingResource[] | undefined {
+  if (!(thrown instanceof StatusError) || causeOf(thrown, "rule") !== HOLDS_OBJECTS) return undefined;
+  return (thrown.details?.causes ?? []).flatMap(({ field = "", message = "" }) => {
+    const count = Number(message);
+    return field === "" || !Number.isSafeInteger(count) ? [] : [{ ...parseGroupResource(field), count }];
+  });
+}
+
+/** "pods", "deployments.apps" */
+function parseGroupResource(text: string): Pick<RemainingResource, "group" | "resource"> {
+  const dot = text.indexOf(".");
+  return dot < 0 ? { group: "", resource: text } : { group: text.slice(dot + 1), resource: text.slice(0, dot) };
+}

@@ -1,0 +1,281 @@
+/**
+ * Empties namespaces that are being deleted, and lets them go when nothing is left. It says in their conditions what is
+ * in the way, and whose fault that is.
+ *
+ * Nothing is concluded from an error or from silence: a namespace is finalized only after a pass in which every call
+ * succeeded, with a view of the cluster that was current and left no doubt about what there may be in a namespace, and
+ * was still the same afterwards. The server that finalizes looks into the store once more.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Counter, Histogram, MetricsRegistry } from "../../../base/metrics.ts";
+import type { Random } from "../../../base/random.ts";
+import { messageOf } from "../../../base/within.ts";
+import type { Client } from "../../../client/client.ts";
+import type { WriteOptions } from "../../../client/objects.ts";
+import type { ResourceClient } from "../../../client/resource-client.ts";
+import { formatGroupResource } from "../../../meta/group-version.ts";
+import { isReason } from "../../../meta/status-error.ts";
+import { timestampAt } from "../../../meta/timestamp.ts";
+import type { ClusterResources } from "../cluster-resources.ts";
+import type { ReconcileResult, Source } from "../runtime/controller.ts";
+import { isAbsent } from "./answers.ts";
+import { withConditions, type Findings } from "./conditions.ts";
+import { deleteContent, type Content, type RemainingResource } from "./delete-content.ts";
+import { DeletionMemory, type Deletion } from "./deletion-memory.ts";
+import { heldObjects } from "./held.ts";
+import { fingerprint, namespaceSource, resourcesSource } from "./namespace-source.ts";
+import {
+  isTerminating,
+  NAMESPACE_FINALIZER,
+  NAMESPACE_TYPE,
+  PURGED_ANNOTATION,
+  nameOf,
+  type NamespaceCondition,
+  type NamespaceObject,
+} from "./objects.ts";
+
+export interface NamespaceControllerOptions {
+  readonly client: Client;
+  /** Is shown nothing of objects but their metadata: nothing else matters here. Default: the client. */
+  readonly metadata?: Client;
+  readonly resources: ClusterResources;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  /**
+   * How long a namespace is kept at least: by then every server has seen that it is being deleted, and what was being
+   * created in it before that is there to be seen. Default 5 s, as kubernetes.
+   */
+  readonly settleMs?: number;
+}
+
+export interface NamespaceController {
+  readonly name: "namespace-controller";
+  readonly workers: number;
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
+  sources(): readonly Source[];
+}
+
+const WORKERS = 4;
+const SETTLE_MS = 5_000;
+/** Somebody else has just written: what they wrote is to be read first. */
+const CONFLICT_RETRY_MS = 100;
+/** Notices are enough; this is for the ones that were missed. */
+const RESYNC_MS = 60_000;
+const DELETION_BUCKETS: readonly number[] = [1, 2.5, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+export function createNamespaceController(options: NamespaceControllerOptions): NamespaceController {
+  const deleter = new NamespaceDeleter(options);
+  return {
+    name: "namespace-controller",
+    workers: WORKERS,
+    reconcile: (key, signal) => deleter.reconcile(key, signal),
+    sources: () => deleter.sources(),
+  };
+}
+
+/** One look at one namespace. */
+interface Look {
+  readonly namespace: NamespaceObject;
+  readonly deletion: Deletion;
+  readonly findings: Findings;
+  /** What was served and in doubt was the same before and after. */
+  readonly isSteady: boolean;
+  readonly signal: AbortSignal;
+}
+
+class NamespaceDeleter {
+  readonly #options: NamespaceControllerOptions;
+  readonly #namespaces: ResourceClient<NamespaceObject>;
+  readonly #memory: DeletionMemory;
+  readonly #finalized: Counter;
+  readonly #seconds: Histogram;
+
+  constructor(options: NamespaceControllerOptions) {
+    const { client, metrics } = options;
+    const memory = new DeletionMemory(options);
+    this.#options = options;
+    this.#namespaces = client.resource<NamespaceObject>(NAMESPACE_TYPE);
+    this.#memory = memory;
+    this.#finalized = metrics
+      .counter({
+        name: "evenkeel_namespaces_finalized_total",
+        help: "Namespaces let go because nothing was left in them.",
+      })
+      .with();
+    this.#seconds = metrics
+      .histogram({
+        name: "evenkeel_namespace_deletion_seconds",
+        help: "Time from when a namespace was first seen being deleted until it was let go.",
+        buckets: DELETION_BUCKETS,
+      })
+      .with();
+    metrics.gaugeOf(
+      {
+        name: "evenkeel_namespaces_blocked",
+        help: "Namespaces being deleted that something stands in the way of: their conditions say what.",
+      },
+      () => memory.blocked,
+    );
+  }
+
+  sources(): readonly Source[] {
+    const { client, resources, log } = this.#options;
+    this.#memory.forgetAll();
+    const informer = client.informer<NamespaceObject>(NAMESPACE_TYPE, {
+      resyncMs: RESYNC_MS,
+      onError: (thrown) => log.warn("namespaces could not be followed", { error: messageOf(thrown) }),
+    });
+    return [namespaceSource(informer), resourcesSource(resources, informer)];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    try {
+      const namespace = await this.#namespaces.get({ name }, { signal });
+      if (isTerminating(namespace)) return await this.#delete(namespace, signal);
+    } catch (thrown) {
+      if (isReason(thrown, "Conflict")) return { requeueAfterMs: CONFLICT_RETRY_MS };
+      if (!isAbsent(thrown)) throw thrown;
+    }
+    this.#memory.forget(name);
+    return undefined;
+  }
+
+  async #delete(found: NamespaceObject, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const deletion = this.#memory.of(nameOf(found), found.metadata?.uid ?? "");
+    const look = await this.#look({ namespace: await this.#terminating(found, signal), deletion, signal });
+    const isOurs = (look.namespace.spec?.finalizers ?? []).includes(NAMESPACE_FINALIZER);
+    const settlingMs = (this.#options.settleMs ?? SETTLE_MS) - this.#memory.ageMs(deletion);
+    const mayGo = isOurs && settlingMs <= 0;
+    const obstacle = obstacleOf(look);
+    if (obstacle !== "") {
+      const certain = withoutDeparted(look);
+      if (mayGo && obstacleOf(certain) === "" && (await this.#isEmpty(certain))) return this.#finalize(certain);
+      await this.#report(look);
+      return this.#wait(look, obstacle);
+    }
+    if (mayGo) return this.#finalize(look);
+    await this.#report(look);
+    // Otherwise somebody else's finalizer keeps it, and nothing is left to do here.
+    if (isOurs) return { requeueAfterMs: settlingMs };
+    deletion.obstacle = "";
+    return undefined;
+  }
+
+  async #terminating(namespace: NamespaceObject, signal: AbortSignal): Promise<NamespaceObject> {
+    if (namespace.status?.phase === "Terminating") return namespace;
+    const status = { ...namespace.status, phase: "Terminating" };
+    return this.#namespaces.replaceStatus({ ...namespace, status }, { signal });
+  }
+
+  async #look(at: Pick<Look, "namespace" | "deletion" | "signal">): Promise<Look> {
+    const { client, metadata = client, resources, clock } = this.#options;
+    const { namespace, signal } = at;
+    const isViewCurrent = await resources.catchUp();
+    const before = fingerprint(resources);
+    const doubts = resources.doubts().filter(({ namespaced }) => namespaced !== false);
+    const content = await deleteContent(
+      { client: metadata, clock },
+      { namespace: nameOf(namespace), resources: resources.served(), signal },
+    );
+    const purged = namespace.metadata?.annotations?.[PURGED_ANNOTATION];
+    return { ...at, findings: { isViewCurrent, doubts, content, purged }, isSteady: fingerprint(resources) === before };
+  }
+
+  /** Conditions that say something else than those of the namespace. */
+  #news({ namespace, findings }: Look): readonly NamespaceCondition[] | undefined {
+    const before = namespace.status?.conditions ?? [];
+    const conditions = withConditions(before, findings, timestampAt(this.#options.clock.now()));
+    return conditions === before ? undefined : conditions;
+  }
+
+  async #report(look: Look): Promise<NamespaceObject> {
+    const { namespace, signal } = look;
+    const conditions = this.#news(look);
+    if (conditions === undefined) return namespace;
+    return this.#namespaces.replaceStatus({ ...namespace, status: { ...namespace.status, conditions } }, { signal });
+  }
+
+  #wait({ namespace, deletion, findings }: Look, obstacle: string): ReconcileResult {
+    const { estimateSeconds } = findings.content;
+    if (deletion.obstacle !== obstacle)
+      this.#options.log.info("a namespace cannot be let go yet", { namespace: nameOf(namespace), because: obstacle });
+    const waitMs = this.#memory.waitMs(deletion, obstacle);
+    // As kubernetes: at half of the time it is expected to take.
+    const expectedMs = estimateSeconds === 0 ? Infinity : (Math.floor(estimateSeconds / 2) + 1) * 1_000;
+    return { requeueAfterMs: Math.min(waitMs, expectedMs) };
+  }
+
+  async #finalize(look: Look): Promise<ReconcileResult | undefined> {
+    const { namespace, deletion, signal } = look;
+    const name = nameOf(namespace);
+    try {
+      // That all is well is said only if it is: the store may still hold what no pass has found.
+      if (this.#news(look) !== undefined) await this.#letGo(namespace, { signal, dryRun: "All" });
+      await this.#letGo(await this.#report(look), { signal });
+    } catch (thrown) {
+      const held = heldObjects(thrown);
+      if (held === undefined) throw thrown;
+      return this.#explainHeld(look, held);
+    }
+    this.#finalized.inc();
+    this.#seconds.observe(this.#memory.ageMs(deletion) / 1_000);
+    this.#memory.forget(name);
+    this.#options.log.info("nothing is left in a namespace, and it was let go", { namespace: name });
+    return undefined;
+  }
+
+  /** Whether the store holds nothing of it: who removes a namespace that is not empty is refused. */
+  async #isEmpty({ namespace, signal }: Look): Promise<boolean> {
+    try {
+      await this.#letGo(namespace, { signal, dryRun: "All" });
+      return true;
+    } catch (thrown) {
+      if (heldObjects(thrown) === undefined) throw thrown;
+      return false;
+    }
+  }
+
+  async #letGo(namespace: NamespaceObject, options: WriteOptions): Promise<void> {
+    const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== NAMESPACE_FINALIZER);
+    const wish = { ...namespace, spec: { ...namespace.spec, finalizers } };
+    await this.#namespaces.replace(wish, { ...options, subresource: "finalize" });
+  }
+
+  /** The store holds what no pass has found: somebody has just made it, or nobody serves it any more. */
+  async #explainHeld(look: Look, remaining: readonly RemainingResource[]): Promise<ReconcileResult> {
+    const { resources } = this.#options;
+    const served = new Set(resources.served().map(formatGroupResource));
+    const unserved = remaining.map(formatGroupResource).filter((name) => !served.has(name));
+    const wayOut = `run "evenkeel purge-namespace ${nameOf(look.namespace)}" to list what is left and remove it`;
+    const failures = unserved.map((name) =>
+      resources.isOneServer
+        ? `the server that runs this controller does not serve ${name}, and without the mixed version proxy it cannot ask another`
+        : `no server of this cluster serves ${name} any more: ${wayOut}`,
+    );
+    const content: Content = { ...look.findings.content, remaining, failures };
+    const held: Look = { ...look, findings: { ...look.findings, content } };
+    await this.#report(held);
+    return this.#wait(held, obstacleOf(held));
+  }
+}
+
+/** What nobody serves any more keeps only those namespaces that hold something of it. */
+function withoutDeparted(look: Look): Look {
+  const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);
+  return { ...look, findings: { ...look.findings, doubts } };
+}
+
+/** Why the namespace must stay, in short; "" when nothing speaks against letting it go. */
+function obstacleOf({ findings, isSteady }: Look): string {
+  const { isViewCurrent, doubts, content } = findings;
+  const { remaining, failures } = content;
+  if (!isViewCurrent) return "which servers there are cannot be known at present";
+  const [doubt] = doubts;
+  if (doubt !== undefined) return `${doubt.server} ${doubt.because}`;
+  if (failures.length > 0) return failures.toSorted()[0]!;
+  if (remaining.length > 0) return remaining.map((one) => `${one.count} ${formatGroupResource(one)}`).join(", ");
+  return isSteady ? "" : "what is served has changed meanwhile";
+}

@@ -1,0 +1,31 @@
+/** Namespaces as their controllers see them. */
+import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
+
+export const NAMESPACE_TYPE: ResourceType = { group: "", version: "v1", resource: "namespaces", namespaced: false };
+
+/** What keeps a namespace until its content is gone. */
+export const NAMESPACE_FINALIZER = "kubernetes";
+
+/** Says on a namespace what was removed behind the API's back, when nobody served it any more. */
+export const PURGED_ANNOTATION = "evenkeel.io/purged";
+
+export interface NamespaceCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly lastTransitionTime?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface NamespaceObject extends KubernetesObject {
+  readonly spec?: { readonly finalizers?: readonly string[] };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly NamespaceCondition[] };
+}
+
+export function isTerminating({ metadata }: NamespaceObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+export function nameOf({ metadata }: KubernetesObject): string {
+  return metadata?.name ?? "";
+}

@@ -1,0 +1,138 @@
+/** Quotas say how much of a namespace is used: admission charges what is made, and this finds out what is gone. */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { messageOf } from "../../base/within.ts";
+import type { Client } from "../../client/client.ts";
+import type { ObjectKey, ResourceType, UnstructuredObject } from "../../client/objects.ts";
+import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { isReason } from "../../meta/status-error.ts";
+import type { ClusterResources } from "./cluster-resources.ts";
+import { isAbsent, isMethodRefused, isOutOfReach } from "./namespace/answers.ts";
+import { informerSource, type ReconcileResult, type Source } from "./runtime/controller.ts";
+
+/** What admission knows of quotas. */
+export interface QuotaCalculation {
+  countedResources(quota: JsonObject): readonly GroupResource[];
+  /** `objects` by what formatGroupResource calls their resource; what is absent could not be listed. */
+  statusOf(quota: JsonObject, objects: ReadonlyMap<string, readonly JsonObject[]>): JsonObject;
+  isOutdated(quota: JsonObject, status: JsonObject): boolean;
+}
+
+export interface ResourceQuotaControllerOptions {
+  readonly client: Client;
+  /** Is shown nothing of objects but their metadata. */
+  readonly metadata: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly resources: Pick<ClusterResources, "served">;
+  readonly calculation: QuotaCalculation;
+}
+
+export interface ResourceQuotaController {
+  readonly name: "resourcequota-controller";
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
+  sources(): readonly Source[];
+}
+
+const QUOTAS: ResourceType = { group: "", version: "v1", resource: "resourcequotas", namespaced: true };
+/** Of these more than the number counts. */
+const MEASURED: ReadonlySet<string> = new Set([
+  "pods",
+  "services",
+  "persistentvolumeclaims",
+  "resourceclaims.resource.k8s.io",
+]);
+/** DIFFERS: kubernetes follows all objects there are to see some go; here the few namespaces with quotas are looked at. */
+const LOOK_AGAIN_MS = 5_000;
+/** What was charged for is stored by then. */
+const SETTLE_MS = 500;
+
+export function createResourceQuotaController(options: ResourceQuotaControllerOptions): ResourceQuotaController {
+  const { client, clock, log, calculation } = options;
+  const quotas = client.resource<UnstructuredObject>(QUOTAS);
+  const onError = (thrown: unknown): void =>
+    log.warn("resource quotas could not be followed", { error: messageOf(thrown) });
+  return {
+    name: "resourcequota-controller",
+    sources: () => [informerSource(client.informer(QUOTAS, { onError }))],
+    async reconcile(text, signal) {
+      const key = toKey(text);
+      const quota = await present(quotas.get(key, { signal }));
+      if (quota === undefined) return undefined;
+      // Whoever has been charged by now may not have stored anything yet; a later charge makes the write a conflict.
+      const isFirst = objectAt(quota, "status")["used"] === undefined;
+      if (!isFirst && !(await isChanged(options, quota, signal))) return { requeueAfterMs: LOOK_AGAIN_MS };
+      if (!isFirst && !(await sleep(clock, SETTLE_MS, signal))) return undefined;
+      const status = calculation.statusOf(quota, await countedObjects(options, quota, signal));
+      const isStale =
+        calculation.isOutdated(quota, status) &&
+        !(await isStored(quotas.replaceStatus({ ...quota, status }, { signal })));
+      return { requeueAfterMs: isStale ? SETTLE_MS : LOOK_AGAIN_MS };
+    },
+  };
+}
+
+async function isChanged(
+  options: ResourceQuotaControllerOptions,
+  quota: UnstructuredObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const objects = await countedObjects(options, quota, signal);
+  return options.calculation.isOutdated(quota, options.calculation.statusOf(quota, objects));
+}
+
+async function countedObjects(
+  { client, metadata, resources, calculation }: ResourceQuotaControllerOptions,
+  quota: UnstructuredObject,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly JsonObject[]>> {
+  const namespace = quota.metadata?.namespace ?? "";
+  const objects = new Map<string, readonly JsonObject[]>();
+  for (const counted of calculation.countedResources(quota)) {
+    const type = servedType(resources, counted);
+    if (type === undefined) continue;
+    const name = formatGroupResource(counted);
+    const reading = MEASURED.has(name) ? client : metadata;
+    try {
+      objects.set(name, (await reading.resource<UnstructuredObject>(type).listAll({ namespace, signal })).items);
+    } catch (thrown) {
+      if (!isOutOfReach(thrown) && !isMethodRefused(thrown)) throw thrown;
+    }
+  }
+  return objects;
+}
+
+function servedType(resources: Pick<ClusterResources, "served">, counted: GroupResource): ResourceType | undefined {
+  const served = resources
+    .served()
+    .find(({ group, resource }) => group === counted.group && resource === counted.resource);
+  const version = served?.versions[0];
+  if (served === undefined || version === undefined || !served.namespaced) return undefined;
+  return { ...counted, version, namespaced: true };
+}
+
+function toKey(text: string): ObjectKey {
+  const [name = "", namespace = ""] = text.split("/").toReversed();
+  return { namespace, name };
+}
+
+async function present<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    if (isAbsent(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/** False: somebody else was faster. */
+async function isStored(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (thrown) {
+    if (isReason(thrown, "Conflict") || isAbsent(thrown)) return false;
+    throw thrown;
+  }
+}

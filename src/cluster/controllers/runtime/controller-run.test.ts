@@ -1,0 +1,219 @@
+import { describe, expect, test } from "vitest";
+import { sleep } from "../../../base/clock.ts";
+import { SILENT_LOG, type Log, type LogFields } from "../../../base/log.ts";
+import { World } from "../../../tools/simulator/world.ts";
+import { ControllerRun, type ReconcileOutcome } from "./controller-run.ts";
+import type { Reconcile, ReconcileResult, Source } from "./controller.ts";
+import { HandSource } from "./testing/hand-source.ts";
+
+interface Options {
+  readonly reconcile: Reconcile;
+  readonly sources?: readonly Source[];
+  readonly workers?: number;
+  readonly mayWork?: () => boolean;
+}
+
+class Running {
+  readonly world = new World({ seed: 1 });
+  readonly outcomes: ReconcileOutcome[] = [];
+  readonly warnings: (LogFields | undefined)[] = [];
+  readonly run: ControllerRun;
+  /** Undefined while it runs, null when it ended well. */
+  ended: unknown;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(options: Options) {
+    const { reconcile, sources = [new HandSource("a")], workers, mayWork = () => true } = options;
+    const log: Log = { ...SILENT_LOG, warn: (_message, fields) => void this.warnings.push(fields) };
+    const { clock } = this.world;
+    this.run = new ControllerRun(
+      { name: "test", reconcile, sources: () => sources, ...(workers === undefined ? {} : { workers }) },
+      {
+        clock,
+        random: this.world.randomFor("queue"),
+        log,
+        mayWork,
+        queueHooks: {},
+        onReconciled: (outcome) => void this.outcomes.push(outcome),
+      },
+    );
+    this.#running = this.run.run(this.#stop.signal).then(
+      () => void (this.ended = null),
+      (thrown: unknown) => void (this.ended = thrown),
+    );
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stop();
+    await this.world.run(this.#running);
+    const stoppedAt = this.world.clock.monotonic();
+    await this.world.run(new Promise(() => {})).catch(() => {});
+    if (this.world.clock.monotonic() > stoppedAt) throw new Error("a timer was left behind");
+  }
+}
+
+describe("a controller", () => {
+  test("works on nothing before all of its sources have synced", async () => {
+    const late = new HandSource("b");
+    late.hasSynced = false;
+    const seen: string[] = [];
+    const reconcile = async (key: string): Promise<void> => void seen.push(key);
+    await using running = new Running({ reconcile, sources: [new HandSource("a"), late] });
+    await running.world.advance(60_000);
+    expect(seen).toEqual([]);
+    expect(running.run.hasSynced).toBe(false);
+    expect(running.run.queueLength).toBe(2);
+    late.hasSynced = true;
+    await running.world.advance(100);
+    expect(running.run.hasSynced).toBe(true);
+    expect(seen).toEqual(["a", "b"]);
+    expect(running.outcomes).toEqual(["success", "success"]);
+  });
+
+  test.each([
+    [undefined, 1],
+    [1, 1],
+    [3, 3],
+  ])("with %s workers works on %i keys at a time, never twice on one", async (workers, atATime) => {
+    const source = new HandSource(..."abcdef");
+    const inWork = new Set<string>();
+    const seen: string[] = [];
+    let most = 0;
+    const clockOf = (): World["clock"] => running.world.clock;
+    const reconcile = async (key: string): Promise<void> => {
+      expect(inWork.has(key)).toBe(false);
+      inWork.add(key);
+      most = Math.max(most, inWork.size);
+      await sleep(clockOf(), 100);
+      inWork.delete(key);
+      seen.push(key);
+    };
+    await using running: Running = new Running({
+      reconcile,
+      sources: [source],
+      ...(workers === undefined ? {} : { workers }),
+    });
+    await running.world.advance(50);
+    source.enqueue!("a");
+    await running.world.advance(2_000);
+    expect(most).toBe(atATime);
+    expect(seen.join("")).toHaveLength(7);
+    expect(running.outcomes).toEqual(Array.from({ length: 7 }, () => "success"));
+  });
+
+  test("tries a key that failed again, after ever longer waits, and says so", async () => {
+    const at: number[] = [];
+    const reconcile = async (): Promise<void> => {
+      at.push(running.world.clock.monotonic());
+      if (at.length < 8) throw new Error("broken");
+    };
+    await using running: Running = new Running({ reconcile });
+    await running.world.advance(100);
+    expect(running.run.failuresInRow).toBe(at.length);
+    expect(running.run.lastError).toBe("broken");
+    await running.world.advance(10_000);
+    expect(at).toHaveLength(8);
+    expect(running.outcomes.at(-1)).toBe("success");
+    expect(running.run.failuresInRow).toBe(0);
+    expect(running.warnings).toHaveLength(7);
+    expect(running.warnings[6]).toEqual({ controller: "test", key: "a", error: "broken", failures: 7 });
+  });
+
+  test("starts with short waits again after a success", async () => {
+    const source = new HandSource("a");
+    let isBroken = true;
+    let count = 0;
+    const reconcile = async (): Promise<void> => {
+      count++;
+      if (isBroken) throw new Error("broken");
+    };
+    await using running = new Running({ reconcile, sources: [source] });
+    await running.world.advance(30_000);
+    isBroken = false;
+    await running.world.advance(60_000);
+    isBroken = true;
+    count = 0;
+    source.enqueue!("a");
+    await running.world.advance(5);
+    expect(count).toBe(2);
+  });
+
+  test("looks again when the reconcile asks for it", async () => {
+    const at: number[] = [];
+    const results: ReconcileResult[] = [{ requeueAfterMs: 5_000 }, { requeueAfterMs: 0 }, {}];
+    const reconcile = async (): Promise<ReconcileResult | undefined> => {
+      at.push(running.world.clock.monotonic());
+      return results.shift();
+    };
+    await using running: Running = new Running({ reconcile });
+    await running.world.advance(60_000);
+    expect(at).toEqual([0, 5_000, 5_000]);
+    expect(running.outcomes).toEqual(["requeue", "requeue", "success"]);
+  });
+
+  test("works on nothing more once it may not, even before any signal says so", async () => {
+    const source = new HandSource("a");
+    const seen: string[] = [];
+    let mayWork = true;
+    const reconcile = async (key: string): Promise<void> => void seen.push(key);
+    await using running = new Running({ reconcile, sources: [source], mayWork: () => mayWork });
+    await running.world.advance(0);
+    mayWork = false;
+    source.enqueue!("b");
+    await running.world.advance(1_000);
+    expect(seen).toEqual(["a"]);
+    expect(running.ended).toBeUndefined();
+  });
+});
+
+describe("the end of a controller", () => {
+  test("comes when the reconcile under way has returned, whose failure then counts for nothing", async () => {
+    let wasTold = false;
+    const reconcile: Reconcile = async (_key, signal) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      wasTold = true;
+      await sleep(running.world.clock, 5_000);
+      throw new Error("given up");
+    };
+    await using running: Running = new Running({ reconcile, sources: [new HandSource("a", "b")] });
+    await running.world.advance(1_000);
+    expect(running.run.stoppingSinceMs).toBeUndefined();
+    running.stop();
+    await running.world.advance(4_999);
+    expect(wasTold).toBe(true);
+    expect(running.ended).toBeUndefined();
+    expect(running.run.stoppingSinceMs).toBe(1_000);
+    await running.world.advance(1);
+    expect(running.ended).toBeNull();
+    expect(running.outcomes).toEqual([]);
+    expect(running.warnings).toEqual([]);
+  });
+
+  test("may come before its sources have synced", async () => {
+    const source = new HandSource();
+    source.hasSynced = false;
+    await using running = new Running({ reconcile: async () => {}, sources: [source] });
+    await running.world.advance(1_000);
+    running.stop();
+    await running.world.advance(0);
+    expect(running.ended).toBeNull();
+  });
+
+  test.each([
+    ["ends", (source: HandSource): void => source.end(), "a source of keys has ended"],
+    ["fails", (source: HandSource): void => source.fail("broken"), "broken"],
+  ])("comes with an error when one of its sources %s, and ends the others", async (_what, spoil, message) => {
+    const [one, two] = [new HandSource("a"), new HandSource("b")];
+    await using running = new Running({ reconcile: async () => {}, sources: [one, two] });
+    await running.world.advance(0);
+    spoil(one);
+    await running.world.advance(0);
+    expect(running.ended).toMatchObject({ message });
+    expect(two.enqueue).toBeUndefined();
+  });
+});

@@ -1,0 +1,125 @@
+/** A controller at work, for one term of leadership at most. */
+import { sleep, type Clock } from "../../../base/clock.ts";
+import { eitherSignal } from "../../../base/either-signal.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Random } from "../../../base/random.ts";
+import { messageOf } from "../../../base/within.ts";
+import { WorkQueue, type WorkQueueHooks } from "../../../base/work-queue.ts";
+import type { ControllerSpec, Source } from "./controller.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+export type ReconcileOutcome = "success" | "requeue" | "error";
+
+export interface ControllerRunOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Asked before each key: a process that was paused may have lost its right to work before any signal says so. */
+  readonly mayWork: () => boolean;
+  readonly queueHooks: WorkQueueHooks;
+  readonly onReconciled: (outcome: ReconcileOutcome) => void;
+}
+
+/** As client-go. */
+const SYNC_POLL_MS = 100;
+
+export class ControllerRun {
+  readonly #spec: ControllerSpec;
+  readonly #options: ControllerRunOptions;
+  readonly #queue: WorkQueue;
+  #hasSynced = false;
+  #failuresInRow = 0;
+  #lastError: string | undefined;
+  #stoppingSinceMs: number | undefined;
+
+  constructor(spec: ControllerSpec, options: ControllerRunOptions) {
+    const { clock, random, queueHooks } = options;
+    this.#spec = spec;
+    this.#options = options;
+    this.#queue = new WorkQueue({ clock, random, hooks: queueHooks });
+  }
+
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get queueLength(): number {
+    return this.#queue.length;
+  }
+
+  /** How many reconciles have failed since the last that did not. */
+  get failuresInRow(): number {
+    return this.#failuresInRow;
+  }
+
+  get lastError(): string | undefined {
+    return this.#lastError;
+  }
+
+  /** When it was over, but for reconciles that have not returned yet. */
+  get stoppingSinceMs(): number | undefined {
+    return this.#stoppingSinceMs;
+  }
+
+  /**
+   * Runs until the signal aborts, and resolves when nothing works any more, however long a reconcile takes to hear the
+   * signal. Rejects when a source fails or ends by itself: without it keys would be missed.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const sources = this.#spec.sources();
+    const ended = new AbortController();
+    const either = eitherSignal(signal, ended.signal);
+    const parts = [...sources.map((source) => this.#follow(source, either)), this.#work(sources, either)];
+    try {
+      await Promise.race([untilAborted(either), ...parts]);
+    } finally {
+      this.#stoppingSinceMs = this.#options.clock.monotonic();
+      ended.abort();
+      this.#queue.close();
+      await Promise.allSettled(parts);
+    }
+  }
+
+  async #follow(source: Source, signal: AbortSignal): Promise<void> {
+    await source.run((key) => this.#queue.add(key), signal);
+    if (!signal.aborted) throw new Error("a source of keys has ended");
+  }
+
+  async #work(sources: readonly Source[], signal: AbortSignal): Promise<void> {
+    while (!sources.every((source) => source.hasSynced))
+      if (!(await sleep(this.#options.clock, SYNC_POLL_MS, signal))) return;
+    this.#hasSynced = true;
+    await Promise.all(Array.from({ length: this.#spec.workers ?? 1 }, () => this.#worker(signal)));
+  }
+
+  async #worker(signal: AbortSignal): Promise<void> {
+    for (let key = await this.#queue.next(); key !== undefined; key = await this.#queue.next()) {
+      // Its time is over, and the signal will say so as soon as timers run again.
+      if (!this.#options.mayWork()) return untilAborted(signal);
+      await this.#reconcile(key, signal);
+      this.#queue.done(key);
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    try {
+      const result = await this.#spec.reconcile(key, signal);
+      this.#queue.forget(key);
+      this.#failuresInRow = 0;
+      const requeueAfterMs = result?.requeueAfterMs;
+      if (requeueAfterMs !== undefined) this.#queue.addAfter(key, requeueAfterMs);
+      this.#options.onReconciled(requeueAfterMs === undefined ? "success" : "requeue");
+    } catch (thrown) {
+      if (!signal.aborted) this.#hasFailed(key, messageOf(thrown));
+    }
+  }
+
+  #hasFailed(key: string, error: string): void {
+    const { log, onReconciled } = this.#options;
+    this.#failuresInRow++;
+    this.#lastError = error;
+    log.warn("a reconcile failed", { controller: this.#spec.name, key, error, failures: this.#queue.retries(key) + 1 });
+    this.#queue.addRateLimited(key);
+    onReconciled("error");
+  }
+}

@@ -1,0 +1,389 @@
+import { describe, expect, test } from "vitest";
+import { startServer, type Json, type TestServer } from "../../../../test/api/start.ts";
+import { FaultyKv } from "../../../../test/api/faulty-kv.ts";
+import { DEFAULT_LEADER_TIMING, leaderTimingErrors, runLeaderElection } from "./leader-election.ts";
+import { Elector, LEASE_NAME, type ElectorOptions } from "./testing/elector.ts";
+import type { Passage } from "./testing/host.ts";
+
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+const LEASE = `${LEASES}/${LEASE_NAME}`;
+/** The longest time from one look to the next. */
+const LOOK_MS = 2_000 * 2.2;
+const PROMPT: Passage = { thereMs: 0, backMs: 0, isLost: "nowhere" };
+const SLOW: Passage = { ...PROMPT, backMs: 2_000 };
+const LOST: Passage = { ...PROMPT, isLost: "there" };
+
+function elector(server: TestServer, identity: string, options: Partial<ElectorOptions> = {}): Elector {
+  return new Elector(server.world, server.server.transport, { identity, ...options });
+}
+
+async function lease(server: TestServer): Promise<Json> {
+  return (await server.get(LEASE)).body.spec;
+}
+
+describe("the lease", () => {
+  test("says who leads, since when, and is renewed every 2 s", async () => {
+    await using server = await startServer();
+    const startedAt = server.world.clock.now();
+    await using one = elector(server, "one");
+    await server.world.advance(0);
+    expect(one.isLeading).toBe(true);
+    const acquireTime = new Date(startedAt).toISOString().replace("Z", "000Z");
+    const spec = { holderIdentity: "one", leaseDurationSeconds: 15, acquireTime, leaseTransitions: 0 };
+    expect(await lease(server)).toEqual({ ...spec, renewTime: acquireTime });
+    await server.world.advance(2_000);
+    const renewTime = new Date(startedAt + 2_000).toISOString().replace("Z", "000Z");
+    expect(await lease(server)).toEqual({ ...spec, renewTime });
+    await server.world.advance(600_000);
+    expect(one.terms).toHaveLength(1);
+    expect(one.isLeading).toBe(true);
+    expect(one.warnings).toEqual([]);
+  });
+
+  test("keeps what others have written beside", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(0);
+    await server.mergePatch(LEASE, { metadata: { labels: { mine: "1" } } });
+    await server.world.advance(20_000);
+    const { body } = await server.get(LEASE);
+    expect(body.metadata.labels).toEqual({ mine: "1" });
+    expect(one.terms).toHaveLength(1);
+    expect(one.isLeading).toBe(true);
+    expect(one.warnings).toEqual([]);
+  });
+
+  test("that was never held is taken, whatever nonsense is in it", async () => {
+    await using server = await startServer();
+    const spec = { leaseTransitions: 2 ** 31 - 1 };
+    await server.create(LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: LEASE_NAME },
+      spec,
+    });
+    await using one = elector(server, "one");
+    await server.world.advance(0);
+    expect(one.isLeading).toBe(true);
+    expect((await lease(server)).leaseTransitions).toBe(0);
+  });
+
+  test("claiming to last for ever does so for 15 s", async () => {
+    await using server = await startServer();
+    const spec = { holderIdentity: "somebody", leaseDurationSeconds: 2 ** 31 - 1 };
+    await server.create(LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: LEASE_NAME },
+      spec,
+    });
+    await using one = elector(server, "one");
+    await server.world.advance(14_999);
+    expect(one.isLeading).toBe(false);
+    await server.world.advance(1 + LOOK_MS);
+    expect(one.isLeading).toBe(true);
+  });
+
+  test("runs out by what it says itself, counted from when it was first seen", async () => {
+    await using server = await startServer();
+    const spec = { holderIdentity: "somebody", leaseDurationSeconds: 40, renewTime: "2001-01-01T00:00:00.000000Z" };
+    await server.create(LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: LEASE_NAME },
+      spec,
+    });
+    await server.world.advance(100_000);
+    await using one = elector(server, "one");
+    await server.world.advance(39_999);
+    expect(one.isLeading).toBe(false);
+    await server.world.advance(1 + LOOK_MS);
+    expect(one.isLeading).toBe(true);
+    expect((await lease(server)).leaseTransitions).toBe(1);
+  });
+});
+
+describe("of several electors", () => {
+  test("that find no lease, one creates it and the others wait", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await using two = elector(server, "two");
+    await using three = elector(server, "three");
+    const all = [one, two, three];
+    await server.world.advance(0);
+    expect(all.filter(({ isLeading }) => isLeading)).toHaveLength(1);
+    await server.world.advance(120_000);
+    expect(all.flatMap(({ terms }) => terms)).toHaveLength(1);
+    expect(all.flatMap(({ warnings }) => warnings)).toEqual([]);
+  });
+
+  test("another takes over when the leader has crashed, 15 s after its last renewal and not before", async () => {
+    await using server = await startServer();
+    const one = elector(server, "one");
+    await server.world.advance(0);
+    await using two = elector(server, "two");
+    await server.world.advance(7_000);
+    one.host.crash();
+    const renewedAt = 6_000;
+    await server.world.advance(renewedAt + 15_000 - 7_000 - 1);
+    expect(two.isLeading).toBe(false);
+    await server.world.advance(1 + 2 * LOOK_MS);
+    expect(two.isLeading).toBe(true);
+    expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
+  });
+
+  test("another takes over at its next look when the leader stops, whose work has ended then", async () => {
+    await using server = await startServer();
+    const ended: string[] = [];
+    const work = async (signal: AbortSignal): Promise<void> => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      await new Promise<void>((resolve) => void server.world.clock.after(3_000, resolve));
+      ended.push(JSON.stringify(await lease(server)));
+    };
+    const one = elector(server, "one", { work });
+    await server.world.advance(0);
+    await using two = elector(server, "two");
+    await server.world.advance(5_000);
+    await one.stop();
+    expect(one.isLeading).toBe(false);
+    expect(ended).toEqual([expect.stringContaining('"holderIdentity":"one"')]);
+    expect(await lease(server)).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 0 });
+    await server.world.advance(LOOK_MS);
+    expect(two.isLeading).toBe(true);
+    expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseDurationSeconds: 15, leaseTransitions: 1 });
+  });
+
+  test("none takes a deleted lease from the leader, who makes it anew", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(0);
+    await using two = elector(server, "two");
+    for (let round = 0; round < 20; round++) {
+      await server.world.advance(1_900);
+      await server.delete(LEASE);
+    }
+    await server.world.advance(2_000);
+    expect(one.isLeading).toBe(true);
+    expect([one.terms.length, two.terms.length]).toEqual([1, 0]);
+    expect((await lease(server)).holderIdentity).toBe("one");
+  });
+
+  test("one gets the lease of a leader that crashed even when the lease was deleted", async () => {
+    await using server = await startServer();
+    const one = elector(server, "one");
+    await server.world.advance(0);
+    await using two = elector(server, "two");
+    await server.world.advance(5_000);
+    one.host.crash();
+    await server.delete(LEASE);
+    await server.world.advance(15_000 + LOOK_MS);
+    expect(two.isLeading).toBe(true);
+  });
+});
+
+describe("a leader", () => {
+  test("that was paused does not lead from the moment it wakes, and its term ends", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(0);
+    await using two = elector(server, "two");
+    await server.world.advance(5_000);
+    one.host.pause();
+    await server.world.advance(30_000);
+    expect(one.isLeading).toBe(false);
+    expect(one.terms[0]!.endedAtMs).toBeUndefined();
+    expect(two.isLeading).toBe(true);
+    one.host.resume();
+    expect(one.isLeading).toBe(false);
+    await server.world.advance(0);
+    expect(one.terms[0]!.endedAtMs).toBeDefined();
+    await server.world.advance(60_000);
+    expect(one.terms).toHaveLength(1);
+    expect((await lease(server)).holderIdentity).toBe("two");
+  });
+
+  test("whose renewal was under way when it was paused does not lead by its late answer", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(0);
+    one.host.passage = () => ({ ...PROMPT, backMs: 500 });
+    await server.world.advance(2_100);
+    one.host.pause();
+    await server.world.advance(20_000);
+    // The answer comes first, the timers after it.
+    one.host.resume();
+    expect(one.isLeading).toBe(false);
+    await server.world.advance(0);
+    expect(one.isLeading).toBe(false);
+    expect(one.terms[0]!.endedAtMs).toBeDefined();
+  });
+
+  test("counts from before it sent what renewed the lease, not from the answer", async () => {
+    await using server = await startServer();
+    const passages = [SLOW, SLOW, SLOW];
+    await using one = elector(server, "one", { passage: () => passages.shift() ?? LOST });
+    // It looks and creates, each answered after 2 s; the renewal is sent at 6 s and answered at 8 s.
+    await server.world.advance(3_999);
+    expect(one.isLeading).toBe(false);
+    await server.world.advance(12_000);
+    expect(one.isLeading).toBe(true);
+    await server.world.advance(1);
+    expect(one.isLeading).toBe(false);
+  });
+
+  test("counts the first time from before it looked at the lease", async () => {
+    await using server = await startServer();
+    const passages = [SLOW, SLOW];
+    await using one = elector(server, "one", { passage: () => passages.shift() ?? LOST });
+    await server.world.advance(9_999);
+    expect(one.isLeading).toBe(true);
+    await server.world.advance(1);
+    expect(one.isLeading).toBe(false);
+  });
+
+  test("that has ceased to lead without noticing does not lead again in that term, though the lease is its own", async () => {
+    await using server = await startServer();
+    const timing = { ...DEFAULT_LEADER_TIMING, retryPeriodMs: 8_000 };
+    await using one = elector(server, "one", { timing });
+    await server.world.advance(0);
+    one.host.passage = () => ({ ...PROMPT, backMs: 500 });
+    await server.world.advance(8_100);
+    one.host.pause();
+    await server.world.advance(2_900);
+    expect(one.isLeading).toBe(false);
+    one.host.resume();
+    await server.world.advance(0);
+    expect(one.isLeading).toBe(false);
+    expect(one.terms).toMatchObject([{ endedAtMs: server.world.clock.monotonic() }]);
+  });
+
+  test("whose requests all fail stops 10 s after it sent the last that did not", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(1_000);
+    const startedAt = one.terms[0]!.startedAtMs;
+    one.host.passage = () => LOST;
+    await server.world.advance(8_999);
+    expect(one.isLeading).toBe(true);
+    await server.world.advance(1);
+    expect(one.terms[0]!.endedAtMs! - startedAt).toBe(10_000);
+    expect(one.warnings[0]).toContain("the leader lease could not be renewed");
+    one.host.passage = () => PROMPT;
+    await server.world.advance(20_000);
+    expect(one.isLeading).toBe(true);
+    expect(one.terms).toHaveLength(2);
+  });
+
+  test.each([
+    ["a request that hangs", { ...PROMPT, backMs: 3_600_000 }],
+    ["answers that are lost", { ...PROMPT, isLost: "back" }],
+  ] satisfies [string, Passage][])("survives %s for less than that", async (_what, passage) => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(1_000);
+    one.host.passage = () => passage;
+    await server.world.advance(5_000);
+    one.host.passage = () => PROMPT;
+    await server.world.advance(60_000);
+    expect(one.isLeading).toBe(true);
+    expect(one.terms).toHaveLength(1);
+  });
+
+  test("stops at its next renewal when somebody else was made the holder", async () => {
+    await using server = await startServer();
+    await using one = elector(server, "one");
+    await server.world.advance(100);
+    await server.mergePatch(LEASE, { spec: { holderIdentity: "another" } });
+    await server.world.advance(2_000);
+    expect(one.isLeading).toBe(false);
+    expect(one.terms[0]!.endedAtMs).toBeDefined();
+    expect((await lease(server)).holderIdentity).toBe("another");
+  });
+
+  test.each([
+    ["ends", (): Promise<void> => Promise.resolve()],
+    ["fails", (): Promise<void> => Promise.reject(new Error("broken"))],
+    [
+      "fails at once",
+      (): Promise<void> => {
+        throw new Error("broken");
+      },
+    ],
+  ])("whose work %s gives the lease away and may lead again later", async (_what, work) => {
+    await using server = await startServer();
+    await using one = elector(server, "one", { work });
+    await server.world.advance(100);
+    expect(one.isLeading).toBe(false);
+    expect((await lease(server)).holderIdentity).toBe("");
+    await server.world.advance(LOOK_MS);
+    expect(one.terms).toHaveLength(2);
+  });
+
+  test("whose work does not end does not try again", async () => {
+    await using server = await startServer();
+    let finish = (): void => {};
+    const work = (): Promise<void> => new Promise((resolve) => (finish = resolve));
+    await using one = elector(server, "one", { work });
+    await server.world.advance(100);
+    await server.mergePatch(LEASE, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
+    await server.mergePatch(LEASE, { spec: { holderIdentity: "another" } });
+    await server.world.advance(60_000);
+    expect(one.isLeading).toBe(false);
+    expect(one.terms).toHaveLength(1);
+    finish();
+    await server.world.advance(LOOK_MS);
+    expect(one.terms).toHaveLength(2);
+    finish();
+    await server.world.advance(0);
+  });
+});
+
+describe("an elector", () => {
+  test("tries for as long as the store cannot be reached, and leads when it can", async () => {
+    let kv: FaultyKv | undefined;
+    await using server = await startServer({ wrapKv: (real) => (kv = new FaultyKv(real)) });
+    kv!.setDown(true);
+    await using one = elector(server, "one");
+    await server.world.advance(120_000);
+    expect(one.terms).toEqual([]);
+    expect(one.warnings.length).toBeGreaterThan(10);
+    expect(one.warnings[0]).toContain("the leader lease could not be acquired");
+    kv!.setDown(false);
+    await server.world.advance(30_000);
+    expect(one.isLeading).toBe(true);
+  });
+
+  test("that stops while the store cannot be reached gives up on releasing", async () => {
+    let kv: FaultyKv | undefined;
+    await using server = await startServer({ wrapKv: (real) => (kv = new FaultyKv(real)) });
+    const one = elector(server, "one");
+    await server.world.advance(100);
+    kv!.stall();
+    const startedAt = server.world.clock.monotonic();
+    await one.stop();
+    expect(server.world.clock.monotonic() - startedAt).toBe(5_000);
+    expect(one.warnings.at(-1)).toContain("the leader lease could not be released");
+    kv!.resume();
+  });
+
+  test("that was told to stop before it began does nothing", async () => {
+    await using server = await startServer();
+    const { clock, env } = server.world;
+    const onTerm = (): Promise<void> => Promise.reject(new Error("not to be called"));
+    const { log, random } = env;
+    const client = { resource: () => ({}) } as unknown as Parameters<typeof runLeaderElection>[0]["client"];
+    await runLeaderElection({ client, clock, random, log, name: "x", identity: "x", onTerm }, AbortSignal.abort());
+    expect((await server.get(LEASE)).status).toBe(404);
+  });
+});
+
+test.each([
+  [{}, []],
+  [{ leaseDurationMs: 10_000 }, ["a leader's lease duration must be greater than its renew deadline"]],
+  [{ retryPeriodMs: 9_000 }, ["a leader's renew deadline must be greater than 1.2 times its retry period"]],
+  [{ retryPeriodMs: 0 }, ["a leader's retry period must be greater than zero"]],
+  [{ leaseDurationMs: 3_600_001 }, ["a leader's lease duration must be an hour at most"]],
+  [{ leaseDurationMs: Number.NaN }, [expect.anything(), expect.anything()]],
+])("times %j are judged", (timing, errors) => {
+  expect(leaderTimingErrors({ ...DEFAULT_LEADER_TIMING, ...timing })).toEqual(errors);
+});

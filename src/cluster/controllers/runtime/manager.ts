@@ -1,0 +1,157 @@
+/** Runs controllers on one server of the cluster at a time, and says how they are. */
+import { sleep, type Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Random } from "../../../base/random.ts";
+import { messageOf } from "../../../base/within.ts";
+import type { Client } from "../../../client/client.ts";
+import { ControllerRun, type ControllerRunOptions } from "./controller-run.ts";
+import type { ControllerSpec } from "./controller.ts";
+import type { ControllerMetrics } from "./controller-metrics.ts";
+import { runLeaderElection, type LeaderTiming, type Term } from "./leader-election.ts";
+
+export interface ControllerManagerOptions {
+  readonly controllers: readonly ControllerSpec[];
+  /** Names of those that run. */
+  readonly enabled: ReadonlySet<string>;
+  /** For the leader lease. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Shared by all managers of a server. */
+  readonly metrics: ControllerMetrics;
+  /** Nobody else's, and another one each time the process starts. */
+  readonly identity: string;
+  readonly leaseName: string;
+  readonly timing?: LeaderTiming;
+}
+
+export interface ControllerState {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  readonly isRunning: boolean;
+  readonly hasSynced: boolean;
+  readonly queueLength: number;
+  readonly failuresInRow: number;
+  /** What the last reconcile that failed said, in this term. */
+  readonly lastError: string | undefined;
+}
+
+export interface ControllerCheck {
+  readonly name: string;
+  /** Undefined when healthy; otherwise why not. */
+  readonly check: () => string | undefined;
+  readonly endpoints: readonly "healthz"[];
+}
+
+export interface ControllerManager {
+  /** Competes for the lease, and runs the controllers while holding it, until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** One for each enabled controller. Where it does not run it is healthy. */
+  checks(): readonly ControllerCheck[];
+  isLeading(): boolean;
+  states(): readonly ControllerState[];
+}
+
+/** As controller-runtime: longer than any list takes. */
+const SYNC_LIMIT_MS = 120_000;
+/** By the waits between them a key alone fails so often only in minutes: an outage of the store is shorter. */
+const FAILURES_MAX = 20;
+/** Until it has stopped, this server cannot lead again. */
+const STOP_LIMIT_MS = 60_000;
+/** Whatever made a controller fail as a whole may take a while to pass. */
+const RESTART_MS = 5_000;
+
+export function createControllerManager(options: ControllerManagerOptions): ControllerManager {
+  const { controllers, enabled, clock, log, leaseName, metrics } = options;
+  const runs = new Map<string, Kept>();
+  let current: Term | undefined;
+  const isLeading = (): boolean => current?.isLeading === true;
+  const active = controllers.filter(({ name }) => enabled.has(name));
+  metrics.show({
+    masterStatus: () => [{ name: leaseName, isLeading: isLeading() }],
+    depths: () => active.map(({ name }) => ({ name, depth: runs.get(name)?.run.queueLength ?? 0 })),
+  });
+  const onTerm = async (signal: AbortSignal, term: Term): Promise<void> => {
+    current = term;
+    const { random } = options;
+    const common = { clock, random, log, mayWork: () => term.isLeading };
+    await Promise.all(active.map((spec) => keepRunning(spec, { ...common, metrics, runs }, signal)));
+  };
+  return {
+    async run(signal) {
+      if (active.length > 0) await runLeaderElection({ ...options, name: leaseName, onTerm }, signal);
+    },
+    checks: () =>
+      active.map(({ name }) => ({
+        name: `controller/${name}`,
+        check: () => {
+          const kept = runs.get(name);
+          if (kept === undefined) return undefined;
+          return stoppingProblem(kept, clock) ?? (isLeading() ? workingProblem(kept, clock) : undefined);
+        },
+        endpoints: ["healthz"],
+      })),
+    isLeading,
+    states: () => controllers.map(({ name }) => stateOf(name, enabled.has(name), runs.get(name)?.run)),
+  };
+}
+
+interface Keeping extends Pick<ControllerRunOptions, "clock" | "random" | "log" | "mayWork"> {
+  readonly metrics: ControllerMetrics;
+  readonly runs: Map<string, Kept>;
+}
+
+interface Kept {
+  readonly run: ControllerRun;
+  /** Over all runs of a term. */
+  readonly unsyncedSinceMs: number;
+}
+
+/** A controller that fails as a whole does not stop the others; it starts anew, with new sources. */
+async function keepRunning(spec: ControllerSpec, keeping: Keeping, signal: AbortSignal): Promise<void> {
+  const { metrics, runs, ...common } = keeping;
+  const { clock, log } = common;
+  const { name } = spec;
+  let unsyncedSinceMs = clock.monotonic();
+  do {
+    const run = new ControllerRun(spec, { ...common, ...metrics.of(name) });
+    runs.set(name, { run, unsyncedSinceMs });
+    try {
+      await run.run(signal);
+    } catch (thrown) {
+      log.error("a controller failed and will be started again", { controller: name, error: messageOf(thrown) });
+    }
+    if (run.hasSynced) unsyncedSinceMs = clock.monotonic();
+  } while (await sleep(clock, RESTART_MS, signal));
+  runs.delete(name);
+}
+
+/** Whether or not this server leads. */
+function stoppingProblem({ run }: Kept, clock: Clock): string | undefined {
+  const forMs = clock.monotonic() - (run.stoppingSinceMs ?? Infinity);
+  return forMs > STOP_LIMIT_MS ? `it was told to stop ${seconds(forMs)} ago and is still at work` : undefined;
+}
+
+function workingProblem({ run, unsyncedSinceMs }: Kept, clock: Clock): string | undefined {
+  const forMs = clock.monotonic() - unsyncedSinceMs;
+  if (!run.hasSynced && forMs > SYNC_LIMIT_MS) return `it has waited ${seconds(forMs)} to see everything there is`;
+  if (run.failuresInRow < FAILURES_MAX) return undefined;
+  return `its last ${run.failuresInRow} reconciles failed, the last one with: ${run.lastError}`;
+}
+
+function seconds(ms: number): string {
+  return `${Math.floor(ms / 1000)} s`;
+}
+
+function stateOf(name: string, isEnabled: boolean, run: ControllerRun | undefined): ControllerState {
+  return {
+    name,
+    isEnabled,
+    isRunning: run !== undefined,
+    hasSynced: run?.hasSynced ?? false,
+    queueLength: run?.queueLength ?? 0,
+    failuresInRow: run?.failuresInRow ?? 0,
+    lastError: run?.lastError,
+  };
+}

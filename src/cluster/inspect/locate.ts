@@ -1,0 +1,41 @@
+/** What a key of the store is the place of. */
+import { storagePlaces, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
+
+export type Location =
+  | { readonly kind: "object"; readonly place: StoragePlace; readonly namespace: string; readonly name: string }
+  /** Written by servers for themselves: no object of the API. */
+  | { readonly kind: "private" }
+  /** Nothing any release stores; custom resources lie so. */
+  | { readonly kind: "unknown"; readonly prefix: string };
+
+const PRIVATE: ReadonlySet<string> = new Set(["evenkeel", "masterleases", "peerserverleases", "ranges"]);
+const PREFIX_LENGTH_MAX = 256;
+
+/** For keys that begin with the storage root. */
+export function createLocator(storageRoot: string): (key: string) => Location {
+  const places = new Map(storagePlaces().map((place) => [place.prefix, place]));
+  return (key) => {
+    const rest = key.slice(storageRoot.length);
+    const first = rest.indexOf("/");
+    const second = rest.indexOf("/", first + 1);
+    if (PRIVATE.has(rest.slice(0, Math.max(first, 0)))) return { kind: "private" };
+    for (const end of [first, second]) {
+      const place = end <= 0 ? undefined : places.get(rest.slice(0, end));
+      if (place !== undefined && end < rest.length - 1) return objectAt(place, rest.slice(end + 1));
+    }
+    return { kind: "unknown", prefix: unknownPrefix(rest, { first, second }) };
+  };
+}
+
+function objectAt(place: StoragePlace, path: string): Location {
+  const slash = place.namespaced ? path.indexOf("/") : -1;
+  const namespace = path.slice(0, Math.max(slash, 0));
+  return { kind: "object", place, namespace, name: path.slice(slash + 1) };
+}
+
+/** "example.com/widgets": a group has a dot, and its resource follows. */
+function unknownPrefix(rest: string, { first, second }: { readonly first: number; readonly second: number }): string {
+  const group = first < 0 ? rest : rest.slice(0, first);
+  const end = group.includes(".") && second > 0 ? second : group.length;
+  return rest.slice(0, Math.min(end, PREFIX_LENGTH_MAX));
+}

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import type { Kv, RangeRequest } from "../../storage/kv.ts";
+import { createNamespaceContent, namespaceKeys, namespaceParts } from "./namespace-content.ts";
+import { json, plantedStore } from "./testing/planted-store.ts";
+
+const VALUE = json("v1");
+
+async function countsIn(keys: readonly string[], namespace = "team"): Promise<string[]> {
+  const kv = await plantedStore(Object.fromEntries(keys.map((key) => [key, VALUE])));
+  const counts = await createNamespaceContent({ kv, storageRoot: "/registry/" })(namespace);
+  return counts.map(({ resource, count }) => `${count} ${resource}`).sort();
+}
+
+describe("what a namespace holds", () => {
+  test("is counted by resource, whichever release stores it", async () => {
+    const keys = [
+      "pods/team/a",
+      "pods/team/b",
+      "resourceclaimparameters/team/c",
+      "services/specs/team/d",
+      "leases/team/e",
+    ];
+    expect(await countsIn(keys)).toEqual([
+      "1 leases.coordination.k8s.io",
+      "1 resourceclaimparameters.resource.k8s.io",
+      "1 services",
+      "2 pods",
+    ]);
+  });
+
+  test("is nothing of another namespace, of the namespace itself, of cluster-wide objects or of servers", async () => {
+    const keys = [
+      "pods/team-2/a",
+      "pods/other/team",
+      "namespaces/team",
+      "clusterroles/team",
+      "minions/team",
+      "evenkeel/served/team/x",
+      "masterleases/team",
+      "peerserverleases/team",
+      "ranges/team",
+    ];
+    expect(await countsIn(keys)).toEqual([]);
+  });
+
+  test("includes custom resources, of groups that nobody knows", async () => {
+    const keys = [
+      "example.com/widgets/team/a",
+      "example.com/widgets/team/b",
+      "example.com/gadgets/team/c",
+      "example.com/gadgets/other/d",
+      "example.org/clusterwides/team",
+      "oddities/team/e",
+    ];
+    expect(await countsIn(keys)).toEqual(["1 gadgets.example.com", "1 oddities", "2 widgets.example.com"]);
+  });
+
+  test("is not mistaken for a place of the same name", async () => {
+    expect(await countsIn(["services/specs/default/kubernetes", "services/other/x"], "specs")).toEqual([]);
+  });
+
+  test.each(["", "a/b"])("of no namespace (%j) is nothing", async (name) => {
+    expect(await countsIn(["pods/a/b/c", "pods/a"], name)).toEqual([]);
+  });
+});
+
+test("objects are not read to be counted: of each place that no release knows, one key is", async () => {
+  const many = Array.from({ length: 300 }, (_, at) => [`example.com/widgets/team/w-${at}`, VALUE] as const);
+  const pods = Array.from({ length: 300 }, (_, at) => [`pods/team/p-${at}`, VALUE] as const);
+  const kv = await plantedStore(Object.fromEntries([...many, ...pods]));
+  const requests: RangeRequest[] = [];
+  const counting: Pick<Kv, "range"> = {
+    range: (request) => {
+      requests.push(request);
+      return kv.range(request);
+    },
+  };
+  const parts = await namespaceParts({ kv: counting, storageRoot: "/registry/" }, "team");
+  expect(parts.map(({ resource, count }) => [resource, count])).toEqual([
+    ["pods", 300],
+    ["widgets", 300],
+  ]);
+  expect(requests.every(({ limit, countOnly }) => limit === 1 || countOnly === true)).toBe(true);
+  expect(requests.filter(({ limit }) => limit === 1)).toHaveLength(3);
+  expect(requests.every(({ revision }) => revision === undefined)).toBe(true);
+});
+
+test("keys are listed in order with their revisions, and no more than asked for", async () => {
+  const names = Array.from({ length: 250 }, (_, at) => `w-${String(at).padStart(3, "0")}`);
+  const kv = await plantedStore(Object.fromEntries(names.map((name) => [`pods/team/${name}`, VALUE])));
+  const options = { kv, storageRoot: "/registry/" };
+  const [part] = await namespaceParts(options, "team");
+  const keys = await namespaceKeys(options, part!, 1_000);
+  expect(keys.map(({ name }) => name)).toEqual(names);
+  expect(keys[0]).toMatchObject({ group: "", resource: "pods", key: "/registry/pods/team/w-000", revision: 2 });
+  expect(await namespaceKeys(options, part!, 120)).toHaveLength(120);
+});

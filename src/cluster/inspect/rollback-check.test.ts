@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { storageOfRelease, storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { RELEASES } from "../../objects/catalogue/release.ts";
+import { decideReading, rollbackCheck, type Reading } from "./rollback-check.ts";
+import { json, plantedStore, protobuf, walking } from "./testing/planted-store.ts";
+
+function reading(to: ReleaseName, resource: string, apiVersion: string, runtimeConfig = ""): Reading {
+  const place = storagePlaces().find((candidate) => candidate.resource === resource)!;
+  const target = openCatalogue({ release: to, runtimeConfig: parseRuntimeConfig(runtimeConfig), extensions: true });
+  return decideReading(target, place, apiVersion);
+}
+
+describe("an object", () => {
+  test.each<[to: ReleaseName, resource: string, apiVersion: string, kind: Reading["kind"]]>([
+    ["1.33", "resourceclaims", "resource.k8s.io/v1", "unreadable"],
+    ["1.33", "resourceclaims", "resource.k8s.io/v1beta2", "unserved"],
+    ["1.33", "resourceclaims", "resource.k8s.io/v1alpha3", "unserved"],
+    ["1.34", "resourceclaims", "resource.k8s.io/v1", "ok"],
+    ["1.34", "resourceclaims", "resource.k8s.io/v1alpha3", "unreadable"],
+    ["1.33", "mutatingadmissionpolicies", "admissionregistration.k8s.io/v1beta1", "unreadable"],
+    ["1.33", "mutatingadmissionpolicies", "admissionregistration.k8s.io/v1alpha1", "unserved"],
+    ["1.31", "mutatingadmissionpolicies", "admissionregistration.k8s.io/v1alpha1", "unreadable"],
+    ["1.32", "ipaddresses", "networking.k8s.io/v1", "unreadable"],
+    ["1.33", "ipaddresses", "networking.k8s.io/v1", "ok"],
+    ["1.28", "flowschemas", "flowcontrol.apiserver.k8s.io/v1", "unreadable"],
+    ["1.29", "flowschemas", "flowcontrol.apiserver.k8s.io/v1", "ok"],
+    ["1.30", "endpointslices", "discovery.k8s.io/v1", "ok"],
+    ["1.36", "horizontalpodautoscalers", "autoscaling/v2beta2", "unreadable"],
+    ["1.35", "podgroups", "scheduling.k8s.io/v1alpha2", "unreadable"],
+    ["1.30", "events", "events.k8s.io/v1", "ok"],
+    ["1.28", "storageversions", "internal.apiserver.k8s.io/v1alpha1", "ok"],
+    ["1.36", "pods", "example.com/v1", "unreadable"],
+  ])("to a server of %s, one of %s in %s is %s", (to, resource, apiVersion, kind) => {
+    expect(reading(to, resource, apiVersion).kind).toBe(kind);
+  });
+
+  test.each(RELEASES)(
+    "that %s wrote itself is readable to it, and to its neighbours as the catalogue says",
+    (release) => {
+      const target = openCatalogue({ release });
+      for (const place of storagePlaces()) {
+        const storage = storageOfRelease(place, release);
+        if (storage === undefined) continue;
+        expect(decideReading(target, place, storage.storageVersion).kind).not.toBe("unreadable");
+      }
+    },
+  );
+
+  test("is judged in words", () => {
+    expect(reading("1.33", "resourceclaims", "resource.k8s.io/v1")).toMatchObject({
+      reason: "Kubernetes 1.33 reads resourceclaims.resource.k8s.io in v1beta1, v1beta2, v1alpha3, not in v1",
+    });
+    expect(reading("1.28", "servicecidrs", "networking.k8s.io/v1")).toMatchObject({
+      reason: "Kubernetes 1.28 does not know servicecidrs.networking.k8s.io",
+    });
+    expect(reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1")).toMatchObject({
+      reason: "Kubernetes 1.33 reads resourceclaims.resource.k8s.io, but serves no version of it unless told to",
+    });
+  });
+
+  test("is served by a server that is told to serve some version of it", () => {
+    const told = reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2=true");
+    expect(told).toEqual({ kind: "ok" });
+    expect(reading("1.36", "jobs", "batch/v1", "batch/v1=false").kind).toBe("unserved");
+  });
+});
+
+describe("a check of a store", () => {
+  test("names what is lost, unreadable ones first, and what it cannot judge", async () => {
+    const kv = await plantedStore({
+      "configmaps/default/c": protobuf("v1"),
+      "deviceclasses/gpu": json("resource.k8s.io/v1beta1"),
+      "resourceclaims/b/two": protobuf("resource.k8s.io/v1"),
+      "resourceclaims/a/one": json("resource.k8s.io/v1"),
+      "secrets/default/broken": Buffer.from("nonsense"),
+      "example.com/widgets/w": json("example.com/v1"),
+      "masterleases/10.0.0.1": json("v1"),
+    });
+    const check = await rollbackCheck({
+      ...walking(kv),
+      release: "1.36",
+      target: openCatalogue({ release: "1.33" }),
+    });
+    expect(check).toMatchObject({
+      kind: "RollbackCheck",
+      release: "1.36",
+      to: "1.33",
+      objects: 4,
+      privateKeys: 1,
+      unknown: [{ prefix: "example.com/widgets", keys: 1 }],
+      broken: [{ group: "", resource: "secrets", count: 1, names: [{ namespace: "default", name: "broken" }] }],
+    });
+    expect(check.findings).toEqual([
+      {
+        problem: "unreadable",
+        group: "resource.k8s.io",
+        resource: "resourceclaims",
+        storedVersion: "resource.k8s.io/v1",
+        reason: expect.stringContaining("not in v1"),
+        count: 2,
+        names: [
+          { namespace: "a", name: "one" },
+          { namespace: "b", name: "two" },
+        ],
+      },
+      {
+        problem: "unserved",
+        group: "resource.k8s.io",
+        resource: "deviceclasses",
+        storedVersion: "resource.k8s.io/v1beta1",
+        reason: expect.any(String),
+        count: 1,
+        names: [{ name: "gpu" }],
+      },
+    ]);
+  });
+
+  test("names a bounded number and counts the rest", async () => {
+    const many = (prefix: string, apiVersion: string): Record<string, Buffer> =>
+      Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`${prefix}/${index}`, json(apiVersion)]));
+    const versions = Array.from({ length: 12 }, (_, index) => `v9${index}`);
+    const kv = await plantedStore(
+      Object.assign({}, ...versions.map((version) => many(`pods/${version}`, version))) as Record<string, Buffer>,
+    );
+    const target = openCatalogue({ release: "1.36" });
+    const { findings } = await rollbackCheck({ ...walking(kv), release: "1.36", target });
+    expect(findings.map(({ count }) => count)).toEqual(versions.map(() => 150));
+    expect(Math.max(...findings.map(({ names }) => names.length))).toBe(100);
+    expect(findings.reduce((sum, { names }) => sum + names.length, 0)).toBe(1_000);
+  });
+});

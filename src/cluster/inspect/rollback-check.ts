@@ -1,0 +1,144 @@
+/** What a server of another release could not read in this store, or would not serve. */
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { storageOfRelease, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { formatGroupResource, parseGroupVersion } from "../../meta/group-version.ts";
+import { ByVersion, compareText, surveyStore, type FoundObject, type ObjectName, type Survey } from "./survey.ts";
+import type { WalkOptions } from "./walk-store.ts";
+
+export type Reading =
+  | { readonly kind: "ok" }
+  /** The server could not decode the object. */
+  | { readonly kind: "unreadable"; readonly reason: string }
+  /** The object would lie there, and nobody could ask for it. */
+  | { readonly kind: "unserved"; readonly reason: string };
+
+export interface RollbackCheck extends Survey {
+  readonly kind: "RollbackCheck";
+  readonly apiVersion: "evenkeel.io/v1";
+  /** Of the server that was asked. */
+  readonly release: ReleaseName;
+  readonly to: ReleaseName;
+  /** Objects that were looked at, broken ones not counted. */
+  readonly objects: number;
+  /** Unreadable ones first, then by resource and version. */
+  readonly findings: readonly Finding[];
+  /** Values that no release can read, the present one included. */
+  readonly broken: readonly BrokenValues[];
+}
+
+export interface Finding {
+  readonly problem: "unreadable" | "unserved";
+  readonly group: string;
+  readonly resource: string;
+  readonly storedVersion: string;
+  readonly reason: string;
+  readonly count: number;
+  /** The first of them; `count` says how many there are. */
+  readonly names: readonly ObjectName[];
+}
+
+export interface BrokenValues {
+  readonly group: string;
+  readonly resource: string;
+  readonly count: number;
+  readonly names: readonly ObjectName[];
+}
+
+/** Of one resource in one version, and of everything together. */
+const FINDING_NAMES_MAX = 100;
+const NAMES_MAX = 1_000;
+
+/** What a server with this catalogue makes of an object of the resource that is stored in the version. */
+export function decideReading(target: Catalogue, place: StoragePlace, apiVersion: string): Reading {
+  const release = `Kubernetes ${target.release.name}`;
+  const resource = formatGroupResource(place);
+  const storage = storageOfRelease(place, target.release.name);
+  if (storage === undefined) return { kind: "unreadable", reason: `${release} does not know ${resource}` };
+  const { decodableVersions } = storage;
+  if (!decodableVersions.includes(apiVersion)) {
+    const known = decodableVersions.map((one) => shortVersion(place, one)).join(", ");
+    const reason = `${release} reads ${resource} in ${known}, not in ${shortVersion(place, apiVersion)}`;
+    return { kind: "unreadable", reason };
+  }
+  // Servers write these themselves: where they are not served nobody misses them.
+  const isTheServers = place.group === "internal.apiserver.k8s.io";
+  if (!isTheServers && target.resource(place.group, place.resource) === undefined)
+    return { kind: "unserved", reason: `${release} reads ${resource}, but serves no version of it unless told to` };
+  return { kind: "ok" };
+}
+
+export interface RollbackCheckOptions extends WalkOptions {
+  /** Of the server that is asked. */
+  readonly release: ReleaseName;
+  readonly target: Catalogue;
+}
+
+export async function rollbackCheck(options: RollbackCheckOptions): Promise<RollbackCheck> {
+  const { release, target } = options;
+  const readings = new ByVersion((place, storedVersion) => ({
+    place,
+    storedVersion,
+    reading: decideReading(target, place, storedVersion),
+    names: new Names(),
+  }));
+  const broken = new ByVersion((place) => ({ place, names: new Names() }));
+  let objects = 0;
+  let room = NAMES_MAX;
+  const note = (names: Names, found: FoundObject): void => {
+    if (names.add(found, room)) room--;
+  };
+  const survey = await surveyStore(options, (found) => {
+    const { place, apiVersion } = found;
+    if (apiVersion === undefined) return note(broken.of(place, "").names, found);
+    objects++;
+    const { reading, names } = readings.of(place, apiVersion);
+    if (reading.kind !== "ok") note(names, found);
+  });
+  const findings = readings.all().flatMap(({ place, storedVersion, reading, names }): Finding[] => {
+    if (reading.kind === "ok") return [];
+    const { group, resource } = place;
+    return [{ problem: reading.kind, group, resource, storedVersion, reason: reading.reason, ...names.told() }];
+  });
+  return {
+    kind: "RollbackCheck",
+    apiVersion: "evenkeel.io/v1",
+    release,
+    to: target.release.name,
+    ...survey,
+    objects,
+    findings: findings.toSorted(byImportance),
+    broken: broken.all().map(({ place: { group, resource }, names }) => ({ group, resource, ...names.told() })),
+  };
+}
+
+class Names {
+  readonly #names: ObjectName[] = [];
+  #count = 0;
+
+  /** True when the name itself was kept, which takes room. */
+  add({ namespace, name }: FoundObject, room: number): boolean {
+    this.#count++;
+    if (room <= 0 || this.#names.length >= FINDING_NAMES_MAX) return false;
+    this.#names.push({ ...(namespace === undefined ? {} : { namespace }), name });
+    return true;
+  }
+
+  told(): { readonly count: number; readonly names: readonly ObjectName[] } {
+    return { count: this.#count, names: this.#names };
+  }
+}
+
+function byImportance(left: Finding, right: Finding): number {
+  return (
+    compareText(left.problem, right.problem) ||
+    compareText(formatGroupResource(left), formatGroupResource(right)) ||
+    compareText(left.storedVersion, right.storedVersion)
+  );
+}
+
+/** "v1" for a version of the resource's own group. */
+function shortVersion({ group }: StoragePlace, apiVersion: string): string {
+  const parsed = parseGroupVersion(apiVersion);
+  return parsed.group === group ? parsed.version : apiVersion;
+}

@@ -1,0 +1,60 @@
+/** In which versions the objects of each resource are stored. */
+import { storageOfRelease, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { formatGroupResource } from "../../meta/group-version.ts";
+import { ByVersion, compareText, surveyStore, type Survey } from "./survey.ts";
+import type { WalkOptions } from "./walk-store.ts";
+
+export interface StoredVersions extends Survey {
+  readonly kind: "StoredVersions";
+  readonly apiVersion: "evenkeel.io/v1";
+  /** Of the server that was asked. */
+  readonly release: ReleaseName;
+  /** By name. */
+  readonly resources: readonly ResourceVersions[];
+}
+
+export interface ResourceVersions {
+  readonly group: string;
+  readonly resource: string;
+  /** In which the release writes; absent when it does not know the resource. */
+  readonly writes?: string;
+  /** By name. */
+  readonly versions: readonly { readonly apiVersion: string; readonly objects: number }[];
+  /** Values that are no object. */
+  readonly unreadable: number;
+}
+
+interface Tally {
+  readonly place: StoragePlace;
+  readonly apiVersion: string;
+  objects: number;
+}
+
+export async function storedVersions(
+  options: WalkOptions & { readonly release: ReleaseName },
+): Promise<StoredVersions> {
+  const { release } = options;
+  const tallies = new ByVersion<Tally>((place, apiVersion) => ({ place, apiVersion, objects: 0 }));
+  const unreadable = new Map<StoragePlace, number>();
+  const survey = await surveyStore(options, ({ place, apiVersion }) => {
+    if (apiVersion === undefined) unreadable.set(place, (unreadable.get(place) ?? 0) + 1);
+    else tallies.of(place, apiVersion).objects++;
+  });
+  const byPlace = Map.groupBy(tallies.all(), ({ place }) => place);
+  const resources = [...new Set([...byPlace.keys(), ...unreadable.keys()])].map((place): ResourceVersions => {
+    const { group, resource } = place;
+    const writes = storageOfRelease(place, release)?.storageVersion;
+    const versions = (byPlace.get(place) ?? []).map(({ apiVersion, objects }) => ({ apiVersion, objects }));
+    versions.sort((a, b) => compareText(a.apiVersion, b.apiVersion));
+    return {
+      group,
+      resource,
+      ...(writes === undefined ? {} : { writes }),
+      versions,
+      unreadable: unreadable.get(place) ?? 0,
+    };
+  });
+  resources.sort((a, b) => compareText(formatGroupResource(a), formatGroupResource(b)));
+  return { kind: "StoredVersions", apiVersion: "evenkeel.io/v1", release, ...survey, resources };
+}

@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import type { ResponseBody, StreamSink } from "../../serving/http/message.ts";
+import { UpstreamError, type UpstreamRequest } from "../../serving/http/upstream.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { createAskPeer, type PeerAnswer } from "./ask-peer.ts";
+import { answerOf, FakeUpstream, type Answering } from "./testing/fake-upstream.ts";
+
+const ADDRESS = { host: "127.0.0.1", port: 1 };
+
+function ask(world: World, answer: Answering, signal = new AbortController().signal): Promise<PeerAnswer> {
+  const asking = createAskPeer({ upstream: new FakeUpstream(answer), clock: world.clock });
+  const headers = ["Accept", "x"];
+  return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });
+}
+
+/** Rejects when the request is given up, as every upstream does. */
+function hanging({ signal }: UpstreamRequest): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = (): void => reject(new UpstreamError("aborted", "given up", { isSent: true }));
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp);
+  });
+}
+
+function streaming(open: (sink: StreamSink) => void): Answering {
+  const body: ResponseBody = { kind: "stream", open };
+  return () => ({ status: 200, headers: [], body });
+}
+
+const piece = (text: string): { bytes: Buffer } => ({ bytes: Buffer.from(text) });
+
+test("a server asks as itself, and reads the whole answer", async () => {
+  const world = new World({ seed: 1 });
+  let sent: UpstreamRequest | undefined;
+  const answer = await ask(world, (request) => {
+    sent = request;
+    return answerOf(200, ["ETag", "e"], "ok");
+  });
+  expect([answer.status, answer.body.toString(), answer.header("etag")]).toEqual([200, "ok", "e"]);
+  expect(sent).toMatchObject({ address: ADDRESS, method: "GET", target: "/livez", body: undefined });
+  expect(sent?.headers.slice(0, 6)).toEqual([
+    "X-Remote-User",
+    "system:apiserver",
+    "X-Remote-Uid",
+    "system:apiserver",
+    "X-Remote-Group",
+    "system:authenticated",
+  ]);
+  expect(sent?.headers.slice(-2)).toEqual(["Accept", "x"]);
+  await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+});
+
+test("pieces of a stream are put together, and an empty answer is empty", async () => {
+  const world = new World({ seed: 1 });
+  const answer = await ask(
+    world,
+    streaming((sink) => {
+      sink.write(piece("ab"));
+      sink.write(piece("cd"));
+      sink.end();
+    }),
+  );
+  expect(answer.body.toString()).toBe("abcd");
+  expect((await ask(world, () => ({ status: 204, headers: [], body: { kind: "none" } }))).body).toHaveLength(0);
+});
+
+test("an answer that breaks off, or changes the protocol unasked, is none", async () => {
+  const world = new World({ seed: 1 });
+  const broken = streaming((sink) => {
+    sink.write(piece("ab"));
+    sink.abort();
+  });
+  await expect(ask(world, broken)).rejects.toMatchObject({ failure: "reset" });
+  const opened: unknown[] = [];
+  const upgrade: ResponseBody = { kind: "upgrade", open: (socket) => void opened.push(socket) };
+  const upgraded = ask(world, () => ({ status: 101, headers: [], body: upgrade }));
+  await expect(upgraded).rejects.toMatchObject({ failure: "malformed" });
+  expect(opened).toEqual([undefined]);
+});
+
+test("an answer longer than allowed is given up, and its connection told, whenever it listens", async () => {
+  const world = new World({ seed: 1 });
+  const told: string[] = [];
+  await expect(ask(world, () => answerOf(200, [], "x".repeat(11)))).rejects.toMatchObject({ failure: "malformed" });
+  const listensFirst = streaming((sink) => {
+    sink.onClose(() => void told.push("first"));
+    sink.write(piece("x".repeat(11)));
+  });
+  await expect(ask(world, listensFirst)).rejects.toThrow("longer than 10 bytes");
+  const listensLast = streaming((sink) => {
+    sink.write(piece("x".repeat(11)));
+    sink.onClose(() => void told.push("last"));
+  });
+  await expect(ask(world, listensLast)).rejects.toThrow("longer than 10 bytes");
+  expect(told).toEqual(["first", "last"]);
+});
+
+test("a peer that hangs is given up in time, or when the asker stops", async () => {
+  const world = new World({ seed: 1 });
+  await expect(world.run(ask(world, hanging))).rejects.toMatchObject({ failure: "aborted" });
+  expect(world.clock.monotonic()).toBe(1_000);
+  const stop = new AbortController();
+  const asking = ask(world, hanging, stop.signal);
+  stop.abort();
+  await expect(asking).rejects.toMatchObject({ failure: "aborted" });
+  await expect(ask(world, hanging, AbortSignal.abort())).rejects.toMatchObject({ failure: "aborted" });
+  expect(world.clock.monotonic()).toBe(1_000);
+});

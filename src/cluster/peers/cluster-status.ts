@@ -1,0 +1,218 @@
+/**
+ * What one server believes about its cluster, as `evenkeel status` and others read it: the view that routing decides
+ * from, told in words that last. It concludes nothing of its own.
+ */
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import type { DiscoverySource } from "../../serving/discovery/merge.ts";
+import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.ts";
+import { formatAddress, type EndpointRecord } from "./endpoint-record.ts";
+import { recordedResources, type ServedRecord } from "./served-record.ts";
+import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
+
+export interface ClusterStatus {
+  readonly kind: "ClusterStatus";
+  readonly apiVersion: "evenkeel.io/v1";
+  /** The ID of the server whose view this is. */
+  readonly server: string;
+  /** It knows what it serves and who its peers are. */
+  readonly isSynced: boolean;
+  readonly proxy: ProxyStatus;
+  /** Why this server takes no writes; absent when it does. */
+  readonly fence?: string;
+  /** This server first, then the others by ID. */
+  readonly servers: readonly ServerStatus[];
+  /** What servers that have left served and no live one serves. */
+  readonly departed: readonly DepartedStatus[];
+}
+
+export interface ProxyStatus {
+  readonly isEnabled: boolean;
+  /** A flag without which no peer can be asked. */
+  readonly missingFlag?: string;
+}
+
+export interface ServerStatus {
+  readonly id: string;
+  readonly isSelf: boolean;
+  /** Absent for a kube-apiserver, which does not tell; so are the next three. */
+  readonly release?: string;
+  readonly binaryVersion?: string;
+  readonly compatibilityVersion?: string;
+  readonly incarnation?: string;
+  /** Absent until it is known. */
+  readonly address?: string;
+  readonly isReachable: boolean;
+  readonly isDraining: boolean;
+  /** What it serves now is known. */
+  readonly isDescribed: boolean;
+  /** Since it last confirmed what it serves; absent until it has said it once. */
+  readonly documentAgeSeconds?: number;
+  /** As far as documents tell: what would be unavailable without this server. */
+  readonly onlyServes: readonly ServedGroupVersion[];
+}
+
+export interface ServedGroupVersion {
+  /** "apps/v1", or "v1" for the core group. */
+  readonly groupVersion: string;
+  /** "pods", "pods/resize" */
+  readonly resources: readonly string[];
+}
+
+export interface DepartedStatus {
+  readonly server: string;
+  readonly release?: string;
+  readonly departedAt: string;
+  readonly resourceCount: number;
+  readonly resources: readonly ServedGroupVersion[];
+}
+
+export interface ClusterStatusInput {
+  readonly view: ClusterView;
+  readonly isProxyEnabled: boolean;
+  /** The endpoint record of a server, this one included, if there is one. */
+  readonly record: (id: string) => EndpointRecord | undefined;
+  readonly own: Pick<ServerStatus, "binaryVersion" | "compatibilityVersion" | "incarnation">;
+  readonly fence: string | undefined;
+  readonly localGroups: readonly DiscoveryGroup[];
+  readonly sources: readonly DiscoverySource[];
+  /** Of runs that are over. */
+  readonly departed: readonly ServedRecord[];
+  /** By the monotonic clock. */
+  readonly nowMs: number;
+}
+
+export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
+  const { view, isProxyEnabled, fence } = input;
+  const onlyServes = onlyServed(input);
+  return {
+    kind: "ClusterStatus",
+    apiVersion: "evenkeel.io/v1",
+    server: view.self.id,
+    isSynced: view.isSynced,
+    proxy: { isEnabled: isProxyEnabled, ...present({ missingFlag: view.missingFlag }) },
+    ...present({ fence }),
+    servers: [selfStatus(input, onlyServes), ...view.peers.map((peer) => peerStatus(peer, input, onlyServes))],
+    departed: departedStatus(input),
+  };
+}
+
+type OnlyServed = (id: string) => ServedGroupVersion[];
+
+function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyServed): ServerStatus {
+  const { id, release } = view.self;
+  const stored = record(id);
+  return {
+    id,
+    isSelf: true,
+    release,
+    ...own,
+    ...present({ address: stored && formatAddress(stored.address) }),
+    isReachable: true,
+    isDraining: stored?.state === "draining",
+    isDescribed: true,
+    onlyServes: onlyServes(id),
+  };
+}
+
+function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyServes: OnlyServed): ServerStatus {
+  const { id, release, address, isReachable, isDraining, isDescribed, document } = peer;
+  const stored = record(id);
+  return {
+    id,
+    isSelf: false,
+    ...present({
+      release,
+      binaryVersion: stored?.binaryVersion,
+      compatibilityVersion: stored?.compatibilityVersion,
+      incarnation: stored?.incarnation,
+      address: address && formatAddress(address),
+    }),
+    isReachable,
+    isDraining,
+    isDescribed,
+    ...present({ documentAgeSeconds: document && Math.max(0, Math.round(nowMs - document.confirmedAtMs) / 1000) }),
+    onlyServes: onlyServes(id),
+  };
+}
+
+/** Names served by exactly one document, by who has it. */
+function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlyServed {
+  const documents = [{ serverId: view.self.id, groups: localGroups }, ...sources].map(({ serverId, groups }) => ({
+    serverId,
+    resources: recordedResources(groups),
+  }));
+  const holders = new Map<string, number>();
+  for (const { resources } of documents) {
+    for (const [groupVersion, names] of resources)
+      for (const name of new Set(names)) {
+        const key = `${groupVersion} ${name}`;
+        holders.set(key, (holders.get(key) ?? 0) + 1);
+      }
+  }
+  const isOnly = (groupVersion: string, name: string): boolean => holders.get(`${groupVersion} ${name}`) === 1;
+  return (id) => {
+    const document = documents.find(({ serverId }) => serverId === id);
+    return document === undefined ? [] : selected(document.resources, isOnly);
+  };
+}
+
+/** By who is said to have served it last: the same answer that a request for it gets. */
+function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
+  const answers = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
+  const bySource = new Map<string, Map<string, Set<string>>>();
+  for (const { resources } of departed) {
+    for (const [groupVersion, names] of resources) {
+      for (const name of names) {
+        const question = questionOf(groupVersion, name);
+        const answer = isServed(view, question) ? undefined : view.departed(question);
+        if (answer === undefined) continue;
+        const { serverId: server, release, departedAt } = answer;
+        const key = `${departedAt} ${server}`;
+        answers.set(key, { server, ...present({ release }), departedAt });
+        const found = entry(bySource, key, () => new Map<string, Set<string>>());
+        entry(found, groupVersion, () => new Set<string>()).add(name);
+      }
+    }
+  }
+  return [...answers].map(([key, answer]) => {
+    const resources = selected(bySource.get(key)!, () => true);
+    return {
+      ...answer,
+      resourceCount: resources.reduce((sum, { resources: { length } }) => sum + length, 0),
+      resources,
+    };
+  });
+}
+
+function isServed({ local, peers }: ClusterView, question: ResourceQuestion): boolean {
+  return local.has(question) || peers.some(({ document }) => document?.served.has(question) === true);
+}
+
+function questionOf(groupVersion: string, name: string): ResourceQuestion {
+  const [resource = "", subresource = ""] = name.split("/");
+  return { ...parseGroupVersion(groupVersion), resource, subresource };
+}
+
+function selected(
+  resources: ReadonlyMap<string, Iterable<string>>,
+  isWanted: (groupVersion: string, name: string) => boolean,
+): ServedGroupVersion[] {
+  return [...resources].flatMap(([groupVersion, names]) => {
+    const wanted = [...new Set(names)].filter((name) => isWanted(groupVersion, name)).sort();
+    if (wanted.length === 0) return [];
+    return [{ groupVersion: formatGroupVersion(parseGroupVersion(groupVersion)), resources: wanted }];
+  });
+}
+
+type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+/** Without the members that are undefined: what is not known is not said. */
+function present<T extends object>(members: T): Present<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = create()));
+  return value;
+}

@@ -1,0 +1,137 @@
+/**
+ * Where a server is reached, as it says in the store, out of reach of every user of the API. The shape is the reference's
+ * v1 Endpoints; what else peers want to know stands in annotations, which a kube-apiserver neither writes nor minds.
+ */
+import { isIP } from "node:net";
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+
+export type ServerState = "serving" | "draining";
+
+export interface EndpointRecord {
+  readonly id: string;
+  readonly address: UpstreamAddress;
+  /** Counts the writes. */
+  readonly generation: number;
+  readonly state: ServerState;
+  /** Undefined from here on for a kube-apiserver, which does not tell. */
+  readonly release: string | undefined;
+  readonly compatibilityVersion: string | undefined;
+  readonly binaryVersion: string | undefined;
+  readonly incarnation: string | undefined;
+  /** The etag of its own discovery document: peers fetch it again when this changes. */
+  readonly document: string | undefined;
+  /** It has published the storage version of everything it stores. */
+  readonly hasPublishedStorageVersions: boolean;
+}
+
+const PREFIX = "peerserverleases/";
+const IDENTITY_LABEL = "apiserverIdentity";
+const ANNOTATION = "evenkeel.io/";
+const PUBLISHED = "published";
+/** Longer than any honest version, UUID or etag. */
+const TEXT_LENGTH_MAX = 256;
+const ID_LENGTH_MAX = 253;
+const UNSPECIFIED: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+export function endpointPrefix(storageRoot: string): string {
+  return storageRoot + PREFIX;
+}
+
+export function endpointKey(storageRoot: string, id: string): string {
+  return endpointPrefix(storageRoot) + id;
+}
+
+/** Undefined for a key that is no server's. */
+export function endpointKeyId(storageRoot: string, key: string): string | undefined {
+  const prefix = endpointPrefix(storageRoot);
+  const id = key.startsWith(prefix) ? key.slice(prefix.length) : "";
+  return id === "" || id.length > ID_LENGTH_MAX || id.includes("/") ? undefined : id;
+}
+
+export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
+  const { id, address, generation, state, release, compatibilityVersion, binaryVersion, incarnation, document } =
+    record;
+  const storageVersions = record.hasPublishedStorageVersions ? PUBLISHED : undefined;
+  const texts = {
+    state,
+    release,
+    "compatibility-version": compatibilityVersion,
+    "binary-version": binaryVersion,
+    incarnation,
+    document,
+    "storage-versions": storageVersions,
+  };
+  const annotations = Object.entries(texts).filter(([, text]) => text !== undefined);
+  return {
+    kind: "Endpoints",
+    apiVersion: "v1",
+    metadata: {
+      generation,
+      labels: { [IDENTITY_LABEL]: id },
+      annotations: Object.fromEntries(annotations.map(([name, text]) => [ANNOTATION + name, text])),
+    },
+    subsets: [
+      {
+        addresses: [{ ip: address.host }],
+        ports: [{ name: "https", port: address.port, protocol: "TCP" }],
+      },
+    ],
+  };
+}
+
+/** Undefined for what is no record of this server, or names no place one could connect to. */
+export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecord | undefined {
+  if (!isJsonObject(stored) || stored["kind"] !== "Endpoints") return undefined;
+  const metadata = objectAt(stored, "metadata");
+  if (stringAt(objectAt(metadata, "labels"), IDENTITY_LABEL) !== id) return undefined;
+  const address = addressIn(stored["subsets"]);
+  if (address === undefined) return undefined;
+  const { generation } = metadata;
+  const annotations = objectAt(metadata, "annotations");
+  const text = (name: string): string | undefined => plainText(annotations[ANNOTATION + name]);
+  return {
+    id,
+    address,
+    generation: Number.isSafeInteger(generation) && Number(generation) > 0 ? Number(generation) : 0,
+    state: text("state") === "draining" ? "draining" : "serving",
+    release: text("release"),
+    compatibilityVersion: text("compatibility-version"),
+    binaryVersion: text("binary-version"),
+    incarnation: text("incarnation"),
+    document: text("document"),
+    hasPublishedStorageVersions: text("storage-versions") === PUBLISHED,
+  };
+}
+
+/** An address one can connect to, written as such; IPv6 zones mean nothing on another host. */
+export function isReachableIp(text: string): boolean {
+  return isIP(text) !== 0 && !text.includes("%") && !UNSPECIFIED.has(text);
+}
+
+export function isPort(port: unknown): port is number {
+  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
+}
+
+/** "ip:port", with brackets where they are needed. */
+export function formatAddress({ host, port }: UpstreamAddress): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function addressIn(subsets: unknown): UpstreamAddress | undefined {
+  const subset = firstObject(subsets);
+  const host = stringAt(firstObject(subset["addresses"]), "ip");
+  const { port } = firstObject(subset["ports"]);
+  return isReachableIp(host) && isPort(port) ? { host, port } : undefined;
+}
+
+function firstObject(list: unknown): JsonObject {
+  const [first] = Array.isArray(list) ? (list as unknown[]) : [];
+  return isJsonObject(first) ? first : {};
+}
+
+/** Printable ASCII: it goes into logs, headers and answers. */
+function plainText(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > TEXT_LENGTH_MAX) return undefined;
+  return /^[\x20-\x7e]+$/.test(value) ? value : undefined;
+}

@@ -1,0 +1,251 @@
+/**
+ * Endpoint records, both sides: the writer keeps this server's record in the store, the table holds everybody's in
+ * memory, so that a request never has to ask the store where a peer is.
+ */
+import { eitherSignal } from "../../base/either-signal.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { jsonEquals, type JsonObject } from "../../meta/json.ts";
+import {
+  decodeEndpointRecord,
+  encodeEndpointRecord,
+  endpointKey,
+  endpointKeyId,
+  type EndpointRecord,
+} from "./endpoint-record.ts";
+import type { PeerTiming } from "./timing.ts";
+import { messageOf, within } from "../../base/within.ts";
+
+/** More servers than any cluster has; what comes after them is not looked at. */
+const RECORDS_MAX = 1_000;
+
+/** Fed by whoever follows the store. Keys that are no server's are passed over. */
+export class EndpointTable {
+  readonly #options: { readonly storageRoot: string; readonly log: Log };
+  /** Undefined: there is a record, but it says nothing of use. */
+  readonly #records = new Map<string, EndpointRecord | undefined>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: { readonly storageRoot: string; readonly log: Log }) {
+    this.#options = options;
+  }
+
+  upsert(key: string, stored: unknown): void {
+    if (this.#set(key, stored)) this.#tell();
+  }
+
+  remove(key: string): void {
+    const id = endpointKeyId(this.#options.storageRoot, key);
+    if (id !== undefined && this.#records.delete(id)) this.#tell();
+  }
+
+  /** From now on there is exactly this. */
+  reset(all: Iterable<readonly [key: string, stored: unknown]>): void {
+    const { storageRoot } = this.#options;
+    const entries = [...all];
+    const ids = new Set(entries.map(([key]) => endpointKeyId(storageRoot, key)));
+    let isChanged = false;
+    for (const id of this.#records.keys()) if (!ids.has(id)) isChanged = this.#records.delete(id) || isChanged;
+    for (const [key, stored] of entries) isChanged = this.#set(key, stored) || isChanged;
+    if (isChanged) this.#tell();
+  }
+
+  get(id: string): EndpointRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** Whether the store holds anything under this server's key: that much proves that it was alive a moment ago. */
+  has(id: string): boolean {
+    return this.#records.has(id);
+  }
+
+  /** By ID. */
+  all(): EndpointRecord[] {
+    const records = [...this.#records.values()].filter((record) => record !== undefined);
+    return records.sort((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  /** Called when a record has come, gone, or says something else. The returned function ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Whether that changed what is known. */
+  #set(key: string, stored: unknown): boolean {
+    const id = endpointKeyId(this.#options.storageRoot, key);
+    if (id === undefined) return false;
+    const isNew = !this.#records.has(id);
+    if (isNew && this.#records.size >= RECORDS_MAX) return false;
+    const before = this.#records.get(id);
+    const record = decodeEndpointRecord(id, stored);
+    this.#records.set(id, record);
+    if (record === undefined && (isNew || before !== undefined))
+      this.#options.log.warn("the endpoint record of a server cannot be read", { server: id });
+    return isNew || !isSame(before, record);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (thrown) {
+        this.#options.log.error("a listener for endpoint records failed", { error: messageOf(thrown) });
+      }
+    }
+  }
+}
+
+/** The generation only counts writes. */
+function isSame(left: EndpointRecord | undefined, right: EndpointRecord | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return jsonEquals({ ...left, generation: 0 }, { ...right, generation: 0 });
+}
+
+/**
+ * The store as the writer needs it. Failures are rejections and are tried again. Nothing may be written after the signal
+ * has aborted, except by a request that is already under way, and that only if no later write came before it.
+ */
+export interface EndpointStore {
+  /** A store lease that lives this long after its last `keepAlive`. */
+  grantLease(ttlSeconds: number, signal: AbortSignal): Promise<string>;
+  keepAlive(lease: string, signal: AbortSignal): Promise<"alive" | "gone">;
+  /** Whatever the key held before. The key goes with the lease, and no longer with the one it had. */
+  put(
+    write: { readonly key: string; readonly value: JsonObject; readonly lease: string },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Ends the lease now and deletes the keys that still go with it: never a record that another process put there. */
+  revoke(lease: string, signal: AbortSignal): Promise<void>;
+}
+
+export type EndpointContent = Omit<EndpointRecord, "generation">;
+
+export interface EndpointWriterOptions {
+  readonly store: EndpointStore;
+  readonly storageRoot: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly timing: Pick<PeerTiming, "endpointTtlSeconds" | "endpointRefreshMs">;
+  readonly content: EndpointContent;
+  /** What is known of the record under our ID: one that has vanished is written again. */
+  readonly table: Pick<EndpointTable, "has" | "get">;
+  /** False while another process goes by our ID: then the record is its business. */
+  readonly isOwner: () => boolean;
+}
+
+const RETRY_MS = 1_000;
+
+export class EndpointWriter {
+  readonly #options: EndpointWriterOptions;
+  readonly #removed = new AbortController();
+  #content: EndpointContent;
+  /** What the store has been given under `#lease`. */
+  #written: EndpointContent | undefined;
+  #lease: string | undefined;
+  #generation = 0;
+  #running: Promise<void> | undefined;
+  #pause = new AbortController();
+  #waiting: ((isWritten: boolean) => void)[] = [];
+
+  constructor(options: EndpointWriterOptions) {
+    this.#options = options;
+    this.#content = options.content;
+  }
+
+  /** Keeps the record in the store until the signal aborts; begins when peers may send requests. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#keep(eitherSignal(signal, this.#removed.signal));
+    return this.#running;
+  }
+
+  /** Written at once. Resolves when the store has it, or with false when that takes too long or the writer has ended. */
+  async update(change: Partial<Pick<EndpointContent, "state" | "document" | "release">>): Promise<boolean> {
+    const changed = { ...this.#content, ...change };
+    if (this.#removed.signal.aborted) return false;
+    if (!jsonEquals(changed, this.#content)) this.#content = changed;
+    if (this.#content === this.#written) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting.push(resolve);
+    const cancel = this.#options.clock.after(this.#options.timing.endpointRefreshMs, () => resolve(false));
+    this.#pause.abort();
+    const isWritten = await promise;
+    cancel();
+    this.#waiting = this.#waiting.filter((other) => other !== resolve);
+    return isWritten;
+  }
+
+  /** Ends `run` and takes the record away. Gives up after a while: the record expires then. */
+  async remove(): Promise<void> {
+    const { store, clock, log, timing } = this.#options;
+    this.#removed.abort();
+    await this.#running;
+    const lease = this.#lease;
+    if (lease === undefined) return;
+    this.#lease = undefined;
+    try {
+      await within(clock, timing.endpointRefreshMs, (signal) => store.revoke(lease, signal));
+    } catch (thrown) {
+      log.warn("the endpoint record could not be removed", { error: messageOf(thrown) });
+    }
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { clock, random, log, timing } = this.#options;
+    const stop = (): void => this.#pause.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    while (!signal.aborted) {
+      this.#pause = new AbortController();
+      let waitMs = timing.endpointRefreshMs * (1 - 0.1 * random.float());
+      try {
+        await within(clock, timing.endpointRefreshMs, (limit) => this.#sync(limit), signal);
+        if (this.#content === this.#written) this.#settle(true);
+      } catch (thrown) {
+        if (signal.aborted) break;
+        log.warn("the endpoint record could not be written", { error: messageOf(thrown) });
+        waitMs = Math.min(waitMs, RETRY_MS * (0.5 + random.float() / 2));
+      }
+      await sleep(clock, waitMs, this.#pause.signal);
+    }
+    signal.removeEventListener("abort", stop);
+    this.#settle(false);
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    const { store, timing, table, isOwner } = this.#options;
+    if (!isOwner()) {
+      this.#written = undefined;
+      return;
+    }
+    if (this.#lease !== undefined) {
+      const state = await store.keepAlive(this.#lease, signal);
+      signal.throwIfAborted();
+      if (state === "gone") this.#lease = undefined;
+    }
+    if (this.#lease === undefined) {
+      this.#written = undefined;
+      // One that comes too late expires by itself: nothing goes with it.
+      const lease = await store.grantLease(timing.endpointTtlSeconds, signal);
+      signal.throwIfAborted();
+      this.#lease = lease;
+    }
+    if (this.#content !== this.#written || !table.has(this.#content.id)) await this.#put(this.#lease, signal);
+  }
+
+  async #put(lease: string, signal: AbortSignal): Promise<void> {
+    const { store, storageRoot, table } = this.#options;
+    const content = this.#content;
+    this.#generation = Math.max(this.#generation, table.get(content.id)?.generation ?? 0) + 1;
+    const value = encodeEndpointRecord({ ...content, generation: this.#generation });
+    this.#written = undefined;
+    await store.put({ key: endpointKey(storageRoot, content.id), value, lease }, signal);
+    signal.throwIfAborted();
+    this.#written = content;
+  }
+
+  #settle(isWritten: boolean): void {
+    for (const resolve of this.#waiting.splice(0)) resolve(isWritten);
+  }
+}

@@ -1,0 +1,153 @@
+/** Which way a request would go, and why: what `route.ts` returns for it, asked without sending it. */
+import type { WithInfo } from "../../serving/http/filters/request-info.ts";
+import { Query } from "../../serving/http/query.ts";
+import { parseRequestInfo, type RequestInfo } from "../../serving/http/request-info.ts";
+import { badRequest } from "../../meta/status-error.ts";
+import { routeOf } from "./peer-proxy.ts";
+import { isMinorVersion, RULES, type Route, type RouteRule } from "./route.ts";
+import type { CapabilityNeed, ClusterView } from "./view.ts";
+
+export interface RouteExplanation {
+  readonly kind: "RouteExplanation";
+  readonly apiVersion: "evenkeel.io/v1";
+  /** Who would decide so. */
+  readonly server: { readonly id: string; readonly release: string };
+  readonly request: ExplainedRequest;
+  readonly route: ExplainedRoute;
+}
+
+export interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segments" | "rest"> {
+  readonly method: string;
+  readonly path: string;
+  /** Of a patch. */
+  readonly contentType?: string;
+  /** What this server would refuse and another might not. */
+  readonly needs?: CapabilityNeed;
+  /** The release the client was made for. */
+  readonly compatibilityVersion?: string;
+}
+
+export interface ExplainedRoute {
+  readonly kind: Route["kind"];
+  /** Absent when the proxy is off, so that nothing was decided. */
+  readonly rule?: RouteRule;
+  /** What the rule says, whatever the request. */
+  readonly sentence?: string;
+  /** The same for this request. */
+  readonly reason: string;
+  /** IDs, best tier first; within a tier all are equal. The server that was asked is the last if it serves it as well. */
+  readonly candidates?: readonly (readonly string[])[];
+  readonly retryAfterSeconds?: number;
+  /** The server it is about. */
+  readonly peer?: string;
+  /** Of the 404. */
+  readonly message?: string;
+}
+
+export interface ExplainOptions {
+  readonly view: () => ClusterView;
+  readonly isProxyEnabled: boolean;
+  readonly isVersionAware: boolean;
+  readonly unmetNeed: (request: Pick<WithInfo, "info" | "query" | "headers">) => CapabilityNeed | undefined;
+}
+
+export interface Asked {
+  /** A verb of Kubernetes or a method of HTTP, in any case. */
+  readonly verb: string;
+  /** With a query, if it matters. */
+  readonly path: string;
+  readonly contentType?: string | undefined;
+  /** As a client would say it in a header. */
+  readonly compatibilityVersion?: string | undefined;
+}
+
+const METHODS: ReadonlyMap<string, string> = new Map([
+  ["get", "GET"],
+  ["list", "GET"],
+  ["watch", "GET"],
+  ["create", "POST"],
+  ["update", "PUT"],
+  ["patch", "PATCH"],
+  ["delete", "DELETE"],
+  ["deletecollection", "DELETE"],
+  ["post", "POST"],
+  ["put", "PUT"],
+  ["head", "HEAD"],
+  ["options", "OPTIONS"],
+]);
+const PATH_LENGTH_MAX = 8_192;
+const DEFAULT_PATCH_TYPE = "application/merge-patch+json";
+const PROXY_OFF = "the mixed version proxy is off on this server: it answers everything by itself";
+
+export function explainRoute(options: ExplainOptions, asked: Asked): RouteExplanation {
+  const { method, path, query, info } = parseAsked(asked);
+  const contentType = method === "PATCH" ? (asked.contentType ?? DEFAULT_PATCH_TYPE) : undefined;
+  const headers = contentType === undefined ? {} : { "content-type": contentType };
+  const needs = options.isProxyEnabled ? options.unmetNeed({ info, query, headers }) : undefined;
+  const compatibilityVersion = options.isVersionAware ? asked.compatibilityVersion : undefined;
+  const view = options.view();
+  const { isResourceRequest, verb, group, version, namespace, resource, subresource, name } = info;
+  const facts = { isResourceRequest, verb, group, version, namespace, resource, subresource, name };
+  return {
+    kind: "RouteExplanation",
+    apiVersion: "evenkeel.io/v1",
+    server: view.self,
+    request: {
+      method,
+      path,
+      ...facts,
+      ...(contentType === undefined ? {} : { contentType }),
+      ...(needs === undefined ? {} : { needs }),
+      ...(compatibilityVersion === undefined ? {} : { compatibilityVersion }),
+    },
+    route: options.isProxyEnabled
+      ? explained(routeOf({ info, isProxied: false }, view, { needs, compatibilityVersion }), view.self.id)
+      : { kind: "local", reason: PROXY_OFF },
+  };
+}
+
+function parseAsked({ verb, path: target, compatibilityVersion }: Asked): {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Query;
+  readonly info: RequestInfo;
+} {
+  const method = METHODS.get(verb.toLowerCase());
+  if (method === undefined)
+    throw badRequest(`the verb must be one of ${[...METHODS.keys()].join(", ")}, not ${JSON.stringify(verb)}`);
+  if (compatibilityVersion !== undefined && !isMinorVersion(compatibilityVersion))
+    throw badRequest(
+      `the compatibility version must be a release such as 1.36, not ${JSON.stringify(compatibilityVersion)}`,
+    );
+  if (!target.startsWith("/") || target.length > PATH_LENGTH_MAX)
+    throw badRequest(`the path must begin with a slash and be at most ${PATH_LENGTH_MAX} characters long`);
+  const mark = target.indexOf("?");
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const rawQuery = mark < 0 ? "" : target.slice(mark + 1);
+  const query = new Query(verb.toLowerCase() === "watch" ? `watch=true&${rawQuery}` : rawQuery);
+  const info = parseRequestInfo(method, path, query);
+  if (info === undefined) throw badRequest("the path cannot be decoded");
+  return { method, path: target, query, info };
+}
+
+function explained(route: Route, selfId: string): ExplainedRoute {
+  const { kind, rule, reason } = route;
+  return { kind, rule, sentence: RULES[rule], reason, ...details(route, selfId) };
+}
+
+function details(route: Route, selfId: string): Omit<ExplainedRoute, "kind" | "rule" | "sentence" | "reason"> {
+  switch (route.kind) {
+    case "local":
+      return {};
+    case "peer": {
+      const peers = route.candidates.map((tier) => tier.map(({ id }) => id));
+      return { candidates: route.fallback === "local" ? [...peers, [selfId]] : peers };
+    }
+    case "unavailable": {
+      const { retryAfterSeconds, peerId } = route;
+      return { retryAfterSeconds, ...(peerId === undefined ? {} : { peer: peerId }) };
+    }
+    case "unknown":
+      return { message: route.message };
+  }
+}

@@ -1,0 +1,112 @@
+/** The server that was asked as the last candidate: it answers when no peer can have done anything. */
+import { expect, test } from "vitest";
+import { SILENT_LOG } from "../../base/log.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import { NO_BODY, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
+import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
+import { textResponse } from "../../serving/http/respond.ts";
+import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import { UpstreamError, type UpstreamFailure } from "../../serving/http/upstream.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { createForward, type PeerRoute } from "./forward.ts";
+import { createProxyMetrics } from "./proxy-metrics.ts";
+import { peerOf, viewOf } from "./testing/cluster-view.ts";
+import { answerOf, FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
+
+const ROUTE: PeerRoute = {
+  kind: "peer",
+  rule: "peer-fits-client",
+  reason: "",
+  candidates: [[peerOf("b")], [peerOf("c")]],
+  fallback: "local",
+};
+
+interface Outcome {
+  /** "here: <body>", or the status. */
+  readonly by: string;
+  readonly asked: number;
+  readonly metrics: string;
+}
+
+interface Sent extends RequestOptions {
+  readonly text?: string;
+  readonly inFlightMax?: number;
+}
+
+async function send(answer: Answering, { text = "", inFlightMax = 10, ...options }: Sent): Promise<Outcome> {
+  const world = new World({ seed: 1 });
+  const upstream = new FakeUpstream(answer);
+  const metrics = new MetricsRegistry();
+  const forward = createForward({
+    upstream,
+    clock: world.clock,
+    random: world.randomFor("forward"),
+    log: SILENT_LOG,
+    metrics: createProxyMetrics(metrics),
+    requestsInflightMax: inFlightMax,
+    onAnswer: () => {},
+    onMiss: () => {},
+  });
+  const here = async (body: RequestBody): Promise<ApiResponse> =>
+    textResponse(200, `here: ${String(await body.read(1024 * 1024))}`);
+  const headers = text === "" ? {} : { "content-length": String(text.length) };
+  const body = text === "" ? EMPTY_BODY : bufferedBody(Buffer.from(text));
+  const request = userRequest({ url: "/apis/example.com/v1/widgets", headers, ...options }, { body });
+  const response = await forward(request, ROUTE, viewOf(), here).catch((thrown: unknown) =>
+    textResponse(StatusError.from(thrown).code, ""),
+  );
+  const by = response.body.kind === "bytes" ? String(response.body.chunks[0]) : "";
+  return {
+    by: by.startsWith("here") ? by : String(response.status),
+    asked: upstream.requests.length,
+    metrics: metrics.render(),
+  };
+}
+
+function failing(failure: UpstreamFailure, isSent: boolean): Answering {
+  return () => Promise.reject(new UpstreamError(failure, failure, { isSent }));
+}
+
+const POST = { method: "POST", text: "made" };
+const NOT_SERVED = ["x-evenkeel-not-served", "b"];
+
+test.each([
+  ["a read that no peer answered", { method: "GET" }, failing("reset", true), "here: "],
+  ["a read that every peer is too busy for", { method: "GET" }, () => answerOf(503), "here: "],
+  ["a write of which nothing was sent", POST, failing("connect", false), "here: made"],
+  ["a write that the peers say they do not serve", POST, () => answerOf(503, NOT_SERVED), "here: made"],
+])("%s is answered here, after all candidates", async (_what, request, answer, by) => {
+  expect(await send(answer, request)).toMatchObject({ by, asked: 2 });
+});
+
+test.each([
+  ["a write of which something was sent", POST, failing("reset", true), "503"],
+  ["a write that the peer answers with 503", POST, () => answerOf(503), "503"],
+  ["a request that its client has given up", { method: "GET" }, failing("aborted", false), "503"],
+  ["what the peer answers, also that there is no such object", { method: "GET" }, () => answerOf(404), "404"],
+])("%s is not answered here a second time", async (_what, request, answer, by) => {
+  expect(await send(answer, request)).toMatchObject({ by, asked: 1 });
+});
+
+test("a body too large to be kept is answered here only if nothing of it was taken", async () => {
+  const large = { method: "POST", text: "x".repeat(70_000) };
+  const { by } = await send(failing("connect", false), large);
+  expect(by.length).toBe(`here: ${large.text}`.length);
+  const taking: Answering = async ({ body }) => {
+    for await (const _ of body ?? []) break;
+    throw new UpstreamError("reset", "reset", { isSent: false });
+  };
+  expect(await send(taking, large)).toMatchObject({ by: "503", asked: 1 });
+});
+
+test("with too many requests to peers in flight it is answered here, and counts as not proxied", async () => {
+  const { by, asked, metrics } = await send(() => answerOf(200), { ...POST, inFlightMax: 0 });
+  expect([by, asked]).toEqual(["here: made", 0]);
+  expect(metrics).toContain('apiserver_peer_proxy_errors_total{type="overloaded"');
+  expect(metrics).not.toContain("rerouted_request_total{");
+});
+
+test("the first answer that comes is the answer", async () => {
+  expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({ by: "201", asked: 1 });
+});

@@ -1,0 +1,331 @@
+import { describe, expect, test } from "vitest";
+import type { WithUser } from "../../access/auth/user.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import type { ApiResponse, RequestBody, StreamSink } from "../../serving/http/message.ts";
+import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import { UpstreamError, type UpstreamFailure, type UpstreamResponse } from "../../serving/http/upstream.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { createForward, type Forward, type PeerRoute } from "./forward.ts";
+import { createProxyMetrics } from "./proxy-metrics.ts";
+import { peerOf, viewOf } from "./testing/cluster-view.ts";
+import { answerOf, FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
+import type { PeerView } from "./view.ts";
+
+const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
+const LABELS = 'group="example.com",version="v1",resource="widgets"';
+
+function peerAt(port: number): PeerView {
+  return peerOf(`peer-${port}`, { address: { host: "127.0.0.1", port } });
+}
+
+/** Each tier a list of ports. */
+function routeTo(...tiers: number[][]): PeerRoute {
+  const candidates = tiers.map((ports) => ports.map(peerAt));
+  return { kind: "peer", rule: "served-by-peer", reason: "", candidates };
+}
+
+class Scene {
+  readonly world = new World({ seed: 1 });
+  readonly upstream: FakeUpstream;
+  readonly metrics = new MetricsRegistry();
+  readonly answered: string[] = [];
+  readonly missed: string[] = [];
+  readonly forward: Forward;
+
+  constructor(answer: Answering, requestsInflightMax = 10) {
+    this.upstream = new FakeUpstream(answer);
+    this.forward = createForward({
+      upstream: this.upstream,
+      clock: this.world.clock,
+      random: this.world.randomFor("forward"),
+      log: SILENT_LOG,
+      metrics: createProxyMetrics(this.metrics),
+      requestsInflightMax,
+      onAnswer: (id) => void this.answered.push(id),
+      onMiss: (id) => void this.missed.push(id),
+    });
+  }
+
+  send(route: PeerRoute, options: RequestOptions = {}, more: Partial<WithUser> = {}): Promise<ApiResponse> {
+    return this.forward(userRequest({ url: WIDGETS, ...options }, more), route, viewOf());
+  }
+
+  async refusal(route: PeerRoute, options: RequestOptions = {}, more: Partial<WithUser> = {}): Promise<StatusError> {
+    const thrown: unknown = await this.send(route, options, more).catch((error: unknown) => error);
+    if (!(thrown instanceof StatusError)) throw new Error("it was not refused", { cause: thrown });
+    return thrown;
+  }
+
+  counted(series: string): number {
+    const line = this.metrics
+      .render()
+      .split("\n")
+      .find((candidate) => candidate.startsWith(`${series} `));
+    return Number(line?.slice(series.length + 1) ?? 0);
+  }
+}
+
+function failing(failure: UpstreamFailure, isSent: boolean): Answering {
+  return () => Promise.reject(new UpstreamError(failure, `it failed: ${failure}`, { isSent }));
+}
+
+/** The first peer that is asked does as said, the others answer 200. */
+function firstOnly(answer: Answering): Answering {
+  let asked = 0;
+  return (request) => (asked++ === 0 ? answer(request) : answerOf(200));
+}
+
+describe("what was asked", () => {
+  test("arrives with its method, path and query as they were sent, and says who answered", async () => {
+    const scene = new Scene(() => answerOf(201, ["ETag", "e"], "made"));
+    const response = await scene.send(routeTo([1]), { method: "POST", url: `${WIDGETS}?dryRun=All&a=%20` });
+    expect(scene.upstream.requests[0]).toMatchObject({
+      address: { host: "127.0.0.1", port: 1 },
+      method: "POST",
+      target: `${WIDGETS}?dryRun=All&a=%20`,
+      body: undefined,
+      isUpgrade: false,
+    });
+    expect(response).toMatchObject({
+      status: 201,
+      headers: { etag: "e", "x-evenkeel-served-by": "peer-1 (1.36); reason=served-by-peer" },
+    });
+    expect(scene.answered).toEqual(["peer-1"]);
+  });
+
+  test("keeps the client's audit ID, or gets one that every attempt has", async () => {
+    const scene = new Scene(firstOnly(failing("connect", false)));
+    const auditIds = (): (string | undefined)[] =>
+      scene.upstream.requests.splice(0).map(({ headers }) => headers[headers.indexOf("Audit-ID") + 1]);
+    await scene.send(routeTo([1, 2]), { headers: { "audit-id": "mine" } });
+    expect(auditIds()).toEqual(["mine", "mine"]);
+    scene.upstream.answer = firstOnly(failing("connect", false));
+    await scene.send(routeTo([1, 2]));
+    const [first, second] = auditIds();
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second).toBe(first);
+  });
+
+  test("goes to a later tier only after every peer of those before it, and to four at most", async () => {
+    const scene = new Scene(failing("connect", false));
+    await scene.refusal(routeTo([1, 2], [3]));
+    expect(new Set(scene.upstream.ports.slice(0, 2))).toEqual(new Set([1, 2]));
+    expect(scene.upstream.ports.slice(2)).toEqual([3]);
+    scene.upstream.requests.length = 0;
+    await scene.refusal(routeTo([1, 2, 3, 4, 5, 6]));
+    expect(new Set(scene.upstream.ports).size).toBe(4);
+  });
+
+  test("goes to equal peers equally often, about", async () => {
+    const scene = new Scene(() => answerOf(200));
+    for (let round = 0; round < 300; round++) await scene.send(routeTo([1, 2, 3]));
+    for (const port of [1, 2, 3])
+      expect(scene.upstream.ports.filter((asked) => asked === port).length).toBeGreaterThan(60);
+  });
+});
+
+describe("another peer is tried", () => {
+  const CASES: readonly [method: string, failure: UpstreamFailure, isSent: boolean, isTried: boolean][] = [
+    ["GET", "connect", false, true],
+    ["GET", "reset", true, true],
+    ["GET", "timeout", true, true],
+    ["GET", "malformed", true, true],
+    ["HEAD", "reset", true, true],
+    ["GET", "aborted", false, false],
+    ["POST", "connect", false, true],
+    ["POST", "tls", false, true],
+    ["POST", "reset", false, true],
+    ["POST", "reset", true, false],
+    ["POST", "timeout", true, false],
+    ["PUT", "reset", true, false],
+    ["PATCH", "reset", true, false],
+    ["DELETE", "reset", true, false],
+    ["DELETE", "connect", false, true],
+  ];
+
+  test.each(CASES)("after %s failed by %s, sent: %s: %s", async (method, failure, isSent, isTried) => {
+    const scene = new Scene(firstOnly(failing(failure, isSent)));
+    if (isTried) expect((await scene.send(routeTo([1, 2]), { method })).status).toBe(200);
+    else expect((await scene.refusal(routeTo([1, 2]), { method })).code).toBe(503);
+    expect(scene.upstream.requests).toHaveLength(isTried ? 2 : 1);
+    expect(scene.counted(`apiserver_peer_proxy_errors_total{type="${failure}",${LABELS}}`)).toBe(1);
+  });
+
+  const PAGE = answerOf(404, ["content-type", "text/plain"], "404 page not found\n");
+  const NOT_SERVED = answerOf(503, ["X-Evenkeel-Not-Served", "peer-1"]);
+  test.each([
+    { what: "did nothing, by its own word", method: "POST", answer: NOT_SERVED, isTried: true },
+    { what: "does not know the resource", method: "DELETE", answer: PAGE, isTried: true },
+    { what: "does not believe this server", method: "POST", answer: answerOf(401), isTried: true },
+    { what: "redirects a read", method: "GET", answer: answerOf(307, ["Location", "http://x"]), isTried: true },
+    { what: "redirects a write", method: "POST", answer: answerOf(303, ["Location", "http://x"]), isTried: false },
+  ])("after one that $what: $isTried", async ({ method, answer, isTried }) => {
+    const scene = new Scene(firstOnly(() => answer));
+    if (isTried) expect((await scene.send(routeTo([1, 2]), { method })).status).toBe(200);
+    else expect((await scene.refusal(routeTo([1, 2]), { method })).code).toBe(503);
+  });
+
+  test("after one that is too busy for a read, whose answer counts if all are", async () => {
+    const scene = new Scene(firstOnly(() => answerOf(503)));
+    expect((await scene.send(routeTo([1, 2]))).status).toBe(200);
+    scene.upstream.answer = () => answerOf(503, [], "busy");
+    expect(await scene.send(routeTo([1, 2]))).toMatchObject({
+      status: 503,
+      headers: { "x-evenkeel-served-by": expect.stringMatching(/^peer-/) },
+    });
+  });
+
+  test("not after one that is too busy for a write", async () => {
+    const scene = new Scene(firstOnly(() => answerOf(503)));
+    expect((await scene.send(routeTo([1, 2]), { method: "POST" })).status).toBe(503);
+    expect(scene.upstream.requests).toHaveLength(1);
+  });
+
+  test("not when a body that goes through has been begun, even if nothing was sent", async () => {
+    const isBegun = async ({ body }: { body: AsyncIterable<Buffer> | undefined }): Promise<UpstreamResponse> => {
+      for await (const _ of body!) break;
+      throw new UpstreamError("reset", "gone", { isSent: false });
+    };
+    const scene = new Scene(firstOnly(isBegun));
+    await scene.refusal(routeTo([1, 2]), { method: "POST" }, { body: streamed("data") });
+    expect(scene.upstream.requests).toHaveLength(1);
+    const other = new Scene(firstOnly(failing("connect", false)));
+    expect((await other.send(routeTo([1, 2]), { method: "POST" }, { body: streamed("data") })).status).toBe(200);
+  });
+
+  test("not for an upgrade that was sent, although it is a GET", async () => {
+    const scene = new Scene(firstOnly(failing("reset", true)));
+    const headers = { connection: "Upgrade", upgrade: "websocket" };
+    const connection = { protocol: "http/1.1" as const, remoteAddress: "", clientChain: [] };
+    await scene.refusal(routeTo([1, 2]), { headers }, { connection });
+    expect(scene.upstream.requests.map(({ isUpgrade }) => isUpgrade)).toEqual([true]);
+  });
+
+  test("not for a client that has gone", async () => {
+    const gone = new AbortController();
+    const scene = new Scene((request) => {
+      gone.abort();
+      return failing("connect", false)(request);
+    });
+    await scene.refusal(routeTo([1, 2]), {}, { signal: gone.signal });
+    expect(scene.upstream.requests).toHaveLength(1);
+  });
+});
+
+describe("an answer", () => {
+  test.each([200, 304, 400, 403, 404, 405, 409, 422, 429, 500])("%s goes back as it is", async (status) => {
+    const scene = new Scene(() => answerOf(status, ["content-type", "application/json"], "{}"));
+    expect((await scene.send(routeTo([1, 2]))).status).toBe(status);
+    expect(scene.upstream.requests).toHaveLength(1);
+    expect(scene.counted(`apiserver_rerouted_request_total{code="${status}",${LABELS}}`)).toBe(1);
+    expect(scene.counted(`kubernetes_apiserver_rerouted_request_total{code="${status}",${LABELS}}`)).toBe(1);
+  });
+
+  test.each([401, 302, 404])("%s of a pod behind the proxy subresource is the client's business", async (status) => {
+    const scene = new Scene(() => answerOf(status, ["content-type", "text/plain"], "404 page not found\n"));
+    const url = "/api/v1/namespaces/default/pods/web/proxy/index.html";
+    expect((await scene.send(routeTo([1, 2]), { url })).status).toBe(status);
+  });
+
+  test("that nobody takes is let go of", async () => {
+    const opened: string[] = [];
+    const held = (name: string): UpstreamResponse => ({
+      status: 307,
+      headers: [],
+      body: { kind: "stream", open: (sink: StreamSink) => sink.onClose(() => void opened.push(name)) },
+    });
+    const scene = new Scene(({ address }) => held(String(address.port)));
+    await scene.refusal(routeTo([1], [2]));
+    expect(opened).toEqual(["1", "2"]);
+  });
+});
+
+describe("when no peer has answered", () => {
+  test("it is 503 with who, why, by which rule, and when to come again", async () => {
+    const scene = new Scene(failing("connect", false));
+    const refusal = await scene.refusal(routeTo([1], [2]), { url: `${WIDGETS}/w` });
+    expect(refusal.toStatus()).toMatchObject({
+      code: 503,
+      reason: "ServiceUnavailable",
+      message: "Error while proxying request to destination apiserver peer-2: it failed: connect",
+      details: {
+        name: "w",
+        group: "example.com",
+        kind: "widgets",
+        retryAfterSeconds: 1,
+        causes: [
+          { field: "server", message: "self" },
+          { field: "peer", message: "peer-2" },
+          { field: "rule", message: "served-by-peer" },
+        ],
+      },
+    });
+    expect(scene.missed).toEqual(["peer-1", "peer-2"]);
+    expect(scene.counted(`apiserver_peer_proxy_errors_total{type="connect",${LABELS}}`)).toBe(2);
+    expect(scene.counted(`apiserver_rerouted_request_total{code="503",${LABELS}}`)).toBe(1);
+  });
+
+  test("nobody is told when to come again if the request may have happened", async () => {
+    const told = async (reply: ConstructorParameters<typeof Scene>[0], method: string): Promise<unknown> =>
+      (await new Scene(reply).refusal(routeTo([1]), { method })).toStatus().details?.retryAfterSeconds;
+    expect(await told(failing("reset", true), "DELETE")).toBeUndefined();
+    expect(await told(failing("reset", false), "DELETE")).toBe(1);
+    expect(await told(failing("reset", true), "GET")).toBe(1);
+    expect(await told(() => answerOf(303), "DELETE")).toBeUndefined();
+  });
+
+  test("a peer whose address leads back here is told apart", async () => {
+    const scene = new Scene(() => answerOf(503, ["X-Evenkeel-Not-Served", "self"]));
+    expect((await scene.refusal(routeTo([1]))).message).toMatch(/its address leads to this server itself$/);
+    expect(scene.counted(`apiserver_peer_proxy_errors_total{type="not_served",${LABELS}}`)).toBe(1);
+    expect(scene.missed).toEqual([]);
+  });
+
+  test("a peer without an address is not called", async () => {
+    const scene = new Scene(() => answerOf(200));
+    const route = { ...routeTo(), candidates: [[peerOf("lost", { address: undefined })]] };
+    expect((await scene.refusal(route)).message).toMatch(/its address is not known$/);
+    expect(scene.upstream.requests).toEqual([]);
+    expect(scene.counted(`apiserver_peer_proxy_errors_total{type="endpoint_resolution",${LABELS}}`)).toBe(1);
+  });
+
+  test("an error of our own is not taken for one of the peer's", async () => {
+    const scene = new Scene(() => Promise.reject(new TypeError("a mistake")));
+    await expect(scene.send(routeTo([1, 2]))).rejects.toThrow(TypeError);
+  });
+});
+
+describe("requests on their way", () => {
+  test("are bounded, watches do not count, and a place is free again however the request ended", async () => {
+    const held: PromiseWithResolvers<UpstreamResponse>[] = [];
+    const scene = new Scene(() => {
+      held.push(Promise.withResolvers());
+      return held.at(-1)!.promise;
+    }, 2);
+    const first = scene.send(routeTo([1]));
+    const second = scene.refusal(routeTo([1]));
+    const refused = await scene.refusal(routeTo([1]));
+    expect([refused.code, refused.details?.retryAfterSeconds]).toEqual([429, 1]);
+    expect(scene.counted(`apiserver_peer_proxy_errors_total{type="overloaded",${LABELS}}`)).toBe(1);
+    const watch = scene.send(routeTo([1]), { url: `${WIDGETS}?watch=true` });
+    held[0]!.resolve(answerOf(200));
+    held[1]!.reject(new UpstreamError("reset", "gone", { isSent: true }));
+    await Promise.all([first, second]);
+    scene.upstream.answer = () => answerOf(200);
+    await Promise.all([scene.send(routeTo([1])), scene.send(routeTo([1]))]);
+    held[2]!.resolve(answerOf(200));
+    await watch;
+  });
+});
+
+function streamed(text: string): RequestBody {
+  return {
+    isEmpty: false,
+    read: () => Promise.resolve(Buffer.from(text)),
+    async *stream() {
+      yield Buffer.from(text);
+    },
+  };
+}

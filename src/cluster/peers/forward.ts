@@ -1,0 +1,245 @@
+/**
+ * One hop to one of several peers. At most one of them does the work: after something was sent, only what changes
+ * nothing is tried elsewhere; anything else only if nothing was sent, or the peer said that it did nothing.
+ */
+import type { WithUser } from "../../access/auth/user.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { randomInteger, randomUuid, type Random } from "../../base/random.ts";
+import { discardAnswer } from "../../serving/http/closed-sink.ts";
+import { isLongRunning } from "../../serving/http/filters/request-info.ts";
+import { headerValue, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
+import {
+  UpstreamError,
+  type Upstream,
+  type UpstreamAddress,
+  type UpstreamResponse,
+} from "../../serving/http/upstream.ts";
+import { type StatusError, tooManyRequests } from "../../meta/status-error.ts";
+import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
+import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
+import { answerHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
+import { openHopBody, type HopBody } from "./hop-body.ts";
+import { isNotServedAnswer } from "./not-served.ts";
+import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
+import { serviceUnavailableBecause, type Refusal } from "./refusals.ts";
+import type { Route } from "./route.ts";
+import type { ClusterView, PeerView } from "./view.ts";
+
+export type PeerRoute = Extract<Route, { kind: "peer" }>;
+/** Answers the request by the server itself, with this body. */
+export type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
+/** With `here` the server that was asked stands behind all candidates: it answers when none could do anything. */
+export type Forward = (
+  request: WithUser,
+  route: PeerRoute,
+  view: ClusterView,
+  here?: AnswerHere,
+) => Promise<ApiResponse>;
+
+export interface ForwardOptions {
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: ProxyMetrics;
+  readonly requestsInflightMax: number;
+  /** Any answer at all, or none: what the peer's reachability is judged by besides probes. */
+  readonly onAnswer: (peerId: string) => void;
+  readonly onMiss: (peerId: string, error: UpstreamError) => void;
+}
+
+/** A client has no reason to name more peers than this by failing. */
+const ATTEMPTS_MAX = 4;
+const RETRY_AFTER_SECONDS = 1;
+const HOP_FAILED = "Error while proxying request to destination apiserver";
+
+type Attempt =
+  /** `isBusy`: the peer is there but cannot now; another may. */
+  | { readonly kind: "answer"; readonly response: UpstreamResponse; readonly isBusy: boolean }
+  | {
+      readonly kind: "failed";
+      readonly type: ProxyErrorType;
+      readonly why: string;
+      readonly mayRetry: boolean;
+      /** It may have happened all the same. */
+      readonly isUndecided?: boolean;
+    };
+
+export function createForward(options: ForwardOptions): Forward {
+  let inFlight = 0;
+  return async (request, route, view, here) => {
+    const isCounted = !isLongRunning(request.info);
+    if (isCounted && inFlight >= options.requestsInflightMax) {
+      options.metrics.failed("overloaded", request.info);
+      if (here !== undefined) return here(request.body);
+      throw tooManyRequests("too many requests to other API servers are in flight, please try again later", 1);
+    }
+    if (isCounted) inFlight++;
+    let outcome: ApiResponse | RequestBody;
+    try {
+      outcome = await forwardOnce(options, { request, route, view, hasFallback: here !== undefined });
+    } finally {
+      if (isCounted) inFlight--;
+    }
+    return "status" in outcome ? outcome : here!(outcome);
+  };
+}
+
+interface Hop {
+  readonly request: WithUser;
+  readonly route: PeerRoute;
+  readonly view: ClusterView;
+  readonly hasFallback: boolean;
+}
+
+/** The answer; or the body as it was, when no peer did anything and there is somebody else to give it to. */
+async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse | RequestBody> {
+  const { request, route, view, hasFallback } = hop;
+  const { metrics, random } = options;
+  const auditId = request.audit?.id ?? headerValue(request.headers, "audit-id") ?? randomUuid(random);
+  const headers = hopHeaders(request, auditId, view.self.id);
+  const body = await openHopBody(request.body, headerValue(request.headers, "content-length"));
+  const peers = inRandomOrder(route.candidates, random).slice(0, ATTEMPTS_MAX);
+  let refusal: Refusal | undefined;
+  for (const peer of peers) {
+    const attempt = await tryPeer(options, hop, { peer, headers, body });
+    if (attempt.kind === "answer") {
+      if (attempt.isBusy && (peer !== peers.at(-1) || (hasFallback && body.isRepeatable))) {
+        discardAnswer(attempt.response);
+        continue;
+      }
+      metrics.rerouted(attempt.response.status, request.info);
+      request.audit?.annotate(SERVED_BY_ANNOTATION, peer.id);
+      return toResponse(attempt.response, peer, route);
+    }
+    metrics.failed(attempt.type, request.info);
+    options.log.debug("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
+    const retryAfterSeconds = attempt.isUndecided === true ? undefined : RETRY_AFTER_SECONDS;
+    refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds, reason: attempt.why };
+    if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
+  }
+  if (hasFallback && body.isRepeatable) return body.unsent();
+  throw hopFailed(refusal!, hop, metrics);
+}
+
+function hopFailed(refusal: Refusal, { request, view }: Hop, metrics: ProxyMetrics): StatusError {
+  metrics.rerouted(503, request.info);
+  const reason = `${HOP_FAILED} ${refusal.peerId}: ${refusal.reason}`;
+  return serviceUnavailableBecause({ ...refusal, reason }, request.info, view.self.id);
+}
+
+interface Target {
+  readonly peer: PeerView;
+  readonly headers: readonly string[];
+  readonly body: HopBody;
+}
+
+async function tryPeer(options: ForwardOptions, hop: Hop, { peer, headers, body }: Target): Promise<Attempt> {
+  const { address } = peer;
+  const { request, view } = hop;
+  if (address === undefined)
+    return { kind: "failed", type: "endpoint_resolution", why: "its address is not known", mayRetry: true };
+  const startedAt = options.clock.monotonic();
+  let response: UpstreamResponse;
+  try {
+    response = await send(options.upstream, request, { address, headers, body });
+  } catch (thrown) {
+    if (!(thrown instanceof UpstreamError)) throw thrown;
+    return failedAttempt(options, thrown, { peer, request, body });
+  }
+  options.onAnswer(peer.id);
+  options.metrics.latency(peer.id).observe((options.clock.monotonic() - startedAt) / 1000);
+  return judge(response, { request, peer, selfId: view.self.id, isRepeatable: body.isRepeatable });
+}
+
+function send(
+  upstream: Upstream,
+  request: WithUser,
+  to: { readonly address: UpstreamAddress; readonly headers: readonly string[]; readonly body: HopBody },
+): Promise<UpstreamResponse> {
+  return upstream.send({
+    address: to.address,
+    method: request.method,
+    target: request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`,
+    headers: to.headers,
+    body: to.body.open(),
+    contentLength: to.body.length,
+    isUpgrade: isUpgrade(request),
+    signal: request.signal,
+  });
+}
+
+function failedAttempt(
+  options: ForwardOptions,
+  error: UpstreamError,
+  { peer, request, body }: { readonly peer: PeerView; readonly request: WithUser; readonly body: HopBody },
+): Attempt {
+  const { failure, isSent, message } = error;
+  if (failure === "connect" || failure === "tls" || failure === "timeout") options.onMiss(peer.id, error);
+  const isUndecided = isSent && !changesNothing(request);
+  const mayRetry = failure !== "aborted" && body.isRepeatable && !isUndecided;
+  return { kind: "failed", type: failure, why: message, mayRetry, isUndecided };
+}
+
+interface Judging {
+  readonly request: WithUser;
+  readonly peer: PeerView;
+  readonly selfId: string;
+  readonly isRepeatable: boolean;
+}
+
+/** An answer that is none for the client: the peer does not have it after all, is somebody else, or sends us away. */
+function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
+  const notServedBy = answerHeader(response, NOT_SERVED_HEADER);
+  // Behind `proxy` a pod answers: its 404, 401 and redirects are the client's business.
+  const isPeersOwn = request.info.subresource !== "proxy";
+  if (notServedBy === undefined && !isPeersOwn) return { kind: "answer", response, isBusy: false };
+  if (notServedBy !== undefined || isNotServedAnswer(response)) {
+    discardAnswer(response);
+    const why =
+      notServedBy === selfId ? "its address leads to this server itself" : "it does not serve the resource either";
+    return { kind: "failed", type: "not_served", why, mayRetry: isRepeatable };
+  }
+  // The user is known here, so it is this server that the peer does not know.
+  if (response.status === 401) {
+    discardAnswer(response);
+    const why = "it does not accept this server's word for who asks: see --requestheader-client-ca-file there";
+    return { kind: "failed", type: "proxy_transport", why, mayRetry: isRepeatable };
+  }
+  if (response.status >= 300 && response.status < 400 && response.status !== 304) {
+    discardAnswer(response);
+    // It did not say that it did nothing: 303 is what follows a POST that was done.
+    const isUndecided = !changesNothing(request);
+    const mayRetry = isRepeatable && !isUndecided;
+    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry, isUndecided };
+  }
+  return { kind: "answer", response, isBusy: response.status === 503 && changesNothing(request) };
+}
+
+/** An upgrade is a GET as well, but what is said on the connection may do anything, as `exec` does. */
+function changesNothing(request: WithUser): boolean {
+  return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
+}
+
+function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute): ApiResponse {
+  const release = peer.release ?? "kube-apiserver";
+  const servedBy = `${peer.id} (${release}); reason=${route.rule}`;
+  return {
+    status: response.status,
+    headers: { ...answerHeaders(response), [SERVED_BY_HEADER]: servedBy },
+    body: response.body,
+  };
+}
+
+/** Within each tier; a later tier only after every member of those before it. */
+function inRandomOrder(tiers: readonly (readonly PeerView[])[], random: Random): PeerView[] {
+  return tiers.flatMap((tier) => {
+    const order = [...tier];
+    for (let index = order.length - 1; index > 0; index--) {
+      const other = randomInteger(random, index + 1);
+      [order[index], order[other]] = [order[other]!, order[index]!];
+    }
+    return order;
+  });
+}

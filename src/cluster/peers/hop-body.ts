@@ -1,0 +1,59 @@
+import type { RequestBody } from "../../serving/http/message.ts";
+import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
+
+/** A small body is read before the hop, so that it can be sent again; a larger one goes through as it arrives. */
+const REPEATABLE_BYTES_MAX = 64 * 1024;
+
+export interface HopBody {
+  /** A second `open` gives the same bytes. False once a body that passes through has been opened. */
+  readonly isRepeatable: boolean;
+  readonly length: number | undefined;
+  open(): AsyncIterable<Buffer> | undefined;
+  /** For who answers it here after all. Only while it is repeatable. */
+  unsent(): RequestBody;
+}
+
+const NO_BODY: HopBody = {
+  isRepeatable: true,
+  length: undefined,
+  open: () => undefined,
+  unsent: () => EMPTY_BODY,
+};
+
+export async function openHopBody(body: RequestBody, contentLength: string | undefined): Promise<HopBody> {
+  if (body.isEmpty) return NO_BODY;
+  const length = contentLength !== undefined && /^\d{1,15}$/.test(contentLength) ? Number(contentLength) : undefined;
+  if (length !== undefined && length <= REPEATABLE_BYTES_MAX) {
+    const bytes = await body.read(REPEATABLE_BYTES_MAX);
+    return { isRepeatable: true, length: bytes.length, open: () => once(bytes), unsent: () => bufferedBody(bytes) };
+  }
+  return new PassingBody(body, length);
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  if (bytes.length > 0) yield bytes;
+}
+
+class PassingBody implements HopBody {
+  readonly length: number | undefined;
+  readonly #body: RequestBody;
+  #isTouched = false;
+
+  constructor(body: RequestBody, length: number | undefined) {
+    this.#body = body;
+    this.length = length;
+  }
+
+  get isRepeatable(): boolean {
+    return !this.#isTouched;
+  }
+
+  async *open(): AsyncGenerator<Buffer, void, undefined> {
+    this.#isTouched = true;
+    yield* this.#body.stream();
+  }
+
+  unsent(): RequestBody {
+    return this.#body;
+  }
+}

@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import type { ConnectionInfo } from "../../serving/http/message.ts";
+import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
+import { answerHeaders, hopHeaders, ownHeaders } from "./hop.ts";
+import { answerOf, JANE, userRequest } from "./testing/fake-upstream.ts";
+
+const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };
+/** In every request to a peer, after what the client sent. */
+const OURS = [
+  "X-Forwarded-For: 192.0.2.7",
+  "X-Remote-User: jane",
+  "X-Remote-Group: people",
+  "Audit-ID: audit",
+  "X-Evenkeel-Proxied-By: here",
+  "X-Kubernetes-APIServer-Rerouted: true",
+  "X-Kubernetes-Peer-Proxied: true",
+];
+
+function lines(headers: readonly string[]): string[] {
+  return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+}
+
+/** Raw and joined, as a socket would give them. */
+function sent(...rawHeaders: string[]): ReturnType<typeof userRequest> {
+  const headers: Record<string, string> = {};
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase();
+    headers[name] = headers[name] === undefined ? rawHeaders[index + 1]! : `${headers[name]}, ${rawHeaders[index + 1]}`;
+  }
+  return userRequest({ headers, url: "/api/v1/pods" }, { rawHeaders, connection: H1 });
+}
+
+function hopped(...rawHeaders: string[]): string[] {
+  return lines(hopHeaders(sent(...rawHeaders), "audit", "here"));
+}
+
+describe("headers of a request on its way to a peer", () => {
+  test("arrive as they were sent, line by line, and ours come after them", () => {
+    expect(
+      hopped("Accept", "a", "accept", "b", "Content-Type", "c", "x-kubernetes-compatibility-version", "1.36"),
+    ).toEqual(["Accept: a", "accept: b", "Content-Type: c", "x-kubernetes-compatibility-version: 1.36", ...OURS]);
+  });
+
+  test.each([
+    "Connection",
+    "Keep-Alive",
+    "Proxy-Connection",
+    "Proxy-Authenticate",
+    "Proxy-Authorization",
+    "TE",
+    "Trailer",
+    "Transfer-Encoding",
+    "Upgrade",
+    "HTTP2-Settings",
+    "Host",
+    "Content-Length",
+    "Expect",
+    "Authorization",
+    "X-Kubernetes-If-Ready",
+    "Audit-ID",
+    "X-Remote-User",
+    "X-Remote-Uid",
+    "X-Remote-Group",
+    "X-Remote-Extra-Scopes",
+    "X-Kubernetes-Peer-Proxied",
+    "X-Kubernetes-APIServer-Rerouted",
+    "Impersonate-User",
+    "X-Evenkeel-Not-Served",
+  ])("%s of the client does not travel", (name) => {
+    expect(hopped(name, "mine", "Accept", "a")).toEqual(["Accept: a", ...OURS]);
+    expect(hopped(name.toUpperCase(), "mine")).toEqual(OURS);
+  });
+
+  test("what Connection names stays on the connection, but nothing of ours can be named away", () => {
+    const named = OURS.map((line) => line.split(":")[0]!).join(" ,");
+    expect(hopped("X-Mine", "1", "connection", `x-mine, close, ${named}`, "Accept", "a")).toEqual([
+      "Accept: a",
+      ...OURS,
+    ]);
+    expect(hopped("X-A", "1", "Connection", "x-a", "X-B", "2", "Connection", "X-B")).toEqual(OURS);
+  });
+
+  test("who was before the client is kept in front of it", () => {
+    expect(hopped("X-Forwarded-For", "10.0.0.1", "X-Forwarded-For", "10.0.0.2")).toContain(
+      "X-Forwarded-For: 10.0.0.1, 10.0.0.2, 192.0.2.7",
+    );
+  });
+
+  test("the user is named in full: groups line by line, keys escaped, text as the bytes of UTF-8", () => {
+    const extra = { "example.com/a%b": ["1", "2"], ä: ["ö"] };
+    const user = { name: "jäne", uid: "u-1", groups: ["a", "b,c"], extra };
+    const request = userRequest({ headers: { accept: ["x", "y"] } }, { user, connection: H1 });
+    expect(lines(hopHeaders(request, "audit", "here")).slice(0, -4)).toEqual([
+      "accept: x",
+      "accept: y",
+      "X-Forwarded-For: 192.0.2.7",
+      "X-Remote-User: j\u00c3\u00a4ne",
+      "X-Remote-Uid: u-1",
+      "X-Remote-Group: a",
+      "X-Remote-Group: b,c",
+      "X-Remote-Extra-example.com%2Fa%25b: 1",
+      "X-Remote-Extra-example.com%2Fa%25b: 2",
+      "X-Remote-Extra-%C3%A4: \u00c3\u00b6",
+    ]);
+  });
+
+  test.each([
+    { ...JANE, name: "admin " },
+    { ...JANE, groups: ["\tsystem:masters"] },
+    { ...JANE, uid: " 1" },
+    { ...JANE, extra: { scope: ["all "] } },
+  ])("nobody travels who would arrive as somebody else, such as %j", (user) => {
+    expect(() => hopHeaders(userRequest({ url: "/api/v1/pods" }, { user }), "audit", "here")).toThrow(
+      /no peer can be told/,
+    );
+  });
+
+  test("the server's own say who it is, and each guard once", () => {
+    expect(lines(ownHeaders(JANE))).toEqual([
+      "X-Remote-User: jane",
+      "X-Remote-Group: people",
+      "User-Agent: evenkeel",
+      "X-Kubernetes-APIServer-Rerouted: true",
+      "X-Kubernetes-Peer-Proxied: true",
+    ]);
+  });
+});
+
+describe("an upgrade", () => {
+  test("is asked for by both headers, and asked for again", () => {
+    const request = sent("Upgrade", "websocket", "Connection", "keep-alive, Upgrade");
+    expect(isUpgrade(request)).toBe(true);
+    expect(lines(hopHeaders(request, "audit", "here"))).toEqual([...OURS, "Connection: Upgrade", "Upgrade: websocket"]);
+  });
+
+  test.each([
+    { what: "without Connection", request: sent("Upgrade", "websocket") },
+    { what: "without a protocol", request: sent("Connection", "upgrade") },
+    {
+      what: "on HTTP/2",
+      request: {
+        ...sent("Upgrade", "websocket", "Connection", "upgrade"),
+        connection: { ...H1, protocol: "h2" as const },
+      },
+    },
+  ])("$what is none", ({ request }) => {
+    expect(isUpgrade(request)).toBe(false);
+    expect(lines(hopHeaders(request, "audit", "here"))).toEqual(OURS);
+  });
+});
+
+describe("headers of the answer", () => {
+  test("go back, those sent twice as a list, without what concerns the hop or other sites", () => {
+    const dropped = ["Connection", "Keep-Alive", "Transfer-Encoding", "Trailer", "Access-Control-Allow-Origin"];
+    const ours = ["X-Evenkeel-Not-Served", "X-Evenkeel-Served-By", "X-Kubernetes-Ready"];
+    const headers = [...dropped, ...ours].flatMap((name) => [name, "x"]);
+    expect(answerHeaders(answerOf(200, [...headers, "Warning", "1", "ETag", "e", "warning", "2"]))).toEqual({
+      warning: ["1", "2"],
+      etag: "e",
+    });
+  });
+
+  test("names that every object inherits are names like any other", () => {
+    const kept = answerHeaders(answerOf(200, ["constructor", "a", "__proto__", "b", "toString", "c"]));
+    expect(Object.entries(kept)).toEqual([
+      ["constructor", "a"],
+      ["__proto__", "b"],
+      ["tostring", "c"],
+    ]);
+  });
+
+  test("keep Connection when the protocol is changed", () => {
+    const headers = ["Connection", "Upgrade", "Upgrade", "websocket"];
+    expect(answerHeaders(answerOf(101, headers))).toEqual({ connection: "Upgrade", upgrade: "websocket" });
+  });
+
+  test("are found in any casing", () => {
+    expect(answerHeader(answerOf(200, ["X-A", "1", "x-a", "2"]), "x-a")).toBe("1");
+    expect(answerHeader(answerOf(200, ["X-A", "1"]), "x-b")).toBeUndefined();
+  });
+});

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import { FaultyKv } from "../../../test/api/faulty-kv.ts";
+import { startServer, type Json, type TestServer } from "../../../test/api/start.ts";
+import type { Log } from "../../base/log.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import { createClient } from "../../client/client.ts";
+import { IdentityLease, type IdentityLeaseOptions } from "./identity-lease.ts";
+import { DEFAULT_PEER_TIMING } from "./timing.ts";
+
+const ID = "apiserver-test";
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+const LEASE = `${LEASES}/${ID}`;
+
+class Process {
+  readonly server: TestServer;
+  readonly lease: IdentityLease;
+  readonly renewals: number[] = [];
+  readonly lost: string[] = [];
+  readonly errors: string[] = [];
+  recordOwner: "this" | "other" | "nobody" = "nobody";
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(server: TestServer, incarnation: string, options: Partial<IdentityLeaseOptions["identity"]> = {}) {
+    this.server = server;
+    const { clock } = server.world;
+    const random = server.world.randomFor(incarnation);
+    const log: Log = { ...SILENT_LOG, error: (message) => void this.errors.push(message) };
+    this.lease = new IdentityLease({
+      client: createClient({ transport: server.server.transport, clock, random }),
+      clock,
+      random,
+      log,
+      timing: DEFAULT_PEER_TIMING,
+      identity: {
+        id: ID,
+        incarnation,
+        hostname: "host-1",
+        peerAddress: "192.0.2.1:6443",
+        release: "1.36",
+        binaryVersion: "0.3.0",
+        compatibilityVersion: "1.35",
+        ...options,
+      },
+      recordOwner: () => this.recordOwner,
+      onRenewed: (startedAtMs) => void this.renewals.push(startedAtMs),
+      onLost: (because) => void this.lost.push(because),
+    });
+    this.#running = this.lease.run(this.#stop.signal);
+  }
+
+  /** As kill -9 does. */
+  async crash(): Promise<void> {
+    this.#stop.abort();
+    await this.server.world.run(this.#running);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.crash();
+  }
+}
+
+async function stored(server: TestServer): Promise<Json> {
+  return (await server.get(LEASE)).body;
+}
+
+async function holder(server: TestServer): Promise<string> {
+  return (await stored(server)).spec?.holderIdentity;
+}
+
+describe("the identity lease", () => {
+  test("says who the server is, to programs as the reference does and to people", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    expect(process.renewals).toHaveLength(1);
+    const { metadata, spec } = await stored(server);
+    expect(metadata.labels).toEqual({
+      "apiserver.kubernetes.io/identity": "kube-apiserver",
+      "kubernetes.io/hostname": "host-1",
+    });
+    expect(metadata.annotations).toEqual({
+      "kubernetes.io/peer-advertise-address": "192.0.2.1:6443",
+      "evenkeel.io/release": "1.36",
+      "evenkeel.io/binary-version": "0.3.0",
+      "evenkeel.io/compatibility-version": "1.35",
+    });
+    expect(spec).toEqual({
+      holderIdentity: `${ID}_one`,
+      leaseDurationSeconds: 15,
+      renewTime: expect.stringMatching(/^2030-01-01T00:00:\d\d\.\d{6}Z$/),
+    });
+  });
+
+  test("does without the label when the host's name cannot be one, and without an address nobody has", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one", { hostname: "host_1!", peerAddress: undefined });
+    await server.world.advance(100);
+    expect(process.renewals).toHaveLength(1);
+    const { metadata } = await stored(server);
+    expect(metadata.labels).toEqual({ "apiserver.kubernetes.io/identity": "kube-apiserver" });
+    expect(metadata.annotations).not.toHaveProperty("kubernetes.io/peer-advertise-address");
+  });
+
+  test("is renewed every 3 s or a little sooner, each time reported with the time the request was sent", async () => {
+    await using server = await startServer();
+    const startedAt = server.world.clock.monotonic();
+    await using process = new Process(server, "one");
+    await server.world.advance(60_000);
+    expect(process.renewals[0]).toBe(startedAt);
+    expect(process.renewals.length).toBeGreaterThanOrEqual(20);
+    expect(process.renewals.length).toBeLessThanOrEqual(24);
+    expect(Date.parse((await stored(server)).spec.renewTime)).toBeGreaterThan(server.world.clock.now() - 3_100);
+  });
+
+  test("a restarted server takes it over in one write: no watcher sees it gone", async () => {
+    await using server = await startServer();
+    const before = new Process(server, "one");
+    await server.world.advance(100);
+    await before.crash();
+    const watch = await server.watch(`${LEASES}?watch=1&fieldSelector=metadata.name%3D${ID}`);
+    await watch.events();
+    await using after = new Process(server, "two");
+    await server.world.advance(100);
+    const events = await watch.events();
+    expect(events.map(({ type, object }) => `${type} ${object.spec.holderIdentity}`)).toEqual([`MODIFIED ${ID}_two`]);
+    expect(after.lost).toEqual([]);
+  });
+
+  test("is created again when somebody deleted it", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    await server.delete(LEASE);
+    await server.world.advance(3_000);
+    expect(await holder(server)).toBe(`${ID}_one`);
+    expect(process.lost).toEqual([]);
+  });
+
+  test("is renewed although somebody changed it, and what they added stays", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    await server.mergePatch(LEASE, { metadata: { labels: { note: "mine" } }, spec: { leaseDurationSeconds: 1 } });
+    await server.world.advance(3_000);
+    const { metadata, spec } = await stored(server);
+    expect(metadata.labels.note).toBe("mine");
+    expect(spec.leaseDurationSeconds).toBe(15);
+    expect(process.renewals).toHaveLength(2);
+  });
+});
+
+describe("a store in trouble", () => {
+  test("that hangs for a while does not hang the renewals after it", async () => {
+    const faulty: FaultyKv[] = [];
+    await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    faulty[0]!.stall();
+    await server.world.advance(20_000);
+    expect(process.renewals).toHaveLength(1);
+    faulty[0]!.resume();
+    await server.world.advance(7_000);
+    expect(process.renewals.length).toBeGreaterThan(1);
+    expect(process.renewals[1]).toBeGreaterThan(process.renewals[0]! + 10_000);
+    expect(process.lost).toEqual([]);
+  });
+
+  test("is asked again soon, and then not more often than renewals are", async () => {
+    const faulty: FaultyKv[] = [];
+    await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    faulty[0]!.setDown(true);
+    await server.world.advance(8_000);
+    faulty[0]!.setDown(false);
+    await server.world.advance(6_000);
+    expect(process.renewals.length).toBeGreaterThan(1);
+  });
+});
+
+describe("leaving", () => {
+  test("deletes the lease", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    await server.world.run(process.lease.remove());
+    expect((await server.get(LEASE)).status).toBe(404);
+    await server.world.advance(10_000);
+    expect((await server.get(LEASE)).status).toBe(404);
+  });
+
+  test("deletes it also when somebody touched it meanwhile", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one");
+    await server.world.advance(100);
+    await server.mergePatch(LEASE, { metadata: { labels: { note: "mine" } } });
+    await server.world.run(process.lease.remove());
+    expect((await server.get(LEASE)).status).toBe(404);
+  });
+
+  test("leaves alone what a successor has taken over", async () => {
+    await using server = await startServer();
+    await using before = new Process(server, "one");
+    await server.world.advance(100);
+    await using after = new Process(server, "two");
+    await server.world.advance(100);
+    await server.world.run(before.lease.remove());
+    expect(after.renewals).toHaveLength(1);
+    expect(await holder(server)).toBe(`${ID}_two`);
+  });
+
+  test("takes only so long when the store hangs, even in the middle of a create", async () => {
+    const faulty: FaultyKv[] = [];
+    await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
+    faulty[0]!.stall();
+    await using process = new Process(server, "one");
+    await server.world.advance(1_000);
+    const startedAt = server.world.clock.monotonic();
+    await server.world.run(process.lease.remove());
+    expect(server.world.clock.monotonic() - startedAt).toBeLessThanOrEqual(3_000);
+    faulty[0]!.resume();
+  });
+});
+
+describe("two processes with one ID", () => {
+  const CONFLICT = `another server uses the server ID ${ID}: give one of them --server-id`;
+
+  test("do not fight: who has no endpoint record stands aside and says so once", async () => {
+    await using server = await startServer();
+    await using first = new Process(server, "one");
+    await server.world.advance(100);
+    await using second = new Process(server, "two");
+    await server.world.advance(60_000);
+    expect(first.renewals).toHaveLength(1);
+    expect(first.lease.conflict).toBe(CONFLICT);
+    expect(first.errors).toEqual([CONFLICT]);
+    expect(first.lost[0]).toBe(CONFLICT);
+    expect(second.lease.conflict).toBeUndefined();
+    expect(second.renewals.length).toBeGreaterThanOrEqual(19);
+    expect(await holder(server)).toBe(`${ID}_two`);
+  });
+
+  test("who has the endpoint record takes its lease back, and the newcomer stands aside", async () => {
+    await using server = await startServer();
+    await using first = new Process(server, "one");
+    first.recordOwner = "this";
+    await server.world.advance(100);
+    await using second = new Process(server, "two");
+    second.recordOwner = "other";
+    await server.world.advance(60_000);
+    expect(first.lease.conflict).toBeUndefined();
+    expect(first.lost).toEqual([]);
+    expect(first.renewals.length).toBeGreaterThanOrEqual(19);
+    expect(second.renewals).toHaveLength(1);
+    expect(second.errors).toEqual([CONFLICT]);
+    expect(await holder(server)).toBe(`${ID}_one`);
+  });
+
+  test("the other one leaves: the lease is taken at the next look", async () => {
+    await using server = await startServer();
+    await using first = new Process(server, "one");
+    await server.world.advance(100);
+    await using second = new Process(server, "two");
+    await server.world.advance(10_000);
+    await server.world.run(second.lease.remove());
+    await server.world.advance(3_000);
+    expect(await holder(server)).toBe(`${ID}_one`);
+    expect(first.lease.conflict).toBeUndefined();
+  });
+
+  test("the other one crashes: the lease is taken when it has been silent for its duration, not before", async () => {
+    await using server = await startServer();
+    await using first = new Process(server, "one");
+    await server.world.advance(100);
+    const second = new Process(server, "two");
+    await server.world.advance(10_000);
+    await second.crash();
+    await server.world.advance(12_000);
+    expect(first.lease.conflict).toBe(CONFLICT);
+    await server.world.advance(11_000);
+    expect(await holder(server)).toBe(`${ID}_one`);
+    expect(first.lease.conflict).toBeUndefined();
+  });
+
+  test("a user of the API who changes the holder changes nothing", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one");
+    process.recordOwner = "this";
+    await server.world.advance(100);
+    await server.mergePatch(LEASE, { spec: { holderIdentity: `${ID}_forged` } });
+    await server.world.advance(3_000);
+    expect(await holder(server)).toBe(`${ID}_one`);
+    expect(process.lost).toEqual([]);
+  });
+});

@@ -1,0 +1,272 @@
+/**
+ * The Lease by which other servers know that this one lives. It is written through the API like everybody's, in one
+ * write at the start whatever stands there, so that no watcher sees a gap.
+ *
+ *   seeking  nothing of ours is stored: take the lease, whoever holds it     → holding
+ *   holding  renew the copy seen last; gone → create it; changed → look      → holding, or aside
+ *   aside    another process goes by our ID: only look, until its lease is gone or has been silent for its duration
+ *
+ * Two processes with one ID never fight: the endpoint record, which no user of the API can write, says whose the ID is.
+ * Whoever has the record takes its lease back; whoever has not stands aside.
+ */
+import { eitherSignal } from "../../base/either-signal.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import type { Client } from "../../client/client.ts";
+import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { labelValueErrors } from "../../meta/names.ts";
+import { isReason } from "../../meta/status-error.ts";
+import type { PeerTiming } from "./timing.ts";
+import { messageOf, within } from "../../base/within.ts";
+
+export const IDENTITY_LEASE_TYPE: ResourceType = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  resource: "leases",
+  namespaced: true,
+};
+export const IDENTITY_LEASE_NAMESPACE = "kube-system";
+/** Says of which component the server is: API servers of others than the main one have identities too. */
+export const IDENTITY_LABEL = "apiserver.kubernetes.io/identity";
+export const KUBE_APISERVER = "kube-apiserver";
+
+export interface LeaseObject extends KubernetesObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly renewTime?: string;
+  };
+}
+
+export interface ServerIdentity {
+  readonly id: string;
+  /** Default kube-apiserver. */
+  readonly component?: string;
+  /** Another one each time the server starts. */
+  readonly incarnation: string;
+  readonly hostname: string;
+  /** "ip:port"; undefined when peers cannot call this server. For people: routing reads the endpoint record. */
+  readonly peerAddress: string | undefined;
+  readonly release: string;
+  readonly binaryVersion: string;
+  readonly compatibilityVersion: string;
+}
+
+export interface IdentityLeaseOptions {
+  /** Best one that does not retry: attempts are short, and a failed one is followed by another soon. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly timing: Pick<PeerTiming, "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs">;
+  readonly identity: ServerIdentity;
+  /** Whose endpoint record stands under our ID, as far as is known here. A server that is leaving has no claim: "nobody". */
+  readonly recordOwner: () => "this" | "other" | "nobody";
+  /** By the monotonic clock, when the request was sent that renewed the lease. */
+  readonly onRenewed: (startedAtMs: number) => void;
+  /** Another process goes by our ID. */
+  readonly onLost: (because: string) => void;
+}
+
+/** Somebody else may change the lease between our looking and our writing, but hardly so often. */
+const ROUNDS_MAX = 3;
+/** Retries after failures: soon at first, then as often as renewals. */
+const RETRY_MS_MIN = 200;
+const REMOVE_LIMIT_MS = 3_000;
+
+export class IdentityLease {
+  readonly #options: IdentityLeaseOptions;
+  readonly #leases: ResourceClient<LeaseObject>;
+  readonly #holder: string;
+  readonly #removed = new AbortController();
+  #running: Promise<void> | undefined;
+  /** Our lease as the store last had it. */
+  #seen: LeaseObject | undefined;
+  /** Our holderIdentity has been stored once. */
+  #hasHeld = false;
+  #rival: { readonly holder: string; readonly version: string; readonly sinceMs: number } | undefined;
+
+  constructor(options: IdentityLeaseOptions) {
+    this.#options = options;
+    this.#leases = options.client.resource<LeaseObject>(IDENTITY_LEASE_TYPE);
+    this.#holder = `${options.identity.id}_${options.identity.incarnation}`;
+  }
+
+  /** Why this server stands aside; undefined when it does not. */
+  get conflict(): string | undefined {
+    if (this.#rival === undefined) return undefined;
+    return `another server uses the server ID ${this.#options.identity.id}: give one of them --server-id`;
+  }
+
+  /** Holds the lease until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#hold(eitherSignal(signal, this.#removed.signal));
+    return this.#running;
+  }
+
+  /** Ends `run` and deletes the lease, if it is still ours. Gives up after a while: others collect it then. */
+  async remove(): Promise<void> {
+    const { clock, log } = this.#options;
+    this.#removed.abort();
+    await this.#running;
+    if (!this.#hasHeld) return;
+    try {
+      await within(clock, REMOVE_LIMIT_MS, (signal) => this.#delete(signal));
+    } catch (thrown) {
+      log.warn("the identity lease could not be deleted", { error: messageOf(thrown) });
+    }
+  }
+
+  async #hold(signal: AbortSignal): Promise<void> {
+    const { clock, random, log, timing } = this.#options;
+    let retryMs = RETRY_MS_MIN;
+    while (!signal.aborted) {
+      let nextAtMs = clock.monotonic() + timing.leaseRenewMs * (1 - 0.1 * random.float());
+      try {
+        // One attempt never outlives the interval: a store that hangs now may answer the next one.
+        await within(clock, timing.leaseRenewMs, (limit) => this.#renew(limit), signal);
+        retryMs = RETRY_MS_MIN;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        log.warn("the identity lease could not be renewed", { error: messageOf(thrown) });
+        nextAtMs = clock.monotonic() + retryMs * (0.5 + random.float() / 2);
+        retryMs = Math.min(retryMs * 2, timing.leaseRenewMs);
+      }
+      await sleep(clock, Math.max(0, nextAtMs - clock.monotonic()), signal);
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    let current = this.#seen ?? (await this.#get(signal));
+    for (let round = 1; ; round++) {
+      if (current !== undefined && this.#isRivals(current)) return this.#standAside(current);
+      const startedAtMs = this.#options.clock.monotonic();
+      try {
+        const written = await this.#write(current, signal);
+        signal.throwIfAborted();
+        return this.#hasRenewed(written, startedAtMs);
+      } catch (thrown) {
+        // Whatever was seen is no longer so, or nobody knows whether the write happened.
+        this.#seen = undefined;
+        const isOutdated = ["Conflict", "NotFound", "AlreadyExists"] as const;
+        if (round >= ROUNDS_MAX || !isOutdated.some((reason) => isReason(thrown, reason))) throw thrown;
+        current = await this.#get(signal);
+      }
+    }
+  }
+
+  async #get(signal: AbortSignal): Promise<LeaseObject | undefined> {
+    try {
+      return await this.#leases.get(
+        { namespace: IDENTITY_LEASE_NAMESPACE, name: this.#options.identity.id },
+        { signal },
+      );
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) return undefined;
+      throw thrown;
+    }
+  }
+
+  #write(current: LeaseObject | undefined, signal: AbortSignal): Promise<LeaseObject> {
+    const { identity, clock, timing } = this.#options;
+    const lease: LeaseObject = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: {
+        ...current?.metadata,
+        name: identity.id,
+        namespace: IDENTITY_LEASE_NAMESPACE,
+        labels: { ...current?.metadata?.labels, ...labelsOf(identity) },
+        annotations: { ...current?.metadata?.annotations, ...annotationsOf(identity) },
+      },
+      spec: {
+        holderIdentity: this.#holder,
+        leaseDurationSeconds: timing.leaseDurationSeconds,
+        renewTime: toMicroTime(clock.now()),
+      },
+    };
+    return current === undefined ? this.#leases.create(lease, { signal }) : this.#leases.replace(lease, { signal });
+  }
+
+  #hasRenewed(written: LeaseObject, startedAtMs: number): void {
+    if (this.#rival !== undefined) this.#options.log.info("this server has its identity lease back");
+    this.#seen = written;
+    this.#hasHeld = true;
+    this.#rival = undefined;
+    this.#options.onRenewed(startedAtMs);
+  }
+
+  /** Whether the lease belongs to another process that lives, so that ours must leave it alone. */
+  #isRivals(current: LeaseObject): boolean {
+    const { clock, log, timing, recordOwner } = this.#options;
+    const holder = current.spec?.holderIdentity ?? "";
+    // At the start it is the lease of the process before this one.
+    if (!this.#hasHeld || holder === this.#holder) return false;
+    if (recordOwner() === "this") {
+      log.warn("somebody changed the holder of this server's identity lease: it is taken back", { holder });
+      return false;
+    }
+    const { sinceMs, version } = this.#rival ?? {};
+    if (sinceMs === undefined || version !== versionOf(current)) return true;
+    return clock.monotonic() - sinceMs < timing.leaseDurationSeconds * 1000 + timing.leaseMarginMs;
+  }
+
+  #standAside(current: LeaseObject): void {
+    const { clock, log, onLost } = this.#options;
+    const holder = current.spec?.holderIdentity ?? "";
+    const isNews = this.#rival?.holder !== holder;
+    const version = versionOf(current);
+    if (this.#rival?.version !== version || isNews) this.#rival = { holder, version, sinceMs: clock.monotonic() };
+    this.#seen = undefined;
+    const because = this.conflict!;
+    if (isNews) log.error(because, { holder });
+    onLost(because);
+  }
+
+  async #delete(signal: AbortSignal): Promise<void> {
+    const key = { namespace: IDENTITY_LEASE_NAMESPACE, name: this.#options.identity.id };
+    let current = this.#seen ?? (await this.#get(signal));
+    for (let round = 1; current !== undefined && current.spec?.holderIdentity === this.#holder; round++) {
+      try {
+        await this.#leases.delete(key, { preconditions: preconditionsOf(current), signal });
+        return;
+      } catch (thrown) {
+        if (isReason(thrown, "NotFound")) return;
+        if (!isReason(thrown, "Conflict") || round >= ROUNDS_MAX) throw thrown;
+        current = await this.#get(signal);
+      }
+    }
+  }
+}
+
+/** A restarted server keeps the object: only its version tells that somebody else has written it. */
+export function preconditionsOf({ metadata = {} }: LeaseObject): { uid?: string; resourceVersion?: string } {
+  const { uid, resourceVersion } = metadata;
+  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+}
+
+function labelsOf({ hostname, component = KUBE_APISERVER }: ServerIdentity): Record<string, string> {
+  // A host may have a name that no label may have: it does without, rather than without a lease.
+  const isLabel = labelValueErrors(hostname).length === 0;
+  return { [IDENTITY_LABEL]: component, ...(isLabel ? { "kubernetes.io/hostname": hostname } : {}) };
+}
+
+function annotationsOf(identity: ServerIdentity): Record<string, string> {
+  const { peerAddress, release, binaryVersion, compatibilityVersion } = identity;
+  return {
+    ...(peerAddress === undefined ? {} : { "kubernetes.io/peer-advertise-address": peerAddress }),
+    "evenkeel.io/release": release,
+    "evenkeel.io/binary-version": binaryVersion,
+    "evenkeel.io/compatibility-version": compatibilityVersion,
+  };
+}
+
+function toMicroTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace("Z", "000Z");
+}
+
+function versionOf({ metadata }: LeaseObject): string {
+  return metadata?.resourceVersion ?? "";
+}

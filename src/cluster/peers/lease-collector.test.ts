@@ -1,0 +1,399 @@
+import { describe, expect, test } from "vitest";
+import { FaultyKv } from "../../../test/api/faulty-kv.ts";
+import { startServer, type Json, type StartOptions, type TestServer } from "../../../test/api/start.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import { createClient } from "../../client/client.ts";
+import { LeaseCollector } from "./lease-collector.ts";
+import { DEFAULT_PEER_TIMING } from "./timing.ts";
+
+const SELF = "test-self";
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+const LABELS = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
+const RENEW_MS = 3_000;
+
+/**
+ * The server that holds the leases is the one whose collector is looked at, and renews our own lease. Its built-in
+ * collector never gets around to collecting, so that whatever goes was collected by the one of the test.
+ */
+function startApi(options: StartOptions = {}): Promise<TestServer> {
+  const leaseCollectIntervalMs = 365 * 24 * 3_600_000;
+  return startServer({ ...options, peers: { serverId: SELF, timing: { leaseCollectIntervalMs } } });
+}
+
+interface LeaseFacts {
+  readonly name: string;
+  readonly incarnation?: string;
+  readonly labels?: Record<string, string>;
+  readonly renewTime?: string | undefined;
+  readonly durationSeconds?: number | undefined;
+}
+
+/** One server's collector, the leases of others, and what the store says about endpoint records. */
+class Scene {
+  readonly server: TestServer;
+  readonly collector: LeaseCollector;
+  readonly records = new Set<string>();
+  readonly told: string[][] = [];
+  isWatchAlive = true;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>[] = [];
+
+  constructor(server: TestServer, clock: Clock = server.world.clock) {
+    this.server = server;
+    const random = server.world.randomFor("collector");
+    this.collector = new LeaseCollector({
+      client: createClient({ transport: server.server.transport, clock: server.world.clock, random }),
+      clock,
+      random,
+      log: SILENT_LOG,
+      selfId: SELF,
+      timing: DEFAULT_PEER_TIMING,
+      isStoreWatchAlive: () => this.isWatchAlive,
+      hasEndpointRecord: (id) => this.records.has(id),
+    });
+    this.collector.onChange(() => void this.told.push(this.known));
+  }
+
+  async start(): Promise<void> {
+    this.#running.push(this.collector.run(this.#stop.signal));
+    await this.server.world.advance(2_000);
+  }
+
+  get known(): string[] {
+    return this.collector
+      .known()
+      .map(({ id }) => id)
+      .filter((id) => id.startsWith("test-"));
+  }
+
+  async put(facts: LeaseFacts, namespace = "kube-system"): Promise<void> {
+    const { status } = await this.server.create(LEASES.replace("kube-system", namespace), this.#object(facts));
+    if (status !== 201) throw new Error(`the lease was answered with ${status}`);
+  }
+
+  renew(facts: LeaseFacts): Promise<unknown> {
+    const headers = { "content-type": "application/merge-patch+json" };
+    return this.server.begin("PATCH", `${LEASES}/${facts.name}`, JSON.stringify(this.#object(facts)), { headers });
+  }
+
+  /** Until the returned function is called. */
+  keepAlive(facts: LeaseFacts, everyMs = RENEW_MS): () => void {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, this.#stop.signal]);
+    const run = async (): Promise<void> => {
+      while (await sleep(this.server.world.clock, everyMs, signal)) void this.renew(facts).catch(() => {});
+    };
+    this.#running.push(run());
+    return () => stop.abort();
+  }
+
+  async stored(): Promise<string[]> {
+    const { body } = await this.server.get("/apis/coordination.k8s.io/v1/leases");
+    const names: string[] = body.items.map(({ metadata }: Json) => metadata.name);
+    return names.filter((name) => name.startsWith("test-") && name !== SELF);
+  }
+
+  #object({ name, incarnation = "one", labels = LABELS, ...rest }: LeaseFacts): Json {
+    const now = new Date(this.server.world.clock.now()).toISOString().replace("Z", "000Z");
+    const renewTime = "renewTime" in rest ? rest.renewTime : now;
+    const leaseDurationSeconds = "durationSeconds" in rest ? rest.durationSeconds : 15;
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, labels },
+      spec: { holderIdentity: `${name}_${incarnation}`, renewTime, leaseDurationSeconds },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.server.world.run(Promise.all(this.#running));
+  }
+}
+
+const LONG_AGO = "2029-12-31T00:00:00.000000Z";
+
+describe("leases found at the start", () => {
+  test("those that nobody renews are collected, if they are ours to judge", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.put({ name: "test-fresh" });
+    await scene.put({ name: "test-expired", renewTime: LONG_AGO });
+    await scene.put({ name: "test-never-renewed", renewTime: undefined });
+    await scene.put({ name: "test-without-duration", durationSeconds: undefined });
+    await scene.put({ name: "test-unlabelled", renewTime: LONG_AGO, labels: {} });
+    await scene.put({ name: "test-kubelet", renewTime: LONG_AGO, labels: { "k8s.io/component": "kubelet" } });
+    await scene.put({ name: "test-elsewhere", renewTime: LONG_AGO }, "default");
+    await scene.start();
+    await server.world.advance(1_000);
+    expect(scene.known).toEqual(["test-expired", "test-fresh"]);
+    expect(scene.collector.hasSynced).toBe(true);
+    await server.world.advance(20_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual(["test-elsewhere", "test-kubelet", "test-unlabelled"]);
+  });
+
+  test("one that our clock calls expired is that of a server that has just started, until it is silent", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.put({ name: "test-a", renewTime: LONG_AGO });
+    await scene.start();
+    await server.world.advance(12_000);
+    expect(scene.known).toEqual(["test-a"]);
+    expect(await scene.stored()).toEqual(["test-a"]);
+    await server.world.advance(8_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
+  });
+});
+
+describe("a server", () => {
+  test("is known from the first sight of its lease, with its incarnation, and a new incarnation is news", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    await scene.put({ name: "test-a" });
+    await server.world.advance(0);
+    expect(scene.collector.known()).toEqual([
+      {
+        id: "test-a",
+        component: "kube-apiserver",
+        holderIdentity: "test-a_one",
+        incarnation: "one",
+        lastChangeSeenMs: server.world.clock.monotonic(),
+      },
+    ]);
+    await scene.renew({ name: "test-a" });
+    await server.world.advance(0);
+    expect(scene.told).toEqual([["test-a"]]);
+    await scene.renew({ name: "test-a", incarnation: "two" });
+    await server.world.advance(0);
+    expect(scene.told).toEqual([["test-a"], ["test-a"]]);
+    expect(scene.collector.known()[0]?.incarnation).toBe("two");
+    await server.delete(`${LEASES}/test-a`);
+    await server.world.advance(0);
+    expect(scene.told.at(-1)).toEqual([]);
+  });
+
+  test("of another component is none of this one's, lives as long as others do, and is collected alike", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    const stranger = { name: "test-w", labels: { "apiserver.kubernetes.io/identity": "wardle-apiserver" } };
+    const strangers = (): string[] => scene.collector.strangers().map(({ id, component }) => `${component} ${id}`);
+    await scene.put(stranger);
+    const stop = scene.keepAlive(stranger);
+    await server.world.advance(60_000);
+    expect([strangers(), scene.known]).toEqual([["wardle-apiserver test-w"], []]);
+    stop();
+    await server.world.advance(20_000);
+    expect([strangers(), await scene.stored()]).toEqual([[], []]);
+  });
+
+  test("that crashed is out within 20 s, and its lease is gone; not before 15 s have passed", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    scene.records.add("test-a");
+    await scene.start();
+    await scene.put({ name: "test-a" });
+    const crash = scene.keepAlive({ name: "test-a" });
+    await server.world.advance(60_000);
+    expect(scene.known).toEqual(["test-a"]);
+    crash();
+    const lastRenewal = scene.collector.known()[0]!.lastChangeSeenMs;
+    await server.world.advance(lastRenewal + 15_000 - server.world.clock.monotonic());
+    expect(scene.known).toEqual(["test-a"]);
+    await server.world.advance(5_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
+  });
+
+  test("of the reference, which asks for an hour, is out soon after its endpoint record", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    scene.records.add("test-kube");
+    await scene.start();
+    await scene.put({ name: "test-kube", durationSeconds: 3600 });
+    const crash = scene.keepAlive({ name: "test-kube", durationSeconds: 3600 }, 10_000);
+    await server.world.advance(120_000);
+    expect(scene.known).toEqual(["test-kube"]);
+    crash();
+    await server.world.advance(120_000);
+    expect(scene.known).toEqual(["test-kube"]);
+    scene.records.delete("test-kube");
+    await server.world.advance(2_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
+  });
+
+  test("whose clock is a day behind or ahead is judged like any other", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    for (const [name, renewTime] of [
+      ["test-behind", LONG_AGO],
+      ["test-ahead", "2030-01-02T00:00:00.000000Z"],
+    ] as const) {
+      scene.records.add(name);
+      await scene.put({ name, renewTime });
+      let at = 0;
+      const run = async (): Promise<void> => {
+        while (at++ < 20 && (await sleep(server.world.clock, RENEW_MS)))
+          await scene.renew({ name, renewTime: renewTime.replace("00.000", `${String(at).padStart(2, "0")}.000`) });
+      };
+      void run();
+    }
+    await server.world.advance(60_000);
+    expect(scene.known).toEqual(["test-ahead", "test-behind"]);
+    await server.world.advance(20_000);
+    expect(scene.known).toEqual([]);
+  });
+});
+
+describe("time in which nothing can be seen does not count", () => {
+  test("the store watch is dead", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    scene.records.add("test-a");
+    await scene.put({ name: "test-a" });
+    await server.world.advance(10_000);
+    scene.isWatchAlive = false;
+    await server.world.advance(600_000);
+    expect(scene.known).toEqual(["test-a"]);
+    scene.isWatchAlive = true;
+    await server.world.advance(4_000);
+    expect(scene.known).toEqual(["test-a"]);
+    await server.world.advance(5_000);
+    expect(scene.known).toEqual([]);
+  });
+
+  test("the store takes no writes, so that nobody can renew, although its watch looks alive", async () => {
+    const faulty: FaultyKv[] = [];
+    await using server = await startApi({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
+    await using scene = new Scene(server);
+    scene.records.add("test-a");
+    await scene.start();
+    await scene.put({ name: "test-a" });
+    scene.keepAlive({ name: "test-a" });
+    await server.world.advance(10_000);
+    faulty[0]!.setDown(true);
+    await server.world.advance(120_000);
+    expect(scene.known).toEqual(["test-a"]);
+    faulty[0]!.setDown(false);
+    await server.world.advance(60_000);
+    expect(scene.known).toEqual(["test-a"]);
+    expect(await scene.stored()).toEqual(["test-a"]);
+    expect(scene.told).toEqual([["test-a"]]);
+  });
+
+  test("this process was stopped", async () => {
+    await using server = await startApi();
+    let jumpMs = 0;
+    const { clock } = server.world;
+    await using scene = new Scene(server, { ...clock, monotonic: () => clock.monotonic() + jumpMs });
+    scene.records.add("test-a");
+    await scene.start();
+    await scene.put({ name: "test-a" });
+    scene.keepAlive({ name: "test-a" });
+    await server.world.advance(10_000);
+    jumpMs = 60_000;
+    await server.world.advance(10_000);
+    expect(scene.told).toEqual([["test-a"]]);
+  });
+});
+
+describe("a lease renewed at the last moment", () => {
+  test("is not deleted, and its server is known again", async () => {
+    const faulty: FaultyKv[] = [];
+    await using server = await startApi({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
+    await using scene = new Scene(server);
+    scene.records.add("test-a");
+    await scene.start();
+    await scene.put({ name: "test-a" });
+    await server.world.advance(12_000);
+    // The renewal is in the store, but nobody here has been told.
+    faulty[0]!.setLagging(true);
+    const renewed = scene.renew({ name: "test-a" });
+    await server.world.advance(6_500);
+    expect(await scene.stored()).toEqual(["test-a"]);
+    faulty[0]!.setLagging(false);
+    await server.world.run(renewed);
+    await server.world.advance(1_000);
+    expect(scene.known).toEqual(["test-a"]);
+  });
+});
+
+describe("a planted lease", () => {
+  test("counts as a server for as long as somebody renews it, since there are servers without a record", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    await scene.put({ name: "test-planted" });
+    const leave = scene.keepAlive({ name: "test-planted" });
+    await server.world.advance(120_000);
+    expect(scene.known).toEqual(["test-planted"]);
+    leave();
+    await server.world.advance(20_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
+  });
+
+  test("that nobody renews is gone after half a minute, whatever duration it asks for", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    await scene.put({ name: "test-planted", durationSeconds: 3600 });
+    await server.world.advance(25_000);
+    expect(scene.known).toEqual(["test-planted"]);
+    await server.world.advance(10_000);
+    expect(scene.known).toEqual([]);
+    expect(await scene.stored()).toEqual([]);
+  });
+
+  test("with the name of our own server is not another server", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    await scene.start();
+    await server.world.advance(60_000);
+    expect(scene.known).toEqual([]);
+    expect((await server.get(`${LEASES}/${SELF}`)).status).toBe(200);
+  });
+
+  test("among more than there is room for keeps no server out that has a record", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    for (let index = 0; index < 1_005; index++)
+      await scene.put({ name: `test-${1000 + index}`, durationSeconds: 3600 });
+    scene.records.add("test-real");
+    await scene.put({ name: "test-real" });
+    scene.keepAlive({ name: "test-real" });
+    await scene.start();
+    expect(scene.known).toHaveLength(1_001);
+    expect(scene.known).toContain("test-real");
+    await server.world.advance(180_000);
+    expect(scene.known).toEqual(["test-real"]);
+    expect(await scene.stored()).toEqual(["test-real"]);
+  });
+});
+
+describe("listeners", () => {
+  test("one that fails does not keep others from being told, and one that has left is not told", async () => {
+    await using server = await startApi();
+    await using scene = new Scene(server);
+    const told: string[] = [];
+    scene.collector.onChange(() => {
+      throw new Error("no");
+    });
+    const leave = scene.collector.onChange(() => void told.push("told"));
+    await scene.start();
+    await scene.put({ name: "test-a" });
+    await server.world.advance(0);
+    leave();
+    await scene.put({ name: "test-b" });
+    await server.world.advance(0);
+    expect(told).toEqual(["told"]);
+    expect(scene.known).toEqual(["test-a", "test-b"]);
+  });
+});

@@ -1,0 +1,299 @@
+/**
+ * Which servers there are, by their identity leases, and the end of leases whose servers are gone. API servers of other
+ * components, such as aggregated ones, have leases as well: their lives are followed alike, and told apart.
+ *
+ * A lease has run out when no change of it was seen for its duration. That holds for leases found at the start as well:
+ * clocks differ, and a server that is starting has a lease and no endpoint record yet. Only time counts in which changes
+ * could be seen: while our own store watch is alive and our own renewals come back through it. So neither an outage of
+ * the store nor a pause of this process makes anybody look dead; the view freezes.
+ *
+ * A lease counts for as long as it is renewed, endpoint record or not: there are servers that write none, and what only
+ * they serve must not be called unknown. One that somebody has planted and does not renew is gone after half a minute.
+ */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import type { Client } from "../../client/client.ts";
+import type { HandlerRegistration, Informer } from "../../client/informer.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { isReason } from "../../meta/status-error.ts";
+import {
+  IDENTITY_LABEL,
+  IDENTITY_LEASE_NAMESPACE,
+  IDENTITY_LEASE_TYPE,
+  KUBE_APISERVER,
+  preconditionsOf,
+  type LeaseObject,
+} from "./identity-lease.ts";
+import type { PeerTiming } from "./timing.ts";
+import { messageOf } from "../../base/within.ts";
+
+export interface KnownLease {
+  readonly id: string;
+  readonly component: string;
+  readonly holderIdentity: string;
+  /** What stands behind the ID in the holderIdentity; empty when it does not begin with the ID. */
+  readonly incarnation: string;
+  /** By the monotonic clock. */
+  readonly lastChangeSeenMs: number;
+}
+
+export interface LeaseCollectorOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Our own lease is never collected, and tells whether the others can be seen. */
+  readonly selfId: string;
+  /** Default kube-apiserver. */
+  readonly component?: string | undefined;
+  readonly timing: Pick<
+    PeerTiming,
+    "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs"
+  >;
+  /** The store is being followed, and its endpoint records are loaded. */
+  readonly isStoreWatchAlive: () => boolean;
+  /** Whether the store holds an endpoint record of this server. */
+  readonly hasEndpointRecord: (id: string) => boolean;
+}
+
+/**
+ * A kube-apiserver asks for an hour but renews every 10 s. Three missed renewals and no endpoint record are proof enough,
+ * since should it live after all, it creates its lease again.
+ */
+const SILENT_WITHOUT_RECORD_MS = 30_000;
+/** Nobody says more than kube-apiserver does. */
+const DURATION_SECONDS_MAX = 3_600;
+/** More servers than any cluster has. Leases beyond that wait until others are collected, unless they have a record. */
+const LEASES_MAX = 1_000;
+const COLLECTED_AT_ONCE_MAX = 20;
+/** Before a lease that could not be deleted is tried again. */
+const COLLECT_RETRY_MS = 5_000;
+
+interface Entry {
+  readonly lease: LeaseObject;
+  readonly changedAtMs: number;
+  /** In time during which changes could be seen. */
+  readonly changedAtObservedMs: number;
+  hasRunOut: boolean;
+  retryAtMs: number;
+}
+
+export class LeaseCollector {
+  readonly #options: LeaseCollectorOptions;
+  readonly #leases: ResourceClient<LeaseObject>;
+  readonly #informer: Informer<LeaseObject>;
+  readonly #registration: HandlerRegistration;
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<() => void>();
+  /** Of every component. */
+  #living: readonly KnownLease[] = [];
+  #known: readonly KnownLease[] = [];
+  #observedMs = 0;
+  #tickedAtMs: number;
+  #couldSee = false;
+  #collecting: Promise<void> | undefined;
+
+  constructor(options: LeaseCollectorOptions) {
+    const { client, clock, log } = options;
+    this.#options = options;
+    this.#tickedAtMs = clock.monotonic();
+    this.#leases = client.resource<LeaseObject>(IDENTITY_LEASE_TYPE);
+    this.#informer = client.informer<LeaseObject>(IDENTITY_LEASE_TYPE, {
+      namespace: IDENTITY_LEASE_NAMESPACE,
+      labelSelector: IDENTITY_LABEL,
+      onError: (thrown) => log.warn("identity leases could not be followed", { error: messageOf(thrown) }),
+    });
+    this.#registration = this.#informer.addHandler({
+      onAdd: (lease) => this.#see(lease),
+      onUpdate: (lease) => this.#see(lease),
+      onDelete: (lease) => {
+        this.#entries.delete(idOf(lease));
+        this.reconsider();
+      },
+    });
+  }
+
+  /** All leases there were have been seen once. */
+  get hasSynced(): boolean {
+    return this.#registration.hasSynced;
+  }
+
+  /** The other servers of this component, by ID. */
+  known(): readonly KnownLease[] {
+    return this.#known;
+  }
+
+  /** The servers of other components, by ID. */
+  strangers(): readonly KnownLease[] {
+    const { component = KUBE_APISERVER } = this.#options;
+    return this.#living.filter((lease) => lease.component !== component);
+  }
+
+  /** Whether the lease counts as it was written at this revision or later. One there is no room for never will. */
+  hasSeen(id: string, revision: number): boolean {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return !this.#hasRoomFor(id);
+    return Number(entry.lease.metadata?.resourceVersion) >= revision;
+  }
+
+  /** Called when there are other servers or other incarnations of them. The returned function ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** To be called when an endpoint record has come or gone. */
+  reconsider(): void {
+    for (const [id, entry] of this.#entries) {
+      entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
+    }
+    const before = this.#living;
+    const { selfId, component = KUBE_APISERVER } = this.#options;
+    this.#living = [...this.#entries]
+      .filter(([id, entry]) => id !== selfId && !entry.hasRunOut)
+      .map(([id, entry]) => toKnown(id, entry))
+      .sort((left, right) => (left.id < right.id ? -1 : 1));
+    this.#known = this.#living.filter((lease) => lease.component === component);
+    if (!isSameServers(before, this.#living)) this.#tell();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, timing } = this.#options;
+    const following = this.#informer.run(signal);
+    // Servers that started together must not all collect in the same moment.
+    while (await sleep(clock, timing.leaseCollectIntervalMs * (0.8 + 0.2 * random.float()), signal)) {
+      this.#tick();
+      if (this.#couldSee) this.#collecting ??= this.#collect(signal).finally(() => (this.#collecting = undefined));
+    }
+    await following;
+    await this.#collecting;
+  }
+
+  #see(lease: LeaseObject): void {
+    const id = idOf(lease);
+    const seen = this.#entries.get(id);
+    if (seen === undefined && !this.#hasRoomFor(id)) return;
+    this.#entries.set(id, {
+      lease,
+      changedAtMs: this.#options.clock.monotonic(),
+      changedAtObservedMs: this.#observedMs,
+      hasRunOut: false,
+      retryAtMs: 0,
+    });
+    this.reconsider();
+  }
+
+  #hasRoomFor(id: string): boolean {
+    const { selfId, hasEndpointRecord } = this.#options;
+    return this.#entries.size < LEASES_MAX || id === selfId || hasEndpointRecord(id);
+  }
+
+  /** Takes up what there was no room for. */
+  #catchUp(): void {
+    const leases = this.#informer.list();
+    if (leases.length <= this.#entries.size) return;
+    for (const lease of leases) if (!this.#entries.has(idOf(lease))) this.#see(lease);
+  }
+
+  #tick(): void {
+    const { clock, timing } = this.#options;
+    const now = clock.monotonic();
+    const couldSee = this.#couldSee;
+    this.#couldSee = this.#canSee(now);
+    // An interval that took much longer than it should is a pause, after which the news has yet to be read.
+    if (couldSee && this.#couldSee)
+      this.#observedMs += Math.min(now - this.#tickedAtMs, 2 * timing.leaseCollectIntervalMs);
+    this.#tickedAtMs = now;
+    if (this.hasSynced) this.#catchUp();
+    this.reconsider();
+  }
+
+  #canSee(now: number): boolean {
+    const { selfId, timing, isStoreWatchAlive } = this.#options;
+    const own = this.#entries.get(selfId);
+    if (!this.hasSynced || !isStoreWatchAlive() || own === undefined) return false;
+    return now - own.changedAtMs < 2 * timing.leaseRenewMs + timing.leaseMarginMs;
+  }
+
+  #isOver(id: string, entry: Entry): boolean {
+    const { selfId, timing, hasEndpointRecord } = this.#options;
+    if (id === selfId) return false;
+    const hasRecord = hasEndpointRecord(id);
+    const durationMs = durationMsOf(entry.lease);
+    if (!hasRenewTime(entry.lease) || durationMs === undefined) return !hasRecord;
+    const silentMs = Math.max(SILENT_WITHOUT_RECORD_MS, timing.leaseDurationSeconds * 1000);
+    const limitMs = hasRecord ? durationMs : Math.min(durationMs, silentMs);
+    return this.#observedMs - entry.changedAtObservedMs >= limitMs + timing.leaseMarginMs;
+  }
+
+  async #collect(signal: AbortSignal): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const due = [...this.#entries].filter(([, { hasRunOut, retryAtMs }]) => hasRunOut && retryAtMs <= now);
+    for (const [id, entry] of due.slice(0, COLLECTED_AT_ONCE_MAX)) {
+      if (signal.aborted || this.#entries.get(id) !== entry) continue;
+      entry.retryAtMs = now + COLLECT_RETRY_MS;
+      await this.#delete(id, entry, signal);
+    }
+  }
+
+  /** The preconditions see to it that a lease renewed meanwhile stays. */
+  async #delete(id: string, { lease }: Entry, signal: AbortSignal): Promise<void> {
+    const { log, timing } = this.#options;
+    try {
+      await this.#leases.delete(
+        { namespace: IDENTITY_LEASE_NAMESPACE, name: id },
+        { preconditions: preconditionsOf(lease), signal, timeoutMs: timing.leaseRenewMs },
+      );
+      log.info("the identity lease of a server that is gone was deleted", { server: id });
+    } catch (thrown) {
+      if (signal.aborted || isReason(thrown, "NotFound") || isReason(thrown, "Conflict")) return;
+      log.warn("the identity lease of a server that is gone could not be deleted", {
+        server: id,
+        error: messageOf(thrown),
+      });
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (thrown) {
+        this.#options.log.error("a listener for identity leases failed", { error: messageOf(thrown) });
+      }
+    }
+  }
+}
+
+function toKnown(id: string, { lease, changedAtMs }: Entry): KnownLease {
+  const holderIdentity = lease.spec?.holderIdentity ?? "";
+  const component = lease.metadata?.labels?.[IDENTITY_LABEL] ?? "";
+  return { id, component, holderIdentity, incarnation: incarnationOf(id, lease), lastChangeSeenMs: changedAtMs };
+}
+
+function incarnationOf(id: string, { spec }: LeaseObject): string {
+  const prefix = `${id}_`;
+  const holderIdentity = spec?.holderIdentity ?? "";
+  return holderIdentity.startsWith(prefix) ? holderIdentity.slice(prefix.length) : "";
+}
+
+function isSameServers(left: readonly KnownLease[], right: readonly KnownLease[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every(({ id, holderIdentity }, at) => right[at]!.id === id && right[at]!.holderIdentity === holderIdentity)
+  );
+}
+
+function idOf({ metadata }: LeaseObject): string {
+  return metadata?.name ?? "";
+}
+
+function hasRenewTime({ spec }: LeaseObject): boolean {
+  return !Number.isNaN(Date.parse(spec?.renewTime ?? ""));
+}
+
+function durationMsOf({ spec }: LeaseObject): number | undefined {
+  const seconds = spec?.leaseDurationSeconds;
+  return typeof seconds === "number" && seconds > 0 ? Math.min(seconds, DURATION_SECONDS_MAX) * 1000 : undefined;
+}

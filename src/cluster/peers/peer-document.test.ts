@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { lines } from "../../serving/discovery/testing/documents.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../../serving/http/upstream.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { createAskPeer } from "./ask-peer.ts";
+import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
+import { answerOf, FakeUpstream, jsonAnswer } from "./testing/fake-upstream.ts";
+
+const CORE = aggregated("", "v1", "pods");
+const NAMED = aggregated("apps", "v1", "deployments");
+
+function aggregated(group: string, version: string, resource: string): object {
+  const responseKind = { group, version, kind: "Kind" };
+  const resources = [{ resource, responseKind, scope: "Namespaced", singularResource: "x", verbs: ["get"] }];
+  return {
+    kind: "APIGroupDiscoveryList",
+    apiVersion: "apidiscovery.k8s.io/v2",
+    items: [
+      { metadata: group === "" ? {} : { name: group }, versions: [{ version, freshness: "Current", resources }] },
+    ],
+  };
+}
+
+function resourceList(groupVersion: string, name: string): object {
+  const resources = [{ name, singularName: "x", namespaced: true, kind: "Kind", verbs: ["get"] }];
+  return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
+}
+
+class Peer {
+  readonly world = new World({ seed: 1 });
+  readonly upstream: FakeUpstream;
+
+  constructor(answers: Record<string, UpstreamResponse | ((request: UpstreamRequest) => UpstreamResponse)>) {
+    this.upstream = new FakeUpstream((request) => {
+      const answer = answers[request.target] ?? answerOf(404);
+      return typeof answer === "function" ? answer(request) : answer;
+    });
+  }
+
+  /** "/api If-None-Match", in order. */
+  asked(): string[] {
+    return this.upstream.requests.splice(0).map(({ target, headers }) => {
+      const at = headers.indexOf("If-None-Match");
+      return at < 0 ? target : `${target} ${headers[at + 1]}`;
+    });
+  }
+
+  fetch(known?: PeerDocument): Promise<PeerDocument> {
+    return fetchPeerDocument({
+      ask: createAskPeer({ upstream: this.upstream, clock: this.world.clock }),
+      address: { host: "127.0.0.1", port: 1 },
+      peerId: "peer",
+      known,
+      timeoutMs: 1_000,
+      signal: new AbortController().signal,
+    });
+  }
+}
+
+describe("a peer that knows aggregated discovery", () => {
+  const conditional = (etag: string, document: object) => (request: UpstreamRequest) =>
+    request.headers.includes(etag) ? answerOf(304) : jsonAnswer(document, ["ETag", etag]);
+
+  test("is asked for its own document of both roots, in forms every release knows", async () => {
+    const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
+    expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
+    const { headers } = peer.upstream.requests[0]!;
+    const accept = headers[headers.indexOf("Accept") + 1]!.split(",");
+    expect(accept[0]).toContain("v=v2;as=APIGroupDiscoveryList;profile=nopeer");
+    expect(accept.at(-1)).toBe("application/json");
+  });
+
+  test("confirms what is known, which is then the same value", async () => {
+    const peer = new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) });
+    const first = await peer.fetch();
+    expect(first.etag).toBe('"a" "b"');
+    expect(peer.asked()).toEqual(["/api", "/apis"]);
+    expect(await peer.fetch(first)).toBe(first);
+    expect(peer.asked()).toEqual(['/api "a"', '/apis "b"']);
+  });
+
+  test("that confirms one half is asked for it once more, so that nothing is half known", async () => {
+    const first = await new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) }).fetch();
+    const changed = new Peer({
+      "/api": conditional('"a"', CORE),
+      "/apis": conditional('"c"', aggregated("batch", "v1", "jobs")),
+    });
+    expect(lines((await changed.fetch(first)).groups)).toEqual(["/v1 pods", "batch/v1 jobs"]);
+    expect(changed.asked()).toEqual(['/api "a"', '/apis "b"', "/api"]);
+  });
+
+  test("and names nothing by an ETag is compared by what it says", async () => {
+    const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
+    const first = await peer.fetch();
+    expect((await peer.fetch(first)).etag).toBe(first.etag);
+    expect(peer.asked()).toEqual(["/api", "/apis", "/api", "/apis"]);
+    const other = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(aggregated("batch", "v1", "jobs")) });
+    expect((await other.fetch(first)).etag).not.toBe(first.etag);
+  });
+
+  test("may have no core group, but not no /apis", async () => {
+    expect(lines((await new Peer({ "/apis": jsonAnswer(NAMED) }).fetch()).groups)).toEqual(["apps/v1 deployments"]);
+    await expect(new Peer({ "/api": jsonAnswer(CORE) }).fetch()).rejects.toThrow("failed with status: 404");
+  });
+
+  test("must be the one that was meant", async () => {
+    const named = (id: string): Peer =>
+      new Peer({ "/api": jsonAnswer(CORE, ["x-evenkeel-server-id", id]), "/apis": jsonAnswer(NAMED) });
+    expect((await named("peer").fetch()).groups).toHaveLength(2);
+    await expect(named("other").fetch()).rejects.toThrow("its address leads to other");
+  });
+});
+
+describe("a peer that is too old for it", () => {
+  const API = { kind: "APIVersions", versions: ["v1"] };
+  const APIS = {
+    kind: "APIGroupList",
+    groups: [{ name: "apps", versions: [{ groupVersion: "apps/v1", version: "v1" }] }],
+  };
+  const ANSWERS = {
+    "/api": jsonAnswer(API),
+    "/apis": jsonAnswer(APIS),
+    "/api/v1": jsonAnswer(resourceList("v1", "pods")),
+    "/apis/apps/v1": jsonAnswer(resourceList("apps/v1", "deployments")),
+  };
+
+  test("is asked about each group version", async () => {
+    const peer = new Peer(ANSWERS);
+    expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
+    expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
+  });
+
+  test("is asked for everything again: the ETag of a list of groups says nothing about resources", async () => {
+    const peer = new Peer({
+      ...ANSWERS,
+      "/api": jsonAnswer(API, ["ETag", "a"]),
+      "/apis": jsonAnswer(APIS, ["ETag", "b"]),
+    });
+    const first = await peer.fetch();
+    peer.asked();
+    await peer.fetch(first);
+    expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
+  });
+
+  test("that fails in one group version is not half known", async () => {
+    await expect(new Peer({ ...ANSWERS, "/apis/apps/v1": answerOf(500) }).fetch()).rejects.toThrow("status: 500");
+  });
+
+  test("is not followed to paths that no group or version has", async () => {
+    const groups = (name: string, version: string): UpstreamResponse =>
+      jsonAnswer({ kind: "APIGroupList", groups: [{ name, versions: [{ version }] }] });
+    for (const [name, version] of [
+      ["../secrets", "v1"],
+      ["apps", "v1/../../x"],
+      ["apps", "v1?x"],
+      ["", "v1"],
+    ] as const) {
+      const peer = new Peer({ ...ANSWERS, "/apis": groups(name, version) });
+      await expect(peer.fetch()).rejects.toThrow("not a discovery document");
+    }
+    const many = jsonAnswer({ kind: "APIGroupList", groups: Array.from({ length: 501 }, () => APIS.groups[0]) });
+    await expect(new Peer({ ...ANSWERS, "/apis": many }).fetch()).rejects.toThrow("not a discovery document");
+  });
+
+  test.each(["null", "[]", "{", "", '{"kind":"Status"}'])("says nothing by %j", async (text) => {
+    await expect(new Peer({ ...ANSWERS, "/apis": answerOf(200, [], text) }).fetch()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,133 @@
+/** Asking a peer what it serves: in the form every release answers, conditionally, within bounds. */
+import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode.ts";
+import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
+import { SERVER_ID_HEADER } from "../../serving/discovery/handlers.ts";
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { isJsonObject } from "../../meta/json.ts";
+import type { AskPeer, PeerAnswer } from "./ask-peer.ts";
+
+export interface PeerDocument {
+  readonly groups: readonly DiscoveryGroup[];
+  /** Equal for equal documents: what the peer calls /api and /apis. */
+  readonly etag: string;
+  readonly etags: Readonly<Record<string, string | undefined>>;
+}
+
+export interface FetchOptions {
+  readonly ask: AskPeer;
+  readonly address: UpstreamAddress;
+  /** Who should be found there. */
+  readonly peerId: string;
+  readonly known: PeerDocument | undefined;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+const PATHS = ["/api", "/apis"] as const;
+const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
+const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/** The documents' list, and before its last resort the form of releases that did not have v2 yet. */
+const ACCEPT = [
+  `${AGGREGATED};profile=nopeer`,
+  AGGREGATED,
+  "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+  "application/json",
+].join(",");
+
+/** The known document itself when the peer confirms it. */
+export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocument> {
+  const { known } = options;
+  const answers = await Promise.all(PATHS.map((path) => askPath(options, path, known?.etags[path])));
+  if (known !== undefined && answers.every(({ status }) => status === 304)) return known;
+  const parts = await Promise.all(
+    answers.map(async (answer, index) => {
+      const path = PATHS[index]!;
+      const whole = answer.status === 304 ? await askPath(options, path, undefined) : answer;
+      return { path, ...(await describedBy(options, path, whole)) };
+    }),
+  );
+  const etags = Object.fromEntries(parts.map(({ path, etag }) => [path, etag]));
+  const groups = parts.flatMap((part) => part.groups);
+  const isNamed = parts.every(({ etag }) => etag !== undefined);
+  const etag = isNamed ? parts.map((part) => part.etag).join(" ") : JSON.stringify(groups);
+  return { groups, etag, etags };
+}
+
+async function askPath(options: FetchOptions, target: string, etag: string | undefined): Promise<PeerAnswer> {
+  const { ask, address, peerId, timeoutMs, signal } = options;
+  const condition = etag === undefined ? [] : ["If-None-Match", etag];
+  const headers = ["Accept", ACCEPT, ...condition];
+  const answer = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
+  // As the reference: a server without the core group has no /api.
+  const isFine = answer.status === 200 || answer.status === 304 || (answer.status === 404 && target === "/api");
+  if (!isFine) throw new Error(`discovery request failed with status: ${answer.status}`);
+  const answeredBy = answer.header(SERVER_ID_HEADER) ?? peerId;
+  if (answeredBy !== peerId) throw new Error(`its address leads to ${answeredBy}`);
+  return answer;
+}
+
+interface Described {
+  readonly groups: DiscoveryGroup[];
+  /** Of an answer that says it all: the legacy list of groups stays the same when a resource comes or goes. */
+  readonly etag: string | undefined;
+}
+
+async function describedBy(options: FetchOptions, path: string, answer: PeerAnswer): Promise<Described> {
+  if (answer.status === 404) return { groups: [], etag: undefined };
+  const document: unknown = JSON.parse(answer.body.toString("utf8"));
+  if (!isJsonObject(document)) throw new Error("the peer's discovery document is not an object");
+  if (document["kind"] === "APIGroupDiscoveryList")
+    return { groups: decodeGroups(document), etag: answer.header("etag") };
+  return { groups: await legacyGroups(options, path, document), etag: undefined };
+}
+
+/** A server too old for aggregated discovery is asked about each group version. */
+async function legacyGroups(options: FetchOptions, path: string, document: object): Promise<DiscoveryGroup[]> {
+  const groups = path === "/api" ? [{ name: "", versions: coreVersions(document) }] : namedGroups(document);
+  const described: DiscoveryGroup[] = [];
+  let bytesLeft = DOCUMENT_BYTES_MAX;
+  for (const { name, versions } of groups) {
+    const lists: DiscoveryVersion[] = [];
+    for (const version of versions) {
+      const target = name === "" ? `/api/${version}` : `/apis/${name}/${version}`;
+      const answer = await askPath(options, target, undefined);
+      bytesLeft -= answer.body.length;
+      if (bytesLeft < 0) throw new Error(`the peer's discovery documents are longer than ${DOCUMENT_BYTES_MAX} bytes`);
+      lists.push(decodeResourceList(JSON.parse(answer.body.toString("utf8")), { group: name, version }));
+    }
+    described.push({ name, versions: lists });
+  }
+  return described;
+}
+
+const LEGACY_GROUPS_MAX = 500;
+const LEGACY_VERSIONS_MAX = 20;
+const LEGACY_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+function coreVersions(document: object): string[] {
+  return names((document as { versions?: unknown }).versions, LEGACY_VERSIONS_MAX);
+}
+
+function namedGroups(document: object): { name: string; versions: string[] }[] {
+  const { groups } = document as { groups?: unknown };
+  if (!Array.isArray(groups) || groups.length > LEGACY_GROUPS_MAX) throw notDiscovery();
+  return groups.map((group: unknown) => {
+    if (!isJsonObject(group) || !Array.isArray(group["versions"])) throw notDiscovery();
+    const versions = group["versions"].map((entry: unknown) => (isJsonObject(entry) ? entry["version"] : undefined));
+    return { name: names([group["name"]], 1)[0]!, versions: names(versions, LEGACY_VERSIONS_MAX) };
+  });
+}
+
+/** They become parts of paths that this server asks for. */
+function names(values: unknown, countMax: number): string[] {
+  if (!Array.isArray(values) || values.length > countMax) throw notDiscovery();
+  return values.map((value: unknown) => {
+    if (typeof value !== "string" || !LEGACY_NAME.test(value)) throw notDiscovery();
+    return value;
+  });
+}
+
+function notDiscovery(): Error {
+  return new Error("the peer's answer is not a discovery document");
+}

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
+import { textResponse } from "../../serving/http/respond.ts";
+import { bodyJson, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import type { WithUser } from "../../access/auth/user.ts";
+import type { PeerRoute } from "./forward.ts";
+import { peerProxy } from "./peer-proxy.ts";
+import { peerOf, viewOf } from "./testing/cluster-view.ts";
+import { userRequest } from "./testing/fake-upstream.ts";
+import type { CapabilityNeed, ClusterView } from "./view.ts";
+
+const WIDGETS = { "example.com/v1": { widgets: "get list" } };
+const URL = "/apis/example.com/v1/widgets";
+
+interface Asked extends RequestOptions {
+  readonly view?: ClusterView;
+  readonly more?: Partial<WithUser>;
+  readonly need?: CapabilityNeed;
+  readonly isVersionAware?: boolean;
+}
+
+/** The answer, or the routes that were taken in `routes`. */
+function ask(
+  { view = viewOf(), more = {}, need, isVersionAware = true, ...options }: Asked,
+  routes: PeerRoute[] = [],
+): Promise<ApiResponse> {
+  const filter = peerProxy({
+    view: () => view,
+    forward: (_, route) => {
+      routes.push(route);
+      return Promise.resolve(textResponse(200, "peer"));
+    },
+    unmetNeed: () => need,
+    isVersionAware,
+  });
+  const next = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "here"));
+  return filter(next)(userRequest({ url: URL, ...options }, more));
+}
+
+async function text(answer: Promise<ApiResponse>): Promise<string> {
+  const { body } = await answer;
+  return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : "";
+}
+
+test("what is served here, or is not about a resource, is answered here", async () => {
+  expect(await text(ask({ view: viewOf({ local: WIDGETS }) }))).toBe("here");
+  expect(await text(ask({ url: "/healthz", view: viewOf({ isSynced: false }) }))).toBe("here");
+});
+
+test("what a peer serves goes to it, and nowhere a second time", async () => {
+  const view = viewOf({ peers: [peerOf("b", { serves: WIDGETS })] });
+  expect(await text(ask({ view }))).toBe("peer");
+  const refused = await ask({ view, more: { isProxied: true } });
+  expect(refused.status).toBe(503);
+  expect(headerValue(refused.headers, "x-evenkeel-not-served")).toBe("self");
+  expect(headerValue(refused.headers, "retry-after")).toBe("1");
+  expect(bodyJson(refused)).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
+});
+
+test("what cannot be had now is 503, what nobody has is 404", async () => {
+  await expect(ask({ view: viewOf({ isSynced: false }) })).rejects.toMatchObject({ reason: "ServiceUnavailable" });
+  const away = viewOf({ peers: [peerOf("b", { serves: WIDGETS, isReachable: false })] });
+  await expect(ask({ view: away })).rejects.toMatchObject({ reason: "ServiceUnavailable" });
+  await expect(ask({ view: viewOf({ peers: [peerOf("b")] }) })).rejects.toMatchObject({
+    reason: "NotFound",
+    message: "GVR example.com/v1, widgets is not served by anything in this cluster",
+  });
+});
+
+test("what would be refused here goes to a peer that would not", async () => {
+  const peers = [peerOf("b", { serves: WIDGETS })];
+  const need: CapabilityNeed = { kind: "field-selector", labels: ["spec.x"] };
+  const able = viewOf({ local: WIDGETS, peers, supports: (_, __, asked) => asked === need });
+  expect(await text(ask({ view: able, need }))).toBe("peer");
+  expect(await text(ask({ view: viewOf({ local: WIDGETS, peers }), need }))).toBe("here");
+});
+
+test("peers of the release that the client was made for come first", async () => {
+  const peers = ["1.35", "1.36", "1.37"].map((release) => peerOf(release, { release, serves: WIDGETS }));
+  const routes: PeerRoute[] = [];
+  await ask({ view: viewOf({ peers }), headers: { "x-kubernetes-compatibility-version": "1.36" } }, routes);
+  await ask({ view: viewOf({ peers }) }, routes);
+  const ids = routes.map(({ candidates }) => candidates.map((tier) => tier.map(({ id }) => id)));
+  expect(ids).toEqual([[["1.36"], ["1.37"], ["1.35"]], [["1.35", "1.36", "1.37"]]]);
+});

@@ -1,0 +1,139 @@
+/**
+ * The filter: not served here? `route.ts` decides, `forward.ts` sends it on; the line ends there. It holds nothing but
+ * what is in flight.
+ */
+import type { WithUser } from "../../access/auth/user.ts";
+import type { Handler, PassingFilter } from "../../serving/http/chain.ts";
+import type { ApiResponse, RequestBody } from "../../serving/http/message.ts";
+import { errorResponse } from "../../serving/http/respond.ts";
+import type { Forward } from "./forward.ts";
+import { NOT_SERVED_HEADER } from "./hop.ts";
+import { serviceUnavailableBecause } from "./refusals.ts";
+import { decideRoute, isMinorVersion, type Route, type RouteFacts, type RouteRule } from "./route.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import type { CapabilityNeed, ClusterView } from "./view.ts";
+
+/** By which a client says for which release it was made: servers of that release come first. */
+const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
+
+export interface PeerProxyOptions {
+  readonly view: () => ClusterView;
+  readonly forward: Forward;
+  /** What the local server would refuse although a peer may be able to: an unknown field selector or patch type. */
+  readonly unmetNeed: (request: WithUser) => CapabilityNeed | undefined;
+  /** Whether the client's release is looked at. */
+  readonly isVersionAware: boolean;
+  /** Waits until the view shows every server that has joined by now; false or a failure when that cannot be known. */
+  readonly catchUp?: () => Promise<boolean>;
+}
+
+/** By these the answer is 404: that nobody serves it can be said only by who knows everybody. */
+const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set([
+  "alone",
+  "judged-locally",
+  "subresource-unknown",
+  "served-by-nobody",
+]);
+
+export function peerProxy(options: PeerProxyOptions): PassingFilter<WithUser> {
+  return (next) => (request) => {
+    if (!request.info.isResourceRequest) return next(request);
+    const isSaid = options.isVersionAware && !request.isProxied && request.headers[COMPATIBILITY_HEADER] !== undefined;
+    if (!isSaid) return proxy(options, next, request);
+    const release = clientRelease(request);
+    if (release !== undefined) return proxy(options, next, request, release);
+    return proxy(options, next, request).then(warned, warnedError);
+  };
+}
+
+/** The release that the client says it was made for; undefined when it says none, or something else. */
+export function clientRelease({ headers }: Pick<WithUser, "headers">): string | undefined {
+  const said = headers[COMPATIBILITY_HEADER];
+  return typeof said === "string" && isMinorVersion(said) ? said : undefined;
+}
+
+function proxy<Req extends WithUser>(
+  options: PeerProxyOptions,
+  next: Handler<Req>,
+  request: Req,
+  compatibilityVersion?: string,
+): Promise<ApiResponse> {
+  const { view, unmetNeed, catchUp = (): Promise<boolean> => Promise.resolve(true) } = options;
+  const current = view();
+  const route = routeOf(request, current, { needs: unmetNeed(request), compatibilityVersion });
+  if (!SERVED_BY_NOBODY.has(route.rule)) return follow(options, next, { request, route, current });
+  return catchUp().then((isUpToDate) => {
+    const newest = view();
+    if (!isUpToDate) return refuse(notUpToDate(request, newest.self.id), request, newest.self.id);
+    const again = routeOf(request, newest, { needs: unmetNeed(request), compatibilityVersion });
+    return follow(options, next, { request, route: again, current: newest });
+  });
+}
+
+const MALFORMED_WARNING = `299 - "the header X-Kubernetes-Compatibility-Version is ignored: it must name one release, such as 1.36"`;
+
+function warned(response: ApiResponse): ApiResponse {
+  const warning = [response.headers["warning"] ?? [], MALFORMED_WARNING].flat();
+  return { ...response, headers: { ...response.headers, warning } };
+}
+
+/** A refusal is warned about as well; what went wrong inside is for who reports it. */
+function warnedError(thrown: unknown): ApiResponse {
+  if (!(thrown instanceof StatusError) || thrown.reason === "InternalError") throw thrown;
+  return warned(errorResponse(thrown));
+}
+
+interface Decided<Req> {
+  readonly request: Req;
+  readonly route: Route;
+  readonly current: ClusterView;
+}
+
+function follow<Req extends WithUser>(
+  { forward }: PeerProxyOptions,
+  next: Handler<Req>,
+  { request, route, current }: Decided<Req>,
+): Promise<ApiResponse> {
+  switch (route.kind) {
+    case "local":
+      return next(request);
+    case "peer":
+      return forward(request, route, current, route.fallback && ((body) => next(withBody(request, body))));
+    case "unavailable":
+      return refuse(serviceUnavailableBecause(route, request.info, current.self.id), request, current.self.id);
+    case "unknown":
+      return Promise.reject(notServedAnywhere(route.message));
+  }
+}
+
+function withBody<Req extends WithUser>(request: Req, body: RequestBody): Req {
+  return body === request.body ? request : { ...request, body };
+}
+
+function notUpToDate({ info }: WithUser, selfId: string): StatusError {
+  const reason = `${selfId} cannot tell whether a server has joined that serves it`;
+  return serviceUnavailableBecause({ rule: "not-synced", reason, retryAfterSeconds: 1 }, info, selfId);
+}
+
+/** The server that sent it here may try another, and must be able to tell this from an answer. */
+function refuse(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
+  if (!request.isProxied) return Promise.reject(refusal);
+  const response = errorResponse(refusal);
+  return Promise.resolve({ ...response, headers: { ...response.headers, [NOT_SERVED_HEADER]: selfId } });
+}
+
+export function routeOf(
+  { info, isProxied }: Pick<WithUser, "info" | "isProxied">,
+  view: ClusterView,
+  { needs, compatibilityVersion }: Pick<RouteFacts, "needs" | "compatibilityVersion">,
+): Route {
+  const { isResourceRequest, group, version, resource, subresource, verb } = info;
+  return decideRoute(
+    { isResourceRequest, group, version, resource, subresource, verb, isProxied, needs, compatibilityVersion },
+    view,
+  );
+}
+
+function notServedAnywhere(message: string): StatusError {
+  return new StatusError("NotFound", message, { details: {} });
+}

@@ -1,0 +1,336 @@
+import { describe, expect, test } from "vitest";
+import { SILENT_LOG } from "../../base/log.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import {
+  UpstreamError,
+  type UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from "../../serving/http/upstream.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { createAskPeer } from "./ask-peer.ts";
+import { PeerTracker } from "./peer-tracker.ts";
+import { createProxyMetrics } from "./proxy-metrics.ts";
+import { answerOf, FakeUpstream, jsonAnswer } from "./testing/fake-upstream.ts";
+import { DEFAULT_PEER_TIMING } from "./timing.ts";
+import type { KnownPeer } from "./tracked-peer.ts";
+import type { PeerView } from "./view.ts";
+
+const WIDGETS = { group: "example.com", version: "v1", resource: "widgets", subresource: "" };
+const GADGETS = { ...WIDGETS, resource: "gadgets" };
+
+function knownPeer(more: Partial<KnownPeer> = {}): KnownPeer {
+  return {
+    id: "b",
+    incarnation: "one",
+    release: "1.36",
+    address: { host: "127.0.0.1", port: 1 },
+    isDraining: false,
+    documentHash: "hash",
+    ...more,
+  };
+}
+
+function documentWith(resource: string): UpstreamResponse {
+  const resources = [{ resource, responseKind: {}, scope: "Namespaced", singularResource: "x", verbs: ["get"] }];
+  const versions = [{ version: "v1", freshness: "Current", resources }];
+  return aggregated([{ metadata: { name: "example.com" }, versions }], resource);
+}
+
+function aggregated(items: readonly object[], etag: string): UpstreamResponse {
+  return jsonAnswer({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items }, ["ETag", etag]);
+}
+
+class Scene implements AsyncDisposable {
+  readonly world = new World({ seed: 1 });
+  readonly metrics = new MetricsRegistry();
+  readonly upstream = new FakeUpstream((request) => this.#answer(request));
+  readonly tracker: PeerTracker;
+  serves = "widgets";
+  /** Towards these targets nothing arrives any more, or only refusals. */
+  isSilent: (target: string) => boolean = () => false;
+  isRefusing: (target: string) => boolean = () => false;
+  refusal: UpstreamFailure = "connect";
+  changes = 0;
+
+  constructor() {
+    const { clock } = this.world;
+    this.tracker = new PeerTracker({
+      clock,
+      random: this.world.randomFor("tracker"),
+      log: SILENT_LOG,
+      upstream: this.upstream,
+      ask: createAskPeer({ upstream: this.upstream, clock }),
+      timing: DEFAULT_PEER_TIMING,
+      metrics: createProxyMetrics(this.metrics),
+      onChange: () => void this.changes++,
+    });
+  }
+
+  get view(): PeerView {
+    return this.tracker.views()[0]!;
+  }
+
+  /** How often each of these was asked for since the last call. */
+  asked(target: string): number {
+    return this.upstream.requests.splice(0).filter((request) => request.target === target).length;
+  }
+
+  #answer(request: UpstreamRequest): UpstreamResponse | Promise<UpstreamResponse> {
+    const { target, signal, headers } = request;
+    if (this.isSilent(target))
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new UpstreamError("aborted", "given up", { isSent: true })));
+      });
+    if (this.isRefusing(target)) throw new UpstreamError(this.refusal, "refused", { isSent: false });
+    if (target === "/api") return headers.includes("core") ? answerOf(304) : aggregated([], "core");
+    if (target !== "/apis") return answerOf(200, [], "ok");
+    return headers.includes(this.serves) ? answerOf(304) : documentWith(this.serves);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.tracker.stop();
+  }
+}
+
+const SILENT = new UpstreamError("timeout", "no answer", { isSent: true });
+
+async function described(known = knownPeer()): Promise<Scene> {
+  const scene = new Scene();
+  scene.tracker.update([known]);
+  await scene.world.advance(600);
+  scene.upstream.requests.length = 0;
+  return scene;
+}
+
+describe("a peer", () => {
+  test("is known at once, then reachable and described, and the view is the same until something changes", async () => {
+    await using scene = new Scene();
+    scene.tracker.update([knownPeer()]);
+    expect(scene.view).toMatchObject({ id: "b", isReachable: false, isDescribed: false, document: undefined });
+    expect([scene.changes, scene.tracker.haveBeenAttempted]).toEqual([1, false]);
+    await scene.world.advance(0);
+    expect(scene.view).toMatchObject({ release: "1.36", isReachable: true, isDescribed: true, isDraining: false });
+    expect(scene.view.document?.served.has(WIDGETS)).toBe(true);
+    expect(scene.tracker.haveBeenAttempted).toBe(true);
+    const { changes } = scene;
+    const views = scene.tracker.views();
+    await scene.world.advance(10_000);
+    expect(scene.tracker.views()).toBe(views);
+    expect(scene.changes).toBe(changes);
+    expect(scene.tracker.sources()).toMatchObject([{ serverId: "b", release: "1.36", isReachable: true }]);
+  });
+
+  test("without an address is asked nothing and holds up nobody", async () => {
+    await using scene = new Scene();
+    scene.tracker.update([knownPeer({ address: undefined })]);
+    await scene.world.advance(5_000);
+    expect(scene.upstream.requests).toEqual([]);
+    expect(scene.tracker.haveBeenAttempted).toBe(true);
+    scene.tracker.update([knownPeer()]);
+    expect(scene.tracker.haveBeenAttempted).toBe(false);
+    await scene.world.advance(600);
+    expect(scene.view).toMatchObject({ isReachable: true, isDescribed: true });
+  });
+
+  test("is probed at a steady pace", async () => {
+    await using scene = await described();
+    await scene.world.advance(10_000);
+    expect(scene.asked("/livez/ping")).toBe(20);
+  });
+
+  test("of which nothing is new tells nobody", async () => {
+    await using scene = await described();
+    const { changes } = scene;
+    scene.tracker.update([knownPeer()]);
+    expect(scene.changes).toBe(changes);
+    scene.tracker.update([knownPeer({ isDraining: true })]);
+    expect(scene.changes).toBe(changes + 1);
+    expect(scene.view.isDraining).toBe(true);
+    await scene.world.advance(400);
+    expect(scene.asked("/apis")).toBe(0);
+  });
+});
+
+describe("a peer that does not answer", () => {
+  test("is out of reach after two misses, keeps its last good document, and is back by one answer", async () => {
+    await using scene = await described();
+    scene.isRefusing = () => true;
+    await scene.world.advance(400);
+    expect(scene.view.isReachable).toBe(true);
+    await scene.world.advance(500);
+    expect(scene.view).toMatchObject({ isReachable: false, isDescribed: true });
+    expect(scene.view.document?.served.has(WIDGETS)).toBe(true);
+    expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
+    expect(scene.metrics.render()).toContain('evenkeel_peer_probe_failures_total{peer="b"} 2');
+    expect(scene.tracker.sources()).toMatchObject([{ serverId: "b", isReachable: false }]);
+    scene.isRefusing = () => false;
+    scene.serves = "gadgets";
+    await scene.world.advance(500);
+    expect(scene.view.isReachable).toBe(true);
+    expect(scene.view.document?.served.has(GADGETS)).toBe(true);
+  });
+
+  test.each([
+    ["refuses connections", { isSent: false, isRefused: true }, "connect"],
+    ["closes them", { isSent: true }, "reset"],
+  ] as const)("that %s is out of reach, but still answers what it has taken", async (_how, options, failure) => {
+    await using scene = await described();
+    for (let miss = 0; miss < 5; miss++) scene.tracker.reportMiss("b", new UpstreamError(failure, failure, options));
+    expect(scene.view.isReachable).toBe(false);
+    expect(scene.upstream.disconnected).toEqual([]);
+    scene.tracker.reportMiss("b", SILENT);
+    expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
+  });
+
+  test("for want of connections here is not given up, and what works goes on", async () => {
+    await using scene = new Scene();
+    scene.tracker.update([knownPeer()]);
+    await scene.world.advance(1_000);
+    expect(scene.view.isReachable).toBe(true);
+    scene.isRefusing = () => true;
+    scene.refusal = "exhausted";
+    await scene.world.advance(10_000);
+    expect(scene.view.isReachable).toBe(true);
+    scene.refusal = "connect";
+    await scene.world.advance(1_500);
+    expect(scene.view.isReachable).toBe(false);
+  });
+
+  test("but holds the connection is out after its probes' timeouts, and no more than four wait", async () => {
+    await using scene = await described();
+    scene.isSilent = () => true;
+    await scene.world.advance(1_300);
+    expect(scene.view.isReachable).toBe(true);
+    await scene.world.advance(700);
+    expect(scene.view.isReachable).toBe(false);
+    const waiting = scene.upstream.requests.filter(({ signal }) => !signal.aborted);
+    expect(waiting.length).toBeLessThanOrEqual(4);
+  });
+
+  test("requests count like probes, and any answer forgives", async () => {
+    await using scene = await described();
+    scene.tracker.reportMiss("b", SILENT);
+    scene.tracker.reportAnswer("b");
+    scene.tracker.reportMiss("b", SILENT);
+    expect(scene.view.isReachable).toBe(true);
+    scene.tracker.reportMiss("b", SILENT);
+    expect(scene.view.isReachable).toBe(false);
+    scene.tracker.reportAnswer("b");
+    expect(scene.view.isReachable).toBe(true);
+    scene.tracker.reportMiss("nobody", SILENT);
+    scene.tracker.reportAnswer("nobody");
+  });
+});
+
+test("connections to a peer that says it leaves are not used again", async () => {
+  await using scene = await described();
+  scene.tracker.update([knownPeer({ isDraining: true })]);
+  expect(scene.upstream.retired).toEqual([{ host: "127.0.0.1", port: 1 }]);
+  scene.tracker.update([knownPeer({ isDraining: true, documentHash: "other" })]);
+  expect(scene.upstream.retired).toHaveLength(1);
+  expect(scene.upstream.disconnected).toEqual([]);
+});
+
+test("what is under way to a peer that left in good order is not broken off when it is gone", async () => {
+  await using scene = await described();
+  scene.tracker.update([knownPeer({ isDraining: true })]);
+  scene.tracker.update([]);
+  expect(scene.upstream.disconnected).toEqual([]);
+});
+
+describe("what a peer serves", () => {
+  test.each([
+    { what: "started anew", change: { incarnation: "two" } },
+    { what: "serves something else", change: { documentHash: "other" } },
+  ])("is asked for again when it $what, and meanwhile not known", async ({ change }) => {
+    await using scene = await described();
+    scene.serves = "gadgets";
+    scene.tracker.update([knownPeer(change)]);
+    expect(scene.view).toMatchObject({ isReachable: true, isDescribed: false });
+    expect(scene.view.document?.served.has(WIDGETS)).toBe(true);
+    await scene.world.advance(0);
+    expect(scene.view.isDescribed).toBe(true);
+    expect(scene.view.document?.served.has(WIDGETS)).toBe(false);
+    expect(scene.view.document?.served.has(GADGETS)).toBe(true);
+  });
+
+  test("is asked for at its new address, and the old one is let go of", async () => {
+    await using scene = await described();
+    scene.tracker.update([knownPeer({ address: { host: "127.0.0.1", port: 2 } })]);
+    await scene.world.advance(0);
+    expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
+    expect(
+      scene.upstream.requests.filter(({ target }) => target === "/apis").map(({ address }) => address.port),
+    ).toEqual([2]);
+  });
+
+  test("by an answer from before it started anew does not count", async () => {
+    await using scene = await described();
+    scene.isSilent = (target) => target.startsWith("/api");
+    scene.tracker.update([knownPeer({ incarnation: "two" })]);
+    await scene.world.advance(100);
+    scene.tracker.update([knownPeer({ incarnation: "three" })]);
+    expect(scene.view.isDescribed).toBe(false);
+    scene.isSilent = () => false;
+    await scene.world.advance(6_000);
+    expect(scene.view.isDescribed).toBe(true);
+  });
+
+  test("is asked for again every minute, about, and once at the start", async () => {
+    await using scene = new Scene();
+    scene.tracker.update([knownPeer()]);
+    await scene.world.advance(40_000);
+    expect(scene.asked("/apis")).toBeLessThanOrEqual(2);
+    await scene.world.advance(600_000);
+    const asked = scene.asked("/apis");
+    expect(asked).toBeGreaterThanOrEqual(8);
+    expect(asked).toBeLessThanOrEqual(14);
+  });
+
+  test("is asked for soon after a failure, then less and less often, and never given up", async () => {
+    await using scene = new Scene();
+    scene.isRefusing = (target) => target === "/apis";
+    scene.tracker.update([knownPeer()]);
+    await scene.world.advance(1_000);
+    expect(scene.tracker.haveBeenAttempted).toBe(true);
+    expect(scene.view).toMatchObject({ isReachable: true, isDescribed: false, document: undefined });
+    expect(scene.asked("/apis")).toBeGreaterThanOrEqual(3);
+    await scene.world.advance(3_600_000);
+    scene.asked("/apis");
+    await scene.world.advance(600_000);
+    const asked = scene.asked("/apis");
+    expect(asked).toBeGreaterThanOrEqual(14);
+    expect(asked).toBeLessThanOrEqual(28);
+    scene.isRefusing = () => false;
+    await scene.world.advance(40_000);
+    expect(scene.view.isDescribed).toBe(true);
+  });
+});
+
+describe("all peers", () => {
+  test("are told by ID, and one that is gone is asked nothing more", async () => {
+    await using scene = await described();
+    scene.tracker.update([knownPeer({ id: "c", address: { host: "127.0.0.1", port: 2 } }), knownPeer()]);
+    await scene.world.advance(600);
+    expect(scene.tracker.views().map(({ id }) => id)).toEqual(["b", "c"]);
+    scene.tracker.update([knownPeer({ id: "c", address: { host: "127.0.0.1", port: 2 } })]);
+    expect(scene.tracker.views().map(({ id }) => id)).toEqual(["c"]);
+    expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
+    scene.upstream.requests.length = 0;
+    await scene.world.advance(5_000);
+    expect(new Set(scene.upstream.ports)).toEqual(new Set([2]));
+  });
+
+  test("are asked nothing after the end, what was under way is given up, and no timer is left", async () => {
+    const scene = await described();
+    scene.isSilent = () => true;
+    scene.tracker.update([knownPeer({ incarnation: "two" })]);
+    await scene.world.advance(600);
+    await scene.tracker.stop();
+    expect(scene.upstream.requests.every(({ signal }) => signal.aborted)).toBe(true);
+    scene.tracker.update([knownPeer({ id: "c" })]);
+    await expect(scene.world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+    expect(scene.tracker.views().map(({ id }) => id)).toEqual(["b"]);
+  });
+});

@@ -1,0 +1,99 @@
+/** All peers: one `TrackedPeer` for each that is known, begun and ended as leases come and go. */
+import type { DiscoverySource } from "../../serving/discovery/merge.ts";
+import { TrackedPeer, type KnownPeer, type TrackingContext } from "./tracked-peer.ts";
+import type { PeerView } from "./view.ts";
+
+export class PeerTracker {
+  readonly #context: TrackingContext;
+  readonly #peers = new Map<string, TrackedPeer>();
+  readonly #running = new Set<Promise<void>>();
+  #isStopped = false;
+  #views: readonly PeerView[] | undefined;
+
+  constructor(context: TrackingContext) {
+    this.#context = {
+      ...context,
+      onChange: () => {
+        this.#views = undefined;
+        context.onChange();
+      },
+    };
+  }
+
+  /** From now on these are the peers. */
+  update(known: readonly KnownPeer[]): void {
+    if (this.#isStopped) return;
+    const ids = new Set(known.map(({ id }) => id));
+    const gone = [...this.#peers.values()].filter((peer) => !ids.has(peer.known.id));
+    for (const peer of gone) {
+      this.#peers.delete(peer.known.id);
+      peer.stop();
+    }
+    const isChanged = gone.length > 0 || known.some(({ id }) => !this.#peers.has(id));
+    for (const one of known) {
+      const peer = this.#peers.get(one.id);
+      if (peer === undefined) this.#begin(one);
+      else peer.update(one);
+    }
+    if (isChanged) {
+      this.#views = undefined;
+      this.#context.onChange();
+    }
+  }
+
+  /** By ID; the same value until something changes. */
+  views(): readonly PeerView[] {
+    this.#views ??= this.#sorted().map((peer) => peer.view);
+    return this.#views;
+  }
+
+  /** What described peers serve. */
+  sources(): DiscoverySource[] {
+    return this.#sorted().flatMap(({ known, document, isReachable, view }) =>
+      document === undefined
+        ? []
+        : [
+            {
+              serverId: known.id,
+              release: known.release,
+              binaryVersion: known.binaryVersion,
+              groups: document.groups,
+              documentKey: document.etag,
+              isReachable,
+              isDraining: known.isDraining,
+              isOutdated: !view.isDescribed,
+            },
+          ],
+    );
+  }
+
+  /** Every peer known so far has been asked once what it serves. */
+  get haveBeenAttempted(): boolean {
+    return [...this.#peers.values()].every((peer) => peer.hasBeenAttempted);
+  }
+
+  reportAnswer(id: string): void {
+    this.#peers.get(id)?.reportAnswer();
+  }
+
+  reportMiss(id: string, error: unknown): void {
+    this.#peers.get(id)?.reportMiss(error);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const peer of this.#peers.values()) peer.stop();
+    await Promise.all(this.#running);
+  }
+
+  #begin(known: KnownPeer): void {
+    const peer = new TrackedPeer(this.#context, known);
+    this.#peers.set(known.id, peer);
+    const running = peer.run().finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  #sorted(): TrackedPeer[] {
+    return [...this.#peers.values()].sort((left, right) => (left.known.id < right.known.id ? -1 : 1));
+  }
+}

@@ -1,0 +1,29 @@
+/** Every 503 of the proxy: a Status that says which server, which peer, which rule, and when to come back. */
+import type { RequestInfo } from "../../serving/http/request-info.ts";
+import { StatusError, type StatusCause } from "../../meta/status-error.ts";
+
+export interface Refusal {
+  readonly rule: string;
+  readonly reason: string;
+  readonly peerId?: string | undefined;
+  /** Undefined: it may have happened, and clients repeat by themselves whatever has a time to come back. */
+  readonly retryAfterSeconds: number | undefined;
+}
+
+export function serviceUnavailableBecause(refusal: Refusal, info: RequestInfo, selfId: string): StatusError {
+  const { rule, reason, peerId, retryAfterSeconds } = refusal;
+  const causes: StatusCause[] = [
+    { field: "server", message: selfId },
+    ...(peerId === undefined ? [] : [{ field: "peer", message: peerId }]),
+    { field: "rule", message: rule },
+  ];
+  return new StatusError("ServiceUnavailable", reason, {
+    details: {
+      ...(info.name === "" ? {} : { name: info.name }),
+      ...(info.group === "" ? {} : { group: info.group }),
+      kind: info.resource,
+      causes,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    },
+  });
+}

@@ -1,0 +1,282 @@
+/**
+ * One peer: whether it answers, and what it serves. Two loops that never give up while the peer is known: a probe at a
+ * fixed pace, and the document, asked for again when something says it may have changed.
+ *
+ * The last good document is kept however unreachable the peer is: what it serves exists, and is answered with 503.
+ */
+import { Wakeable } from "../../base/wakeable.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
+import type { AskPeer } from "./ask-peer.ts";
+import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
+import type { ProxyMetrics } from "./proxy-metrics.ts";
+import { createServedSet } from "./served-set.ts";
+import type { PeerTiming } from "./timing.ts";
+import type { PeerView } from "./view.ts";
+
+/** What its identity lease and its endpoint record say. */
+export interface KnownPeer {
+  readonly id: string;
+  /** Changes whenever the server starts anew. */
+  readonly incarnation: string | undefined;
+  readonly release: string | undefined;
+  readonly binaryVersion?: string | undefined;
+  readonly address: UpstreamAddress | undefined;
+  readonly isDraining: boolean;
+  /** Changes whenever what it serves changes; undefined for a kube-apiserver, which does not tell. */
+  readonly documentHash: string | undefined;
+}
+
+export interface TrackingContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly upstream: Upstream;
+  readonly ask: AskPeer;
+  readonly timing: PeerTiming;
+  readonly metrics: ProxyMetrics;
+  /** Something routing or discovery depends on is different now. */
+  readonly onChange: () => void;
+}
+
+/** Answers from a server that is alive, whoever asks, without touching its store. */
+const PROBE_TARGET = "/livez/ping";
+const PROBE_BYTES_MAX = 64 * 1024;
+const PROBES_PENDING_MAX = 4;
+
+export class TrackedPeer {
+  readonly #context: TrackingContext;
+  readonly #stopping = new AbortController();
+  readonly #documentDue: Wakeable;
+  #known: KnownPeer;
+  #document: PeerDocument | undefined;
+  /** Of the peer when it gave the document. */
+  #describedAs: Pick<KnownPeer, "incarnation" | "documentHash"> | undefined;
+  #confirmedAtMs = 0;
+  #isReachable = false;
+  #misses = 0;
+  #probesPending = 0;
+  #hasBeenAttempted = false;
+  #view: PeerView | undefined;
+
+  constructor(context: TrackingContext, known: KnownPeer) {
+    this.#context = context;
+    this.#known = known;
+    this.#documentDue = new Wakeable(context.clock);
+  }
+
+  get known(): KnownPeer {
+    return this.#known;
+  }
+
+  get document(): PeerDocument | undefined {
+    return this.#document;
+  }
+
+  get isReachable(): boolean {
+    return this.#isReachable;
+  }
+
+  /** One attempt at its document has ended, well or not, or there is nowhere to ask. */
+  get hasBeenAttempted(): boolean {
+    return this.#hasBeenAttempted || this.#known.address === undefined;
+  }
+
+  /** The same value until something changes. */
+  get view(): PeerView {
+    const { id, release, address, isDraining } = this.#known;
+    const document = this.#document;
+    this.#view ??= {
+      id,
+      release,
+      address,
+      isDraining,
+      isReachable: this.#isReachable,
+      isDescribed: this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known),
+      document:
+        document === undefined
+          ? undefined
+          : { served: createServedSet(document.groups), confirmedAtMs: this.#confirmedAtMs },
+    };
+    return this.#view;
+  }
+
+  /** Until `stop`. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopping;
+    await Promise.all([this.#probeLoop(signal), this.#documentLoop(signal)]);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#leave(this.#known);
+  }
+
+  /** Whoever leaves in good order answers what it was asked, and closes its connections itself. */
+  #leave({ address, isDraining }: KnownPeer): void {
+    const { upstream } = this.#context;
+    if (address === undefined) return;
+    if (isDraining) upstream.retire(address);
+    else upstream.disconnect(address);
+  }
+
+  update(known: KnownPeer): void {
+    const before = this.#known;
+    if (isSame(before, known)) return;
+    this.#known = known;
+    const isElsewhere = !isSameAddress(before.address, known.address);
+    if (isElsewhere) this.#leave({ ...before, isDraining: before.isDraining || known.isDraining });
+    else if (known.isDraining && !before.isDraining && known.address !== undefined)
+      this.#context.upstream.retire(known.address);
+    if (isElsewhere || before.incarnation !== known.incarnation) this.#misses = 0;
+    if (isElsewhere || !isSameServing(before, known)) this.#documentDue.wake();
+    this.#changed();
+  }
+
+  /** Any answer at all. */
+  reportAnswer(): void {
+    if (!this.#answered()) return;
+    this.#documentDue.wake();
+    this.#changed();
+  }
+
+  /** A connection that failed, or a probe that was not answered. */
+  reportMiss(error: unknown): void {
+    this.#misses++;
+    if (this.#misses < this.#context.timing.probeMissesMax) return;
+    const { id, address } = this.#known;
+    // What waits for its answer is tried elsewhere, or fails now instead of at its deadline.
+    if (address !== undefined && !isHeardFrom(error)) this.#context.upstream.disconnect(address);
+    if (!this.#isReachable) return;
+    this.#isReachable = false;
+    this.#context.log.warn("a peer is out of reach", { peer: id });
+    this.#changed();
+  }
+
+  /** Whether that is news. */
+  #answered(): boolean {
+    this.#misses = 0;
+    if (this.#isReachable) return false;
+    this.#isReachable = true;
+    this.#context.log.info("a peer is reachable", { peer: this.#known.id });
+    return true;
+  }
+
+  #changed(): void {
+    this.#view = undefined;
+    this.#context.onChange();
+  }
+
+  async #probeLoop(signal: AbortSignal): Promise<void> {
+    do {
+      if (this.#known.address !== undefined && this.#probesPending < PROBES_PENDING_MAX)
+        void this.#probe(this.#known.address, signal);
+    } while (await sleep(this.#context.clock, this.#context.timing.probeIntervalMs, signal));
+  }
+
+  /** Probes overlap: one that waits for its timeout does not delay the next. */
+  async #probe(address: UpstreamAddress, signal: AbortSignal): Promise<void> {
+    const { clock, ask, timing, metrics } = this.#context;
+    const startedAt = clock.monotonic();
+    this.#probesPending++;
+    try {
+      await ask({
+        address,
+        target: PROBE_TARGET,
+        timeoutMs: timing.probeTimeoutMs,
+        bytesMax: PROBE_BYTES_MAX,
+        signal,
+      });
+      if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportAnswer();
+    } catch (thrown) {
+      // A timer that is late says that this process did not run, not that the peer did not answer.
+      const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
+      if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
+      metrics.probeFailed(this.#known.id).inc();
+      this.reportMiss(thrown);
+    } finally {
+      this.#probesPending--;
+    }
+  }
+
+  async #documentLoop(signal: AbortSignal): Promise<void> {
+    const { timing, random } = this.#context;
+    let failures = 0;
+    while (!signal.aborted) {
+      const { address } = this.#known;
+      if (address !== undefined) failures = (await this.#describe(address, signal)) ? 0 : failures + 1;
+      const delayMs =
+        failures === 0
+          ? timing.documentRefreshMs
+          : Math.min(timing.documentRetryMsMax, timing.documentRetryMs * 2 ** Math.min(failures - 1, 20));
+      await this.#documentDue.wait(delayMs * (0.75 + random.float() / 2), signal);
+    }
+  }
+
+  async #describe(address: UpstreamAddress, signal: AbortSignal): Promise<boolean> {
+    const { clock, ask, timing, log, metrics } = this.#context;
+    const asked = this.#known;
+    try {
+      const document = await fetchPeerDocument({
+        ask,
+        address,
+        peerId: asked.id,
+        known: this.#document,
+        timeoutMs: timing.documentTimeoutMs,
+        signal,
+      });
+      // Meanwhile it may have started anew, as something else or elsewhere: the wake that came with it asks again.
+      if (signal.aborted || !isSameServing(asked, this.#known) || !isSameAddress(address, this.#known.address))
+        return true;
+      this.#describedAs = asked;
+      this.#confirmedAtMs = clock.monotonic();
+      if (this.#document?.etag !== document.etag) this.#document = document;
+      this.#hasBeenAttempted = true;
+      this.#answered();
+      this.#changed();
+      return true;
+    } catch (thrown) {
+      if (signal.aborted) return false;
+      metrics.syncFailed("fetch_discovery");
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      log.warn("a peer did not say what it serves", { peer: this.#known.id, error });
+      this.#hasBeenAttempted = true;
+      return false;
+    }
+  }
+}
+
+/** To give a peer up for that would break off all that works. */
+function isExhausted(thrown: unknown): boolean {
+  return thrown instanceof UpstreamError && thrown.failure === "exhausted";
+}
+
+/**
+ * Its host has answered, if not as hoped: it takes no new connections, or has closed one. It would say as much of every
+ * other that is gone, and a server that leaves still answers what it has taken.
+ */
+function isHeardFrom(error: unknown): boolean {
+  return error instanceof UpstreamError && (error.isRefused || error.failure === "reset" || error.failure === "tls");
+}
+
+function isSameServing(
+  left: Pick<KnownPeer, "incarnation" | "documentHash">,
+  right: Pick<KnownPeer, "incarnation" | "documentHash">,
+): boolean {
+  return left.incarnation === right.incarnation && left.documentHash === right.documentHash;
+}
+
+function isSame(left: KnownPeer, right: KnownPeer): boolean {
+  return (
+    isSameServing(left, right) &&
+    left.release === right.release &&
+    left.isDraining === right.isDraining &&
+    isSameAddress(left.address, right.address)
+  );
+}
+
+function isSameAddress(left: UpstreamAddress | undefined, right: UpstreamAddress | undefined): boolean {
+  return left?.host === right?.host && left?.port === right?.port;
+}

@@ -1,0 +1,137 @@
+/**
+ * What the entries of a StorageVersion object say together, and what a server may do by them. Pure: everything that
+ * writes an object computes its status here, so that all servers come to the same.
+ */
+import { jsonEquals } from "../../meta/json.ts";
+import type { Member } from "./members.ts";
+import {
+  ALL_ENCODING_VERSIONS_EQUAL,
+  type ServerStorageVersion,
+  type StorageVersionCondition,
+  type StorageVersionStatus,
+} from "./objects.ts";
+
+export interface Settling {
+  readonly live: ReadonlyMap<string, Member>;
+  /** RFC 3339 with seconds. */
+  readonly now: string;
+  /** An entry to be inserted, or to take the place of the one its server has. */
+  readonly own?: ServerStorageVersion;
+}
+
+/** The status without stale entries, with the entry given, and with what follows from the rest. */
+export function settle(status: StorageVersionStatus, { live, now, own }: Settling): StorageVersionStatus {
+  const entries = withEntry(status.storageVersions ?? [], own)
+    .filter(({ apiServerID }) => live.has(apiServerID))
+    .sort((left, right) => (left.apiServerID < right.apiServerID ? -1 : 1));
+  const pending = pendingServers(entries, live);
+  const common = pending.length === 0 ? commonVersion(entries) : undefined;
+  const settled: StorageVersionStatus = {
+    ...(entries.length === 0 ? {} : { storageVersions: entries }),
+    ...(common === undefined ? {} : { commonEncodingVersion: common }),
+    conditions: withCondition(status, { common, pending, now }),
+  };
+  return jsonEquals(settled, status) ? status : settled;
+}
+
+/** The one version all entries encode in. */
+export function commonVersion(entries: readonly ServerStorageVersion[]): string | undefined {
+  const [first] = entries;
+  return entries.every(({ encodingVersion }) => encodingVersion === first?.encodingVersion)
+    ? first?.encodingVersion
+    : undefined;
+}
+
+/**
+ * Live servers of which nobody can say yet whether they store the resource; by ID. What one component stores, another
+ * does not.
+ */
+export function pendingServers(
+  entries: readonly ServerStorageVersion[],
+  live: ReadonlyMap<string, Member>,
+): readonly string[] {
+  const registered = new Set(entries.map(({ apiServerID }) => apiServerID));
+  const members = entries.flatMap(({ apiServerID }) => live.get(apiServerID) ?? []);
+  const components = new Set(members.map(({ component }) => component));
+  return [...live.values()]
+    .filter(({ id, isPublished }) => !isPublished && !registered.has(id))
+    .filter(({ component }) => components.size === 0 || components.has(component))
+    .map(({ id }) => id)
+    .sort();
+}
+
+/** What a server that stores the resource can do with it. */
+export interface StoredVersions {
+  /** The version its release writes. */
+  readonly preferred: string;
+  readonly decodable: readonly string[];
+  /** The same, most preferred first, where they are published in another order. */
+  readonly fallbacks?: readonly string[];
+}
+
+/** The version to write so that all others can read it; undefined when there is none. */
+export function chooseEncoding(
+  { preferred, decodable, fallbacks = decodable }: StoredVersions,
+  others: readonly ServerStorageVersion[],
+): string | undefined {
+  return [preferred, ...fallbacks].find((version) => isReadableBy(others, version));
+}
+
+export type Writability =
+  | { readonly kind: "open"; readonly version: string }
+  | { readonly kind: "closed"; readonly because: string };
+
+/** Whether a server may write by what an object says, and in which version. */
+export function writability(status: StorageVersionStatus, serverId: string): Writability {
+  const entries = status.storageVersions ?? [];
+  const own = entries.find(({ apiServerID }) => apiServerID === serverId);
+  if (own === undefined) return { kind: "closed", because: "this server has no entry in it" };
+  const blind = entries.filter((entry) => !isReadableBy([entry], own.encodingVersion));
+  if (blind.length === 0) return { kind: "open", version: own.encodingVersion };
+  const ids = blind.map(({ apiServerID }) => apiServerID).join(", ");
+  return { kind: "closed", because: `this server writes ${own.encodingVersion}, which ${ids} cannot read` };
+}
+
+function isReadableBy(entries: readonly ServerStorageVersion[], version: string): boolean {
+  return entries.every(({ decodableVersions }) => decodableVersions.includes(version));
+}
+
+function withEntry(
+  entries: readonly ServerStorageVersion[],
+  own: ServerStorageVersion | undefined,
+): readonly ServerStorageVersion[] {
+  if (own === undefined) return entries;
+  const isThere = entries.some(({ apiServerID }) => apiServerID === own.apiServerID);
+  if (!isThere) return [...entries, own];
+  return entries.map((entry) => (entry.apiServerID === own.apiServerID ? own : entry));
+}
+
+function withCondition(
+  before: StorageVersionStatus,
+  { common, pending, now }: { common: string | undefined; pending: readonly string[]; now: string },
+): readonly StorageVersionCondition[] {
+  const conditions = before.conditions ?? [];
+  const known = conditions.find(({ type }) => type === ALL_ENCODING_VERSIONS_EQUAL);
+  const next = { type: ALL_ENCODING_VERSIONS_EQUAL, ...stated(common, pending) };
+  // As kubernetes: another common version is a transition, although the status stays True.
+  const hasMoved = common !== undefined && common !== before.commonEncodingVersion;
+  const isTransition = known?.status !== next.status || (hasMoved && before.commonEncodingVersion !== undefined);
+  const condition = { ...next, lastTransitionTime: isTransition ? now : (known?.lastTransitionTime ?? now) };
+  if (known === undefined) return [...conditions, condition];
+  return conditions.map((other) => (other === known ? condition : other));
+}
+
+function stated(
+  common: string | undefined,
+  pending: readonly string[],
+): Pick<StorageVersionCondition, "status" | "reason" | "message"> {
+  if (pending.length > 0)
+    return {
+      status: "Unknown",
+      reason: "ServersPending",
+      message: `Waiting for the storage versions of ${pending.join(", ")}`,
+    };
+  return common === undefined
+    ? { status: "False", reason: "CommonEncodingVersionUnset", message: "Common encoding version unset" }
+    : { status: "True", reason: "CommonEncodingVersionSet", message: "Common encoding version set" };
+}

@@ -1,0 +1,134 @@
+/** The collector through a real server: alone with members of the test, and as part of a server with members of its own. */
+import { describe, expect, test } from "vitest";
+import { startServer, type TestServer } from "../../../test/api/start.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import { createClient } from "../../client/client.ts";
+import { createCollector } from "./collector.ts";
+import type { StorageVersionStatus } from "./objects.ts";
+import { CONDITION_FALSE, CONDITION_TRUE, entry, FOREIGN_CONDITION, statusOf } from "./testing/entries.ts";
+import { FakeMembers } from "./testing/fake-members.ts";
+
+const API = "internal.apiserver.k8s.io/v1alpha1";
+const OBJECTS = `/apis/${API}/storageversions`;
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+const FOOS = "storageversion.integration.test.foos";
+const id1 = entry("id-1", "v1");
+const id2 = entry("id-2", "v2");
+
+async function publish(api: TestServer, status: StorageVersionStatus): Promise<void> {
+  const known = await api.get(`${OBJECTS}/${FOOS}`);
+  const created =
+    known.status === 200
+      ? known
+      : await api.create(OBJECTS, { apiVersion: API, kind: "StorageVersion", metadata: { name: FOOS }, spec: {} });
+  const answer = await api.put(`${OBJECTS}/${FOOS}/status`, { ...created.body, status });
+  expect(answer.body).toMatchObject({ status });
+}
+
+/** Undefined when there is no object. */
+async function statusIn(api: TestServer, name: string): Promise<StorageVersionStatus | undefined> {
+  const answer = await api.get(`${OBJECTS}/${name}`);
+  return answer.status === 404 ? undefined : answer.body.status;
+}
+
+describe("the verbs it uses", () => {
+  /** A server that serves the objects and takes no part in them. */
+  const startBare = (): Promise<TestServer> => startServer({ runtimeConfig: [`${API}=true`] });
+
+  function collect(api: TestServer, members: FakeMembers): () => Promise<unknown> {
+    const { world, server } = api;
+    const { clock } = world;
+    const client = createClient({ transport: server.transport, clock, random: world.randomFor("client") });
+    const collector = createCollector({ client, members, clock, log: SILENT_LOG, metrics: new MetricsRegistry() });
+    return () => world.run(collector.reconcile(FOOS, new AbortController().signal));
+  }
+
+  test("an object loses its stale entries one by one, and goes with the last", async () => {
+    await using api = await startBare();
+    const members = new FakeMembers("id-1", "id-2");
+    const reconcile = collect(api, members);
+    await publish(api, statusOf([entry("gone", "v1"), id1, id2], undefined, FOREIGN_CONDITION, CONDITION_FALSE));
+    await reconcile();
+    expect(await statusIn(api, FOOS)).toEqual(statusOf([id1, id2], undefined, FOREIGN_CONDITION, CONDITION_FALSE));
+    members.leave("id-1");
+    await reconcile();
+    expect(await statusIn(api, FOOS)).toMatchObject({
+      storageVersions: [id2],
+      commonEncodingVersion: "v2",
+      conditions: [{ type: "example.com/Reviewed" }, { status: "True" }],
+    });
+    members.leave("id-2");
+    await reconcile();
+    expect(await statusIn(api, FOOS)).toBeUndefined();
+  });
+
+  test("an object may be Unknown although its entries agree", async () => {
+    await using api = await startBare();
+    const members = new FakeMembers("id-1", "-id-2");
+    const reconcile = collect(api, members);
+    await publish(api, statusOf([id1], "v1", CONDITION_TRUE));
+    expect(await reconcile()).toEqual({ requeueAfterMs: 2_000 });
+    await api.world.advance(2_000);
+    await reconcile();
+    const status = await statusIn(api, FOOS);
+    expect(status?.conditions).toMatchObject([{ status: "Unknown" }]);
+    expect(status).not.toHaveProperty("commonEncodingVersion");
+  });
+
+  test("what was written meanwhile is neither deleted nor overwritten", async () => {
+    await using api = await startBare();
+    for (const entries of [[entry("gone", "v1")], [entry("gone", "v1"), id1]]) {
+      const members = new FakeMembers("id-1");
+      await publish(api, statusOf(entries, "v1", CONDITION_TRUE));
+      members.catchUp = async () => {
+        await publish(api, statusOf([id1, id2], undefined, CONDITION_FALSE));
+        return true;
+      };
+      expect(await collect(api, members)()).toEqual({ requeueAfterMs: 100 });
+      expect(await statusIn(api, FOOS)).toMatchObject({ storageVersions: [id1, id2] });
+    }
+  });
+});
+
+describe("in a server that leads", () => {
+  const start = (): Promise<TestServer> => startServer({ strictRelease: false });
+
+  /** As a kube-apiserver's: it has no endpoint record, and so never says that it has published everything. */
+  async function join(api: TestServer, name: string): Promise<void> {
+    const labels = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
+    const renewTime = new Date(api.world.clock.now()).toISOString().replace("Z", "000Z");
+    const spec = { holderIdentity: `${name}_1`, leaseDurationSeconds: 3600, renewTime };
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, labels }, spec };
+    expect((await api.create(LEASES, lease)).status).toBe(201);
+  }
+
+  test("an object of a server that does not exist is deleted within ten seconds", async () => {
+    await using api = await start();
+    await publish(api, statusOf([entry("id-non-exist", "v1")], "v1", CONDITION_TRUE));
+    await api.world.advance(10_000);
+    expect(await statusIn(api, FOOS)).toBeUndefined();
+  });
+
+  test("entries last as long as leases; whoever has not published is waited for", async () => {
+    await using api = await start();
+    await join(api, "id-1");
+    await join(api, "id-2");
+    await publish(api, statusOf([id1, id2], undefined, CONDITION_FALSE));
+    await api.world.advance(10_000);
+    expect(await statusIn(api, FOOS)).toEqual(statusOf([id1, id2], undefined, CONDITION_FALSE));
+    expect(await statusIn(api, "core.pods")).toMatchObject({
+      conditions: [{ status: "Unknown", message: "Waiting for the storage versions of id-1, id-2" }],
+    });
+    await api.delete(`${LEASES}/id-1`);
+    await api.world.advance(10_000);
+    expect(await statusIn(api, FOOS)).toMatchObject({ storageVersions: [id2], commonEncodingVersion: "v2" });
+    await api.delete(`${LEASES}/id-2`);
+    await api.world.advance(10_000);
+    expect(await statusIn(api, FOOS)).toBeUndefined();
+    expect(await statusIn(api, "core.pods")).toMatchObject({
+      commonEncodingVersion: "v1",
+      conditions: [{ status: "True" }],
+    });
+  });
+});

@@ -1,0 +1,88 @@
+/** What the collector has seen in its term and when, by its own monotonic clock: how long something has been so. */
+import type { Clock } from "../../base/clock.ts";
+import type { Member } from "./members.ts";
+import type { StorageVersionObject } from "./objects.ts";
+
+export interface CollectorMemoryOptions {
+  readonly clock: Clock;
+  readonly emptyGraceMs: number;
+  readonly pendingGraceMs: number;
+}
+
+interface Remembered {
+  readonly uid: string;
+  /** Since when this version of it is known to have no entries. */
+  empty: { readonly resourceVersion: string; readonly sinceMs: number } | undefined;
+  /** Since when it has had entries and no common version. */
+  disagreesSinceMs: number | undefined;
+}
+
+export class CollectorMemory {
+  readonly #options: CollectorMemoryOptions;
+  /** As many as there are members. */
+  readonly #silentSinceMs = new Map<string, number>();
+  /** As many as there are objects: one that is gone is forgotten when that is noticed. */
+  readonly #objects = new Map<string, Remembered>();
+
+  constructor(options: CollectorMemoryOptions) {
+    this.#options = options;
+  }
+
+  forget(name: string): void {
+    this.#objects.delete(name);
+  }
+
+  /** Live servers that have not published everything, and have not been known as such for long: milliseconds left. */
+  youngServers(live: ReadonlyMap<string, Member>): ReadonlyMap<string, number> {
+    const { clock, pendingGraceMs } = this.#options;
+    const nowMs = clock.monotonic();
+    for (const id of this.#silentSinceMs.keys())
+      if (live.get(id)?.isPublished !== false) this.#silentSinceMs.delete(id);
+    for (const { id, isPublished } of live.values())
+      if (!isPublished && !this.#silentSinceMs.has(id)) this.#silentSinceMs.set(id, nowMs);
+    const left = [...this.#silentSinceMs].map(([id, sinceMs]) => [id, sinceMs + pendingGraceMs - nowMs] as const);
+    return new Map(left.filter(([, leftMs]) => leftMs > 0));
+  }
+
+  /** How long an object without entries is left alone; 0 when that is over, or there are entries. */
+  emptyForMs(object: StorageVersionObject): number {
+    const { clock, emptyGraceMs } = this.#options;
+    const remembered = this.#recall(object);
+    if (hasEntries(object)) {
+      remembered.empty = undefined;
+      return 0;
+    }
+    const resourceVersion = object.metadata?.resourceVersion ?? "";
+    if (remembered.empty?.resourceVersion !== resourceVersion)
+      remembered.empty = { resourceVersion, sinceMs: clock.monotonic() };
+    const seenMs = clock.monotonic() - remembered.empty.sinceMs;
+    const createdAt = Date.parse(object.metadata?.creationTimestamp ?? "");
+    const ageMs = Number.isNaN(createdAt) ? Infinity : clock.now() - createdAt;
+    // Clocks differ: an object from the future is looked at again after the grace.
+    return Math.min(Math.max(emptyGraceMs - Math.min(seenMs, ageMs), 0), emptyGraceMs);
+  }
+
+  /** How long the object had been without a common version, when this is the first time that it has one again. */
+  agreementMs(object: StorageVersionObject): number | undefined {
+    if (!hasEntries(object)) return undefined;
+    const nowMs = this.#options.clock.monotonic();
+    const remembered = this.#recall(object);
+    const sinceMs = remembered.disagreesSinceMs;
+    const isAgreed = object.status?.commonEncodingVersion !== undefined;
+    remembered.disagreesSinceMs = isAgreed ? undefined : (sinceMs ?? nowMs);
+    return isAgreed && sinceMs !== undefined ? nowMs - sinceMs : undefined;
+  }
+
+  #recall({ metadata = {} }: StorageVersionObject): Remembered {
+    const { name = "", uid = "" } = metadata;
+    const known = this.#objects.get(name);
+    if (known !== undefined && known.uid === uid) return known;
+    const remembered: Remembered = { uid, empty: undefined, disagreesSinceMs: undefined };
+    this.#objects.set(name, remembered);
+    return remembered;
+  }
+}
+
+function hasEntries({ status }: StorageVersionObject): boolean {
+  return (status?.storageVersions ?? []).length > 0;
+}

@@ -1,0 +1,562 @@
+import { describe, expect, test } from "vitest";
+import { isFailure, TransportError } from "../../client/transport.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { decideCollection, type Collection, type CollectionContext } from "./collector.ts";
+import type { StorageVersionObject } from "./objects.ts";
+import { Collecting } from "./testing/collecting.ts";
+import {
+  CONDITION_FALSE,
+  conditionUnknown,
+  CONDITION_TRUE,
+  entry,
+  FOREIGN_CONDITION,
+  liveServers,
+  statusOf,
+} from "./testing/entries.ts";
+
+const NAME = "k8s.test.resources";
+const NOW = "2030-01-01T00:00:00Z";
+const V1 = entry("s1", "v1", "v1 v2");
+const V2 = entry("s2", "v2", "v1 v2");
+const V2_TOO = entry("s3", "v2", "v1 v2");
+const GONE = entry("gone", "v1");
+
+const agreed = statusOf([V1], "v1", CONDITION_TRUE);
+const differing = statusOf([V1, V2], undefined, CONDITION_FALSE);
+
+describe("the decision", () => {
+  const object = (status: StorageVersionObject["status"], deletionTimestamp?: string): StorageVersionObject => ({
+    metadata: { name: NAME, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
+    ...(status === undefined ? {} : { status }),
+  });
+  const live = liveServers("s1", "s2", "s3");
+  const withNew = liveServers("s1", "s2", "s3", "-new");
+  const isNew = new Map([["new", 1_500]]);
+
+  test.each<[string, StorageVersionObject, Partial<CollectionContext>, Collection]>([
+    ["what is right is kept", object(agreed), {}, { kind: "keep" }],
+    ["an object whose entries are all stale is deleted", object(statusOf([GONE], "v1")), {}, { kind: "delete" }],
+    ["one that is being deleted is not deleted again", object(statusOf([GONE], "v1"), NOW), {}, { kind: "keep" }],
+    ["an empty object is kept for a while", object({}), { emptyForMs: 7 }, { kind: "keep", requeueAfterMs: 7 }],
+    ["without a status it is empty", object(undefined), { emptyForMs: 7 }, { kind: "keep", requeueAfterMs: 7 }],
+    ["after that it is deleted", object({}), { emptyForMs: 0 }, { kind: "delete" }],
+    ["also when others speak about it", object(statusOf([], undefined, FOREIGN_CONDITION)), {}, { kind: "delete" }],
+    ["an empty object that is being deleted is kept", object({}, NOW), {}, { kind: "keep" }],
+    [
+      "stale entries wait for nothing that is said of empty objects",
+      object(statusOf([GONE], "v1")),
+      { emptyForMs: 7 },
+      { kind: "delete" },
+    ],
+    [
+      "a new server's silence is borne for a while",
+      object(agreed),
+      { live: withNew, young: isNew },
+      { kind: "keep", requeueAfterMs: 1_500 },
+    ],
+    [
+      "of several new servers the first to lose patience with counts",
+      object(agreed),
+      {
+        live: liveServers("s1", "-new", "-newer", "-newest"),
+        young: new Map([
+          ["newest", 1_900],
+          ["new", 1_500],
+          ["newer", 1_700],
+        ]),
+      },
+      { kind: "keep", requeueAfterMs: 1_500 },
+    ],
+    [
+      "then it makes the object Unknown",
+      object(agreed),
+      { live: withNew },
+      {
+        kind: "update",
+        status: statusOf([V1], undefined, { ...conditionUnknown("new"), lastTransitionTime: NOW }),
+      },
+    ],
+    [
+      "an object that is Unknown is so at once for whoever begins to look",
+      object(statusOf([V1], undefined, conditionUnknown("new"))),
+      { live: withNew, young: isNew },
+      { kind: "keep" },
+    ],
+    [
+      "somebody new besides one that is waited for is borne too",
+      object(statusOf([V1], undefined, conditionUnknown("old"))),
+      { live: liveServers("s1", "-old", "-new"), young: isNew },
+      { kind: "keep", requeueAfterMs: 1_500 },
+    ],
+    [
+      "what must be written anyway does not claim an agreement of which a new server knows nothing",
+      object(statusOf([GONE, V2, V2_TOO], undefined, CONDITION_FALSE)),
+      { live: withNew, young: isNew },
+      {
+        kind: "update",
+        status: statusOf([V2, V2_TOO], undefined, { ...conditionUnknown("new"), lastTransitionTime: NOW }),
+      },
+    ],
+  ])("%s", (_rule, given, context, expected) => {
+    expect(decideCollection(given, { live, now: NOW, ...context })).toEqual(expected);
+  });
+});
+
+describe("with a server's lease goes its entry", () => {
+  test("the others then agree, and one condition says so", async () => {
+    await using collecting = new Collecting("s1", "s2", "s3");
+    const { api, members, world } = collecting;
+    api.put(NAME, statusOf([V1, V2, V2_TOO], undefined, CONDITION_FALSE));
+    collecting.start();
+    await world.advance(1_000);
+    expect(api.writes).toEqual([]);
+    members.leave("s1");
+    await world.advance(0);
+    expect(collecting.story(NAME)).toBe("s2:v2 s3:v2 | v2 | True");
+    expect(api.writes).toEqual([`PUT ${NAME}/status`]);
+    expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(1);
+    expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
+  });
+
+  test("an object it has no entry in is untouched", async () => {
+    await using collecting = new Collecting("s1", "s2", "s3");
+    const { api, members, world } = collecting;
+    api.put(NAME, statusOf([V1, V2_TOO], undefined, CONDITION_FALSE));
+    collecting.start();
+    members.leave("s2");
+    await world.advance(120_000);
+    expect(api.writes).toEqual([]);
+  });
+
+  test("a common version that the entries do not bear out is put right", async () => {
+    await using collecting = new Collecting("s1", "s3");
+    collecting.api.put(NAME, statusOf([V1, V2_TOO], "v1", CONDITION_TRUE));
+    await collecting.reconcile(NAME);
+    expect(collecting.story(NAME)).toBe("s1:v1 s3:v2 | none | False");
+  });
+
+  test("an entry that never had a lease is dropped at the start", async () => {
+    await using collecting = new Collecting("s1", "s2", "s3");
+    collecting.api.put(NAME, statusOf([V1, V2, V2_TOO, GONE], undefined, CONDITION_FALSE));
+    await collecting.start().world.advance(1_000);
+    expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 s3:v2 | none | False");
+  });
+
+  test("the object goes with its last entry", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, members, world } = collecting;
+    api.put(NAME, agreed);
+    collecting.start();
+    await world.advance(1_000);
+    expect(api.get(NAME)).toBeDefined();
+    members.leave("s1");
+    await world.advance(0);
+    expect(api.get(NAME)).toBeUndefined();
+    expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(1);
+    expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(1);
+  });
+});
+
+describe("in a cluster of two", () => {
+  const foos = "storageversion.integration.test.foos";
+  const id1 = entry("id-1", "v1");
+  const id2 = entry("id-2", "v2");
+
+  test("an object of a server that does not exist is deleted", async () => {
+    await using collecting = new Collecting("id-1", "id-2").start();
+    const { api, world } = collecting;
+    await world.advance(1_000);
+    api.put(foos, statusOf([entry("id-non-exist", "v1")], "v1", CONDITION_TRUE));
+    await world.advance(10_000);
+    expect(api.get(foos)).toBeUndefined();
+  });
+
+  test("an object of one of them stays, and is agreed on when the other has published everything", async () => {
+    await using collecting = new Collecting("id-1", "id-2").start();
+    const { api, world } = collecting;
+    api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
+    await world.advance(120_000);
+    expect(collecting.story(foos)).toBe("id-1:v1 | v1 | True");
+    expect(api.writes).toEqual([]);
+  });
+
+  test("it is Unknown while the other has not said that it has published everything", async () => {
+    await using collecting = new Collecting("id-1", "-id-2").start();
+    const { api, members, world } = collecting;
+    api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
+    await world.advance(1_900);
+    expect(api.writes).toEqual([]);
+    await world.advance(8_100);
+    expect(collecting.story(foos)).toBe("id-1:v1 | none | Unknown");
+    members.join("id-2");
+    await world.advance(0);
+    expect(collecting.story(foos)).toBe("id-1:v1 | v1 | True");
+    expect(api.writes).toHaveLength(2);
+  });
+
+  test("both have entries until one goes, and then the other", async () => {
+    await using collecting = new Collecting("id-1", "id-2").start();
+    const { api, members, world } = collecting;
+    api.put(foos, statusOf([id1, id2], undefined, CONDITION_FALSE));
+    await world.advance(10_000);
+    expect(collecting.story(foos)).toBe("id-1:v1 id-2:v2 | none | False");
+    members.leave("id-1");
+    await world.advance(0);
+    expect(collecting.story(foos)).toBe("id-2:v2 | v2 | True");
+    members.leave("id-2");
+    await world.advance(0);
+    expect(api.get(foos)).toBeUndefined();
+  });
+});
+
+describe("nothing is concluded from an error", () => {
+  test.each(["unknown", new Error("the store cannot be read")] as const)(
+    "entries stay while nobody can tell who is alive: %s",
+    async (view) => {
+      await using collecting = new Collecting("s1");
+      const { api, members, world } = collecting;
+      members.view = view;
+      api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
+      api.put("k8s.test.others", statusOf([GONE], "v1", CONDITION_TRUE));
+      await expect(collecting.reconcile(NAME)).rejects.toThrow(/nobody can tell|cannot be read/);
+      collecting.start();
+      await world.advance(60_000);
+      expect(api.writes).toEqual([]);
+      members.view = "caught up";
+      await world.advance(60_000);
+      expect(collecting.story(NAME)).toBe("s1:v1 | v1 | True");
+      expect(api.get("k8s.test.others")).toBeUndefined();
+    },
+  );
+
+  test("members are asked after the object was read, and seen as they are then", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, members } = collecting;
+    api.put(NAME, statusOf([entry("late", "v1"), V1], "v1", CONDITION_TRUE));
+    members.whileCatchingUp = () => {
+      expect(api.asked).toEqual([`GET ${NAME}`]);
+      members.join("late");
+    };
+    expect(await collecting.reconcile(NAME)).toBeUndefined();
+    expect(members.catchUps).toBe(1);
+    expect(api.writes).toEqual([]);
+  });
+
+  test.each(["GET", "PUT", "DELETE"])("a %s that fails is an error, and is done later", async (method) => {
+    await using collecting = new Collecting("s1");
+    const { api } = collecting;
+    const name = method === "DELETE" ? "k8s.test.others" : NAME;
+    api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
+    api.put("k8s.test.others", statusOf([GONE], "v1", CONDITION_TRUE));
+    api.before = (asked) => {
+      if (asked.startsWith(method)) throw new StatusError("InternalError", "the store is tired");
+    };
+    await expect(collecting.reconcile(name)).rejects.toThrow("the store is tired");
+    api.before = (asked) => {
+      if (asked.startsWith(method)) throw new TransportError("refused", "nobody listens");
+    };
+    await expect(collecting.reconcile(name)).rejects.toSatisfy((thrown) => isFailure(thrown, "refused"));
+    expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
+    api.before = () => {};
+    await collecting.reconcile(name);
+    expect(collecting.story(name)).toBe(method === "DELETE" ? undefined : "s1:v1 | v1 | True");
+  });
+
+  test("an object that came without uid or version is not written", async () => {
+    await using collecting = new Collecting("s1");
+    const { api } = collecting;
+    api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE), { uid: "" });
+    await expect(collecting.reconcile(NAME)).rejects.toThrow(/without uid/);
+    expect(api.writes).toEqual([]);
+  });
+});
+
+describe("whoever publishes meanwhile keeps its entry", () => {
+  const back = entry("gone", "v2", "v1 v2");
+
+  test("when the object was about to be deleted", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, members } = collecting;
+    api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
+    api.before = (asked) => {
+      if (!asked.startsWith("DELETE")) return;
+      members.join("gone");
+      api.put(NAME, statusOf([back], "v2", CONDITION_TRUE));
+    };
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 100 });
+    expect(await collecting.reconcile(NAME)).toBeUndefined();
+    expect(collecting.story(NAME)).toBe("gone:v2 | v2 | True");
+    expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
+  });
+
+  test("when the object was deleted and created anew meanwhile", async () => {
+    await using collecting = new Collecting("s1", "gone");
+    const { api, members } = collecting;
+    api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
+    members.leave("gone");
+    const { resourceVersion } = api.get(NAME)!.metadata!;
+    api.before = (asked) => {
+      if (!asked.startsWith("DELETE")) return;
+      api.remove(NAME);
+      api.put(NAME, statusOf([back], "v2", CONDITION_TRUE));
+    };
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 100 });
+    expect(api.get(NAME)!.metadata!.resourceVersion).not.toBe(resourceVersion);
+  });
+
+  test("when entries of others were about to be dropped", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, members } = collecting;
+    api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
+    api.before = (asked) => {
+      if (!asked.startsWith("PUT")) return;
+      members.join("s2");
+      api.put(NAME, statusOf([V1, GONE, V2], undefined, CONDITION_FALSE));
+      api.before = () => {};
+    };
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 100 });
+    expect(collecting.story(NAME)).toBe("s1:v1 gone:v1 s2:v2 | none | False");
+    expect(await collecting.reconcile(NAME)).toBeUndefined();
+    expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 | none | False");
+    expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(1);
+  });
+
+  test.each([agreed, statusOf([GONE], "v1", CONDITION_TRUE), statusOf([V1, GONE], "v1", CONDITION_TRUE)])(
+    "an object that is gone by then is nobody's error",
+    async (status) => {
+      await using collecting = new Collecting("s1");
+      const { api } = collecting;
+      api.put(NAME, status);
+      api.before = (asked) => {
+        if (!asked.startsWith("GET")) api.remove(NAME);
+      };
+      await collecting.reconcile(NAME);
+      api.remove(NAME);
+      expect(await collecting.reconcile(NAME)).toBeUndefined();
+    },
+  );
+
+  test("a server that comes back under its name before anybody looks is not collected", async () => {
+    await using collecting = new Collecting("s1", "s2").start();
+    const { api, members, world } = collecting;
+    api.put(NAME, differing);
+    await world.advance(1_000);
+    members.leave("s2");
+    members.join("-s2");
+    await world.advance(120_000);
+    expect(api.writes).toEqual([]);
+    expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 | none | False");
+  });
+
+  test("what others say of an object stays", async () => {
+    await using collecting = new Collecting("s1");
+    const { api } = collecting;
+    api.put(NAME, statusOf([V1, GONE], undefined, FOREIGN_CONDITION, CONDITION_FALSE));
+    await collecting.reconcile(NAME);
+    expect(api.statusOf(NAME)?.conditions).toEqual([FOREIGN_CONDITION, { ...CONDITION_TRUE, lastTransitionTime: NOW }]);
+  });
+});
+
+describe("an object without entries", () => {
+  test("is deleted after a while", async () => {
+    await using collecting = new Collecting("s1").start();
+    const { api, world } = collecting;
+    await world.advance(1_000);
+    api.put(NAME, {});
+    await world.advance(9_900);
+    expect(api.writes).toEqual([]);
+    await world.advance(200);
+    expect(api.get(NAME)).toBeUndefined();
+    expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(1);
+    expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
+  });
+
+  test("is kept by a collector that has not looked at it for that long, however old it is", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, world } = collecting;
+    api.put(NAME, {}, { creationTimestamp: "2001-01-01T00:00:00Z" });
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 10_000 });
+    await world.advance(4_000);
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 6_000 });
+    await world.advance(6_000);
+    expect(await collecting.reconcile(NAME)).toBeUndefined();
+    expect(api.get(NAME)).toBeUndefined();
+  });
+
+  test("is kept when it is young by its own account, as one whose creator's clock is ahead", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, world } = collecting;
+    api.put(NAME, {}, { creationTimestamp: "2030-01-01T00:01:00Z" });
+    await collecting.reconcile(NAME);
+    await world.advance(20_000);
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 10_000 });
+    await world.advance(45_000);
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 5_000 });
+    await world.advance(5_000);
+    await collecting.reconcile(NAME);
+    expect(api.get(NAME)).toBeUndefined();
+  });
+
+  test("begins anew when somebody has touched it, when another took its name, and with each term", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, world } = collecting;
+    const old = { creationTimestamp: "2001-01-01T00:00:00Z" };
+    api.put(NAME, {}, old);
+    await collecting.reconcile(NAME);
+    await world.advance(9_000);
+    api.put(NAME, statusOf([], undefined, FOREIGN_CONDITION), old);
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 10_000 });
+    await world.advance(9_000);
+    api.remove(NAME);
+    api.put(NAME, {}, old);
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 10_000 });
+    await world.advance(9_000);
+    collecting.collector.sources();
+    expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 10_000 });
+  });
+
+  test("that its creator fills in time stays", async () => {
+    await using collecting = new Collecting("s1").start();
+    const { api, world } = collecting;
+    await world.advance(1_000);
+    api.put(NAME, {});
+    await world.advance(9_000);
+    api.put(NAME, agreed);
+    await world.advance(120_000);
+    expect(api.writes).toEqual([]);
+  });
+});
+
+describe("a new server", () => {
+  test("that publishes at once makes no object Unknown", async () => {
+    await using collecting = new Collecting("s1").start();
+    const { api, members, world } = collecting;
+    api.put(NAME, agreed);
+    await world.advance(5_000);
+    members.join("-new");
+    await world.advance(1_500);
+    members.join("new");
+    await world.advance(120_000);
+    expect(api.writes).toEqual([]);
+  });
+
+  test("is waited for from when it was first seen, not anew for each object", async () => {
+    await using collecting = new Collecting("s1").start();
+    const { api, members, world } = collecting;
+    await world.advance(5_000);
+    members.join("-new");
+    await world.advance(1_500);
+    api.put(NAME, agreed);
+    await world.advance(400);
+    expect(collecting.story(NAME)).toBe("s1:v1 | v1 | True");
+    await world.advance(200);
+    expect(collecting.story(NAME)).toBe("s1:v1 | none | Unknown");
+  });
+
+  test("is waited for anew when it comes again", async () => {
+    await using collecting = new Collecting("s1").start();
+    const { api, members, world } = collecting;
+    api.put(NAME, agreed);
+    members.join("-new");
+    await world.advance(1_500);
+    members.leave("new");
+    await world.advance(1_000);
+    members.join("-new");
+    await world.advance(1_500);
+    expect(api.writes).toEqual([]);
+    await world.advance(600);
+    expect(collecting.story(NAME)).toBe("s1:v1 | none | Unknown");
+  });
+});
+
+describe("the sources", () => {
+  test("name objects as they come, change and go, all of them when members change, and each minute", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, members, world, collector } = collecting;
+    api.put("k8s.test.a", agreed);
+    api.put("k8s.test.b", agreed);
+    const named: string[] = [];
+    const stop = new AbortController();
+    const sources = collector.sources();
+    expect(sources.map(({ hasSynced }) => hasSynced)).toEqual([false, true]);
+    const running = sources.map((source) => source.run((key) => void named.push(key.slice(-1)), stop.signal));
+    const news = async (afterMs = 0): Promise<string> => {
+      await world.advance(afterMs);
+      return named.splice(0).join(" ");
+    };
+    expect(await news()).toBe("a b");
+    expect(sources.map(({ hasSynced }) => hasSynced)).toEqual([true, true]);
+    api.put("k8s.test.a", statusOf([], undefined));
+    expect(await news()).toBe("a");
+    api.put("k8s.test.c", agreed);
+    expect(await news()).toBe("c");
+    api.remove("k8s.test.b");
+    expect(await news()).toBe("b");
+    members.leave("s1");
+    expect(await news()).toBe("a c");
+    expect(await news(60_000)).toBe("a c");
+    stop.abort();
+    await world.run(Promise.all(running));
+    members.join("s1");
+    api.put("k8s.test.a", agreed);
+    expect(await news(60_000)).toBe("");
+    expect(members.listeners).toBe(0);
+  });
+
+  test("can be had again for another term", async () => {
+    await using collecting = new Collecting("s1");
+    const { api, world, collector } = collecting;
+    api.put(NAME, agreed);
+    for (let term = 1; term <= 2; term++) {
+      const named: string[] = [];
+      const stop = new AbortController();
+      const running = collector.sources().map((source) => source.run((key) => void named.push(key), stop.signal));
+      await world.advance(0);
+      expect(named).toEqual([NAME]);
+      stop.abort();
+      await world.run(Promise.all(running));
+    }
+  });
+});
+
+describe("the time to agreement", () => {
+  const series = "evenkeel_storage_version_agreement_seconds";
+
+  test("is counted from the first look at a disagreement to a common version, whoever sets it", async () => {
+    await using collecting = new Collecting("s1", "s2").start();
+    const { api, world, members } = collecting;
+    api.put(NAME, differing);
+    await world.advance(30_000);
+    expect(collecting.metric(`${series}_count`)).toBe(0);
+    members.leave("s1");
+    await world.advance(0);
+    expect(collecting.story(NAME)).toBe("s2:v2 | v2 | True");
+    expect(collecting.metric(`${series}_count`)).toBe(1);
+    expect(collecting.metric(`${series}_sum`)).toBeCloseTo(29.9, 0);
+    api.put(NAME, statusOf([V2], undefined, conditionUnknown("s1")));
+    members.join("-s1");
+    await world.advance(4_000);
+    api.put(NAME, statusOf([entry("s1", "v2", "v1 v2"), V2], "v2", CONDITION_TRUE));
+    await world.advance(0);
+    expect(collecting.metric(`${series}_count`)).toBe(2);
+    expect(collecting.metric(`${series}_sum`)).toBeCloseTo(33.9, 0);
+  });
+
+  test("does not count what was always agreed on, is empty, or ended otherwise", async () => {
+    await using collecting = new Collecting("s1", "s2").start();
+    const { api, world } = collecting;
+    api.put("k8s.test.a", agreed);
+    api.put("k8s.test.b", {});
+    api.put("k8s.test.c", differing);
+    api.put("k8s.test.d", differing);
+    await world.advance(5_000);
+    api.put("k8s.test.b", agreed);
+    api.remove("k8s.test.c");
+    api.remove("k8s.test.d");
+    api.put("k8s.test.d", agreed);
+    await world.advance(5_000);
+    api.put("k8s.test.c", agreed);
+    await world.advance(60_000);
+    expect(collecting.metric(`${series}_count`)).toBe(0);
+  });
+});

@@ -1,0 +1,275 @@
+/**
+ * Keeps StorageVersion objects true for the sake of servers that are gone or have not come yet. Servers keep their own
+ * entries; this drops the entries of those that cannot, says Unknown while a live server has not spoken, and deletes
+ * objects nobody has an entry in.
+ *
+ * Nothing is concluded from an error. An object is read before the members are, since whoever has an entry had a lease
+ * before it: an entry without a living server is stale then. Every write names what was read, so a server that
+ * publishes in between keeps its entry.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
+import { messageOf } from "../../base/within.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { isReason } from "../../meta/status-error.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import { pendingServers, settle } from "./agreement.ts";
+import { CollectorMemory } from "./collector-memory.ts";
+import type { Member, Members } from "./members.ts";
+import { STORAGE_VERSION_TYPE, type StorageVersionObject, type StorageVersionStatus } from "./objects.ts";
+
+export interface CollectorOptions {
+  readonly client: Client;
+  readonly members: Members;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  /** How long an object may be without entries: whoever creates one needs a second request to fill it. Default 10 s. */
+  readonly emptyGraceMs?: number;
+  /** How long a new server may be silent before objects say so: most publish within this time. Default 2 s. */
+  readonly pendingGraceMs?: number;
+}
+
+export interface CollectorSource {
+  /** Names objects that may need something, until the signal aborts. */
+  run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
+  readonly hasSynced: boolean;
+}
+
+export interface Collector {
+  readonly name: "storage-version-garbage-collector";
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | undefined>;
+  /** To be called at the beginning of each term: what was seen in an earlier one does not count. */
+  sources(): readonly CollectorSource[];
+}
+
+const EMPTY_GRACE_MS = 10_000;
+const PENDING_GRACE_MS = 2_000;
+/** Members tell what changes; this is for what they miss. */
+const RESYNC_MS = 60_000;
+/** Somebody else has just written: their news is on its way. */
+const CONFLICT_RETRY_MS = 100;
+const AGREEMENT_BUCKETS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+export function createCollector(options: CollectorOptions): Collector {
+  const collector = new StorageVersionCollector(options);
+  return {
+    name: "storage-version-garbage-collector",
+    reconcile: (key, signal) => collector.reconcile(key, signal),
+    sources: () => collector.sources(),
+  };
+}
+
+export interface CollectionContext {
+  readonly live: ReadonlyMap<string, Member>;
+  /** RFC 3339 with seconds. */
+  readonly now: string;
+  /** Servers whose silence does not count yet, with the milliseconds until it does. */
+  readonly young?: ReadonlyMap<string, number>;
+  /** How long the object must still be left alone should it have no entries. */
+  readonly emptyForMs?: number;
+}
+
+export type Collection =
+  | { readonly kind: "keep"; readonly requeueAfterMs?: number }
+  | { readonly kind: "update"; readonly status: StorageVersionStatus }
+  | { readonly kind: "delete" };
+
+/** What is to be done about an object, by members that were asked after it was read. */
+export function decideCollection(object: StorageVersionObject, context: CollectionContext): Collection {
+  const { live, now, young = new Map<string, number>(), emptyForMs = 0 } = context;
+  const { status = {}, metadata } = object;
+  const entries = status.storageVersions ?? [];
+  if (!entries.some(({ apiServerID }) => live.has(apiServerID))) {
+    if (metadata?.deletionTimestamp !== undefined) return { kind: "keep" };
+    const isTooEarly = entries.length === 0 && emptyForMs > 0;
+    return isTooEarly ? { kind: "keep", requeueAfterMs: emptyForMs } : { kind: "delete" };
+  }
+  const settled = settle(status, { live, now });
+  if (settled === status) return { kind: "keep" };
+  // Patience only spares a write. What has to be written is the whole truth, and an object that says Unknown stays so.
+  if (settle(status, { live: withPatience(live, young), now }) !== status) return { kind: "update", status: settled };
+  const waits = pendingServers(entries, live).map((id) => young.get(id) ?? Infinity);
+  return { kind: "keep", requeueAfterMs: Math.min(...waits) };
+}
+
+function withPatience(
+  live: ReadonlyMap<string, Member>,
+  young: ReadonlyMap<string, number>,
+): ReadonlyMap<string, Member> {
+  return new Map([...live].map(([id, member]) => [id, young.has(id) ? { ...member, isPublished: true } : member]));
+}
+
+class StorageVersionCollector {
+  readonly #options: CollectorOptions;
+  readonly #objects: ResourceClient<StorageVersionObject>;
+  readonly #collectedEntries: Counter;
+  readonly #collectedObjects: Counter;
+  readonly #agreementSeconds: Histogram;
+  #memory: CollectorMemory;
+
+  constructor(options: CollectorOptions) {
+    const { client, metrics } = options;
+    this.#options = options;
+    this.#objects = client.resource<StorageVersionObject>(STORAGE_VERSION_TYPE);
+    this.#memory = this.#newMemory();
+    this.#collectedEntries = metrics
+      .counter({
+        name: "evenkeel_storage_version_collected_entries_total",
+        help: "Entries of servers that are gone, dropped from StorageVersion objects.",
+      })
+      .with();
+    this.#collectedObjects = metrics
+      .counter({
+        name: "evenkeel_storage_version_collected_objects_total",
+        help: "StorageVersion objects deleted because no living server had an entry in them.",
+      })
+      .with();
+    this.#agreementSeconds = metrics
+      .histogram({
+        name: "evenkeel_storage_version_agreement_seconds",
+        help: "Time from when a resource was first seen without a common encoding version until it had one.",
+        buckets: AGREEMENT_BUCKETS,
+      })
+      .with();
+  }
+
+  sources(): readonly CollectorSource[] {
+    const { client, log, members } = this.#options;
+    const memory = this.#newMemory();
+    this.#memory = memory;
+    const informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
+      resyncMs: RESYNC_MS,
+      onError: (thrown) => log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+    });
+    const onMembers = (enqueue: (key: string) => void): void => {
+      memory.youngServers(members.live());
+      for (const object of informer.list()) enqueue(nameOf(object));
+    };
+    return [objectSource(informer), memberSource(members, onMembers)];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | undefined> {
+    const { members, clock } = this.#options;
+    const memory = this.#memory;
+    const object = await this.#read(name, signal);
+    if (object === undefined) {
+      memory.forget(name);
+      return undefined;
+    }
+    if (!(await members.catchUp())) throw new Error("nobody can tell at present which servers are alive");
+    this.#noteAgreement(memory, object);
+    const live = members.live();
+    const decision = decideCollection(object, {
+      live,
+      now: timestampAt(clock.now()),
+      young: memory.youngServers(live),
+      emptyForMs: memory.emptyForMs(object),
+    });
+    if (decision.kind === "keep")
+      return decision.requeueAfterMs === undefined ? undefined : { requeueAfterMs: decision.requeueAfterMs };
+    try {
+      await (decision.kind === "update" ? this.#update(object, decision.status, signal) : this.#delete(object, signal));
+    } catch (thrown) {
+      if (isReason(thrown, "Conflict") || isReason(thrown, "NotFound")) return { requeueAfterMs: CONFLICT_RETRY_MS };
+      throw thrown;
+    }
+    if (decision.kind === "delete") memory.forget(name);
+    else this.#noteAgreement(memory, { ...object, status: decision.status });
+    return undefined;
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<StorageVersionObject | undefined> {
+    try {
+      return await this.#objects.get({ name }, { signal });
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) return undefined;
+      throw thrown;
+    }
+  }
+
+  async #update(object: StorageVersionObject, status: StorageVersionStatus, signal: AbortSignal): Promise<void> {
+    preconditionsOf(object);
+    await this.#objects.replaceStatus({ ...object, status }, { signal });
+    const stayed = new Set(idsOf(status));
+    this.#collected(
+      object,
+      idsOf(object.status).filter((id) => !stayed.has(id)),
+    );
+  }
+
+  async #delete(object: StorageVersionObject, signal: AbortSignal): Promise<void> {
+    await this.#objects.delete({ name: nameOf(object) }, { preconditions: preconditionsOf(object), signal });
+    this.#collected(object, idsOf(object.status));
+    this.#collectedObjects.inc();
+    this.#options.log.info("a storage version nobody has an entry in was deleted", { name: nameOf(object) });
+  }
+
+  #collected(object: StorageVersionObject, servers: readonly string[]): void {
+    if (servers.length === 0) return;
+    this.#collectedEntries.inc(servers.length);
+    this.#options.log.info("entries of servers that are gone were dropped from a storage version", {
+      name: nameOf(object),
+      servers,
+    });
+  }
+
+  #noteAgreement(memory: CollectorMemory, object: StorageVersionObject): void {
+    const tookMs = memory.agreementMs(object);
+    if (tookMs !== undefined) this.#agreementSeconds.observe(tookMs / 1000);
+  }
+
+  #newMemory(): CollectorMemory {
+    const { clock, emptyGraceMs = EMPTY_GRACE_MS, pendingGraceMs = PENDING_GRACE_MS } = this.#options;
+    return new CollectorMemory({ clock, emptyGraceMs, pendingGraceMs });
+  }
+}
+
+function objectSource(informer: Informer<StorageVersionObject>): CollectorSource {
+  let registration: { readonly hasSynced: boolean } | undefined;
+  return {
+    get hasSynced() {
+      return registration?.hasSynced ?? false;
+    },
+    run(enqueue, signal) {
+      const tell = (object: StorageVersionObject): void => enqueue(nameOf(object));
+      registration = informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete: tell });
+      return informer.run(signal);
+    },
+  };
+}
+
+function memberSource(members: Members, onMembers: (enqueue: (key: string) => void) => void): CollectorSource {
+  return {
+    hasSynced: true,
+    async run(enqueue, signal) {
+      const stop = members.onChange(() => onMembers(enqueue));
+      await aborted(signal);
+      stop();
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** Without them a write would not notice that somebody else has written. */
+function preconditionsOf(object: StorageVersionObject): { readonly uid: string; readonly resourceVersion: string } {
+  const { uid = "", resourceVersion = "" } = object.metadata ?? {};
+  if (uid === "" || resourceVersion === "")
+    throw new Error(`the storage version ${nameOf(object)} came without uid or resourceVersion`);
+  return { uid, resourceVersion };
+}
+
+function nameOf({ metadata }: StorageVersionObject): string {
+  return metadata?.name ?? "";
+}
+
+function idsOf(status: StorageVersionStatus | undefined): readonly string[] {
+  return (status?.storageVersions ?? []).map(({ apiServerID }) => apiServerID);
+}

@@ -1,0 +1,247 @@
+import { describe, expect, test } from "vitest";
+import { World } from "../../tools/simulator/world.ts";
+import { Encodings, type StoredResourceVersions } from "./encodings.ts";
+import type { ServerStorageVersion } from "./objects.ts";
+
+const SELF = "apiserver-self";
+const WIDGETS: StoredResourceVersions = {
+  name: "example.com.widgets",
+  group: "example.com",
+  resource: "widgets",
+  aliases: [{ group: "example.com", resource: "widgets" }],
+  preferred: "example.com/v2",
+  decodable: ["example.com/v2", "example.com/v1"],
+  served: ["example.com/v2"],
+  isNeededToPublish: false,
+};
+const LEASES: StoredResourceVersions = {
+  ...WIDGETS,
+  ...{ name: "coordination.k8s.io.leases", group: "coordination.k8s.io", resource: "leases" },
+  ...{ aliases: [], preferred: "coordination.k8s.io/v1", isNeededToPublish: true },
+};
+
+function entry(apiServerID: string, encodingVersion: string, decodableVersions: string[]): ServerStorageVersion {
+  return { apiServerID, encodingVersion, decodableVersions };
+}
+
+const OWN = entry(SELF, "example.com/v2", ["example.com/v2", "example.com/v1"]);
+const OPEN = { storageVersions: [OWN] };
+
+function setUp(): { world: World; encodings: Encodings; ask: (lost?: number) => Promise<string> } {
+  const world = new World({ seed: 1 });
+  const encodings = new Encodings({
+    clock: world.clock,
+    serverId: SELF,
+    resources: [WIDGETS, LEASES],
+    keyPrefix: "/registry/storageversions/",
+  });
+  const ask = async (lost?: number): Promise<string> => {
+    const key = "/registry/storageversions/example.com.widgets";
+    try {
+      const { version, guard } = await encodings.current(
+        WIDGETS.name,
+        lost === undefined ? undefined : { key, revision: lost },
+      );
+      expect(guard?.key).toBe(key);
+      return `${version.group}/${version.version} at ${guard?.revision}`;
+    } catch (thrown) {
+      return (thrown as Error).message;
+    }
+  };
+  return { world, encodings, ask };
+}
+
+describe("a resource", () => {
+  test("is closed until this run has published, whatever an earlier one left there", async () => {
+    const { encodings, ask } = setUp();
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    expect(await ask()).toBe("wait for storage version registration to complete for resource: widgets.example.com");
+    expect(encodings.unpublishedName("example.com", "widgets")).toBe(WIDGETS.name);
+    encodings.published(WIDGETS.name);
+    expect(await ask()).toBe("example.com/v2 at 7");
+    expect(encodings.unpublishedName("example.com", "widgets")).toBeUndefined();
+    encodings.unpublishAll();
+    expect(await ask()).toContain("wait for storage version registration");
+  });
+
+  test("is written as the newest object says, and bound to it", async () => {
+    const { encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    encodings.observe(WIDGETS.name, 9, { storageVersions: [{ ...OWN, encodingVersion: "example.com/v1" }] });
+    expect(await ask()).toBe("example.com/v1 at 9");
+  });
+
+  test("waits for a newer object when the one it was bound to has changed", async () => {
+    const { world, encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    const answer = ask(7);
+    await world.advance(100);
+    encodings.observe(WIDGETS.name, 8, OPEN);
+    expect(await world.run(answer)).toBe("example.com/v2 at 8");
+  });
+
+  test("waits for servers to agree, but not for ever", async () => {
+    const { world, encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, { storageVersions: [OWN, entry("old", "example.com/v1", ["example.com/v1"])] });
+    const late = ask();
+    await world.advance(3_000);
+    expect(await late).toBe(
+      "widgets.example.com cannot be written now: this server writes example.com/v2, which old cannot read",
+    );
+    const soon = ask();
+    await world.advance(10);
+    encodings.observe(WIDGETS.name, 8, OPEN);
+    expect(await world.run(soon)).toBe("example.com/v2 at 8");
+  });
+
+  test.each([
+    ["is gone", (encodings: Encodings) => encodings.forget(WIDGETS.name), "it has no StorageVersion object"],
+    [
+      "is not in a new list",
+      (encodings: Encodings) => encodings.keepOnly(new Set()),
+      "it has no StorageVersion object",
+    ],
+    [
+      "is broken",
+      (encodings: Encodings) => encodings.observe(WIDGETS.name, 8, undefined),
+      "its StorageVersion object is broken",
+    ],
+    [
+      "lacks the entry of this server",
+      (encodings: Encodings) => encodings.observe(WIDGETS.name, 8, {}),
+      "this server has no entry in it",
+    ],
+  ])("is closed when its object %s", async (_, change, because) => {
+    const { world, encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    change(encodings);
+    const answer = ask();
+    await world.advance(3_000);
+    expect(await answer).toBe(`widgets.example.com cannot be written now: ${because}`);
+  });
+
+  test("is closed at once while objects of it cannot be read here", async () => {
+    const { encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    encodings.setUnreadable(WIDGETS.name, "three of them are odd");
+    expect(await ask()).toBe("widgets.example.com cannot be written now: three of them are odd");
+    encodings.setUnreadable(WIDGETS.name, undefined);
+    expect(await ask()).toBe("example.com/v2 at 7");
+  });
+
+  test("whose publication is lost while a write waits is refused", async () => {
+    const { world, encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    const answer = ask(7);
+    await world.advance(100);
+    encodings.unpublishAll();
+    encodings.observe(WIDGETS.name, 8, OPEN);
+    await world.advance(3_000);
+    expect(await answer).toContain("wait for storage version registration to complete");
+  });
+});
+
+test("what publishing itself needs is written unbound, always in one version", async () => {
+  const { encodings } = setUp();
+  const unbound = { version: { group: "coordination.k8s.io", version: "v1" } };
+  expect(await encodings.current(LEASES.name)).toEqual(unbound);
+  encodings.published(LEASES.name);
+  encodings.observe(LEASES.name, 7, {});
+  expect(await encodings.current(LEASES.name)).toEqual(unbound);
+});
+
+test("the gate is open once everything has been published", () => {
+  const { encodings } = setUp();
+  encodings.published(WIDGETS.name);
+  expect(encodings.isOpen).toBe(false);
+  encodings.published(LEASES.name);
+  expect(encodings.isOpen).toBe(true);
+  encodings.unpublishAll();
+  expect(encodings.isOpen).toBe(false);
+});
+
+describe("a resource that a definition defines", () => {
+  const GADGETS: StoredResourceVersions = {
+    ...WIDGETS,
+    ...{ name: "example.com.gadgets", resource: "gadgets", aliases: [{ group: "example.com", resource: "gadgets" }] },
+    ...{
+      preferred: "example.com/v1",
+      decodable: ["example.com/v1"],
+      definition: { name: "gadgets.example.com", uid: "1" },
+    },
+  };
+  const V1 = { storageVersions: [entry(SELF, "example.com/v1", ["example.com/v1"])] };
+
+  function defined(): ReturnType<typeof setUp> & { write: () => Promise<string> } {
+    const all = setUp();
+    const write = (): Promise<string> =>
+      all.encodings.current(GADGETS.name).then(
+        ({ version, guard }) => `${version.version} at ${guard?.revision}`,
+        (thrown: unknown) => (thrown as Error).message,
+      );
+    all.encodings.put(GADGETS);
+    return { ...all, write };
+  }
+
+  test("is waited for until it is published, and passes the gate meanwhile", async () => {
+    const { world, encodings, write } = defined();
+    expect(encodings.unpublishedName("example.com", "gadgets")).toBeUndefined();
+    const answer = write();
+    encodings.observe(GADGETS.name, 7, V1);
+    await world.advance(100);
+    encodings.published(GADGETS.name);
+    expect(await answer).toBe("v1 at 7");
+  });
+
+  test("is refused when that takes too long", async () => {
+    const { world, write } = defined();
+    const answer = write();
+    await world.advance(3_000);
+    expect(await answer).toBe("wait for storage version registration to complete for resource: gadgets.example.com");
+  });
+
+  test("knows what stood in its object before it was defined here", async () => {
+    const { encodings } = setUp();
+    encodings.observe(GADGETS.name, 7, V1);
+    encodings.put(GADGETS);
+    encodings.published(GADGETS.name);
+    expect(await encodings.current(GADGETS.name)).toMatchObject({ version: { version: "v1" }, guard: { revision: 7 } });
+  });
+
+  test("goes on in the version it has published after another was chosen, until that is published", async () => {
+    const { encodings, write } = defined();
+    encodings.observe(GADGETS.name, 7, V1);
+    encodings.published(GADGETS.name);
+    const both = ["example.com/v1", "example.com/v2"];
+    encodings.put({ ...GADGETS, preferred: "example.com/v2", decodable: both });
+    expect(await write()).toBe("v1 at 7");
+    encodings.observe(GADGETS.name, 8, { storageVersions: [entry(SELF, "example.com/v2", both)] });
+    encodings.published(GADGETS.name);
+    expect(await write()).toBe("v2 at 8");
+  });
+
+  test("stops at once where what it has published is a version that will not be read any more", async () => {
+    const { world, encodings, write } = defined();
+    encodings.observe(GADGETS.name, 7, V1);
+    encodings.published(GADGETS.name);
+    encodings.put({ ...GADGETS, preferred: "example.com/v2", decodable: ["example.com/v2"] });
+    const answer = write();
+    await world.advance(3_000);
+    expect(await answer).toContain("wait for storage version registration");
+  });
+
+  test("that is gone is not written, and who waits for it is told", async () => {
+    const { encodings, write } = defined();
+    const answer = write();
+    encodings.remove(GADGETS.name);
+    expect(await answer).toContain("not stored here any more");
+    expect(await write()).toContain("not stored here any more");
+    expect(encodings.isOpen).toBe(false);
+  });
+});

@@ -1,0 +1,244 @@
+/**
+ * In which version each resource is written now, by the StorageVersion objects as the store shows them.
+ *
+ *   unpublished → (this run has published its entry) → by the object: open in the version of its entry, or closed
+ *
+ * What the object says is judged anew with each of its revisions, and a write is bound to the revision it was judged by:
+ * should the object have changed meanwhile, the store refuses the write.
+ */
+import type { Clock } from "../../base/clock.ts";
+import {
+  formatGroupResource,
+  formatGroupVersion,
+  parseGroupVersion,
+  type GroupResource,
+  type GroupVersion,
+} from "../../meta/group-version.ts";
+import { serviceUnavailable } from "../../meta/status-error.ts";
+import { writability, type StoredVersions } from "./agreement.ts";
+import type { StorageVersionStatus } from "./objects.ts";
+
+/** A resource this server stores, as its StorageVersion object calls it. */
+export interface StoredResourceVersions extends GroupResource, StoredVersions {
+  /** Of the object. */
+  readonly name: string;
+  /** Every name requests have for what lies there: events are two groups' at once. */
+  readonly aliases: readonly GroupResource[];
+  readonly served: readonly string[];
+  /** Written whatever is published, because publishing needs it; all servers ever write it in one version. */
+  readonly isNeededToPublish: boolean;
+  /** What defines it, and takes the StorageVersion object along when it goes; undefined for what is built in. */
+  readonly definition?: { readonly name: string; readonly uid: string } | undefined;
+}
+
+export interface BoundEncoding {
+  readonly version: GroupVersion;
+  readonly guard?: { readonly key: string; readonly revision: number };
+}
+
+export interface EncodingsOptions {
+  readonly clock: Clock;
+  readonly serverId: string;
+  readonly resources: readonly StoredResourceVersions[];
+  /** Where the objects lie in the store. */
+  readonly keyPrefix: string;
+}
+
+/** Servers agree anew within milliseconds; a write waits that long rather than to be refused. */
+const WAIT_MS = 2_000;
+const RETRY_AFTER_SECONDS = 1;
+const UNREGISTERED = "wait for storage version registration to complete for resource: ";
+
+type Verdict = { readonly open: BoundEncoding } | { readonly closed: string };
+
+interface State {
+  resource: StoredResourceVersions;
+  unbound: BoundEncoding;
+  isPublished: boolean;
+  verdict: Verdict;
+  /** Why this server cannot have part in the resource, whatever others say. */
+  unreadable: string | undefined;
+  waiting: (() => void)[];
+}
+
+const NO_OBJECT = "it has no StorageVersion object";
+
+export class Encodings {
+  readonly #options: EncodingsOptions;
+  readonly #states = new Map<string, State>();
+  readonly #byResource = new Map<string, State>();
+  readonly #unpublished = new Set<string>();
+  /** What objects say, also of resources that are not stored here yet. */
+  readonly #seen = new Map<string, Verdict>();
+
+  constructor(options: EncodingsOptions) {
+    this.#options = options;
+    for (const resource of options.resources) this.put(resource);
+  }
+
+  /**
+   * A resource that is stored here from now on, or in other versions than before. What has been published of it holds
+   * until something else is, unless it is a version that nobody will be able to read.
+   */
+  put(resource: StoredResourceVersions): void {
+    const { name } = resource;
+    const unbound = { version: parseGroupVersion(resource.preferred) };
+    const known = this.#states.get(name);
+    if (known === undefined) {
+      const verdict = this.#seen.get(name) ?? { closed: NO_OBJECT };
+      const state: State = { resource, unbound, isPublished: false, verdict, unreadable: undefined, waiting: [] };
+      this.#states.set(name, state);
+      if (!isDefined(state)) this.#unpublished.add(name);
+      for (const alias of resource.aliases) this.#byResource.set(formatGroupResource(alias), state);
+      return;
+    }
+    known.resource = resource;
+    known.unbound = unbound;
+    const { verdict } = known;
+    if ("open" in verdict && resource.decodable.includes(formatGroupVersion(verdict.open.version))) return;
+    known.isPublished = false;
+  }
+
+  /** It is not stored here any more. Whoever waits for it is told so. */
+  remove(name: string): void {
+    const state = this.#states.get(name);
+    if (state === undefined) return;
+    this.#states.delete(name);
+    this.#unpublished.delete(name);
+    for (const alias of state.resource.aliases) this.#byResource.delete(formatGroupResource(alias));
+    state.isPublished = false;
+    state.unreadable = "it is not stored here any more";
+    wake(state);
+  }
+
+  /** Every built-in resource has been published; those that definitions define are waited for one by one. */
+  get isOpen(): boolean {
+    return this.#unpublished.size === 0;
+  }
+
+  /** The name of its object while requests for the resource are refused until it is published. */
+  unpublishedName(group: string, resource: string): string | undefined {
+    const state = this.#byResource.get(formatGroupResource({ group, resource }));
+    return state === undefined || state.isPublished || isDefined(state) ? undefined : state.resource.name;
+  }
+
+  /** Its entry is in the store as this run wants it. */
+  published(name: string): void {
+    const state = this.#states.get(name);
+    if (state === undefined) return;
+    state.isPublished = true;
+    this.#unpublished.delete(name);
+    wake(state);
+  }
+
+  /** Nothing counts that was published so far. */
+  unpublishAll(): void {
+    for (const [name, state] of this.#states) {
+      state.isPublished = false;
+      if (!isDefined(state)) this.#unpublished.add(name);
+    }
+  }
+
+  /** The object as it is from this revision of the store on; undefined for one that cannot be read. */
+  observe(name: string, revision: number, status: StorageVersionStatus | undefined): void {
+    const verdict: Verdict =
+      status === undefined ? { closed: "its StorageVersion object is broken" } : this.#judge(name, revision, status);
+    this.#seen.set(name, verdict);
+    const state = this.#states.get(name);
+    if (state === undefined) return;
+    state.verdict = verdict;
+    wake(state);
+  }
+
+  forget(name: string): void {
+    this.#seen.delete(name);
+    const state = this.#states.get(name);
+    if (state !== undefined) state.verdict = { closed: NO_OBJECT };
+  }
+
+  /** Those are all there are. */
+  keepOnly(names: ReadonlySet<string>): void {
+    for (const name of [...this.#states.keys(), ...this.#seen.keys()]) if (!names.has(name)) this.forget(name);
+  }
+
+  isUnreadable(name: string): boolean {
+    return this.#states.get(name)?.unreadable !== undefined;
+  }
+
+  /** Objects in versions this server does not know keep it from writing their like. */
+  setUnreadable(name: string, because: string | undefined): void {
+    const state = this.#states.get(name);
+    if (state === undefined) return;
+    state.unreadable = because;
+    wake(state);
+  }
+
+  /** Waits for others to agree, and for this server to publish what has just been defined. Throws a 503. */
+  async current(name: string, lost?: BoundEncoding["guard"]): Promise<BoundEncoding> {
+    const state = this.#states.get(name);
+    if (state === undefined) throw serviceUnavailable(`${name} is not stored here any more`, RETRY_AFTER_SECONDS);
+    if (state.resource.isNeededToPublish) return state.unbound;
+    if (!state.isPublished && !isDefined(state)) throw unregistered(state);
+    if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
+    const known = state.isPublished ? answer(state, lost) : undefined;
+    return known ?? this.#wait(state, lost);
+  }
+
+  async #wait(state: State, lost: BoundEncoding["guard"]): Promise<BoundEncoding> {
+    const { clock } = this.#options;
+    let isLate = false;
+    const cancel = clock.after(WAIT_MS, () => {
+      isLate = true;
+      wake(state);
+    });
+    try {
+      const isWorthWaiting = (): boolean => state.isPublished || isDefined(state);
+      while (!isLate && isWorthWaiting() && state.unreadable === undefined) {
+        await new Promise<void>((resolve) => state.waiting.push(resolve));
+        const known = answer(state, lost);
+        if (known !== undefined && state.isPublished) return known;
+      }
+    } finally {
+      cancel();
+    }
+    if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
+    if (!state.isPublished) throw unregistered(state);
+    throw this.#refusal(
+      state,
+      "closed" in state.verdict ? state.verdict.closed : "it has changed and is not known yet",
+    );
+  }
+
+  #judge(name: string, revision: number, status: StorageVersionStatus): Verdict {
+    const { serverId, keyPrefix } = this.#options;
+    const verdict = writability(status, serverId);
+    if (verdict.kind === "closed") return { closed: verdict.because };
+    return {
+      open: { version: parseGroupVersion(verdict.version), guard: { key: keyPrefix + name, revision } },
+    };
+  }
+
+  #refusal({ resource }: State, because: string): Error {
+    const what = formatGroupResource(resource);
+    return serviceUnavailable(`${what} cannot be written now: ${because}`, RETRY_AFTER_SECONDS);
+  }
+}
+
+/** By a definition: it comes and changes while the server runs, and is published within moments. */
+function isDefined({ resource }: State): boolean {
+  return resource.definition !== undefined;
+}
+
+function unregistered({ resource }: State): Error {
+  return serviceUnavailable(UNREGISTERED + formatGroupResource(resource), RETRY_AFTER_SECONDS);
+}
+
+/** Undefined: to be waited for. */
+function answer({ verdict }: State, lost: BoundEncoding["guard"]): BoundEncoding | undefined {
+  if ("closed" in verdict || verdict.open.guard?.revision === lost?.revision) return undefined;
+  return verdict.open;
+}
+
+function wake(state: State): void {
+  for (const resolve of state.waiting.splice(0)) resolve();
+}

@@ -1,0 +1,222 @@
+/**
+ * The definition of a migrated custom resource. Its status.storedVersions shrink to the storage version when, and only
+ * when, this is proven: every object lies in the version agreed on, the agreement was the same before and after that was
+ * found, and the definition has been the same for a while before the agreement is looked at last and until its status is
+ * written. For that while, because servers that are late would agree on what the definition said before.
+ */
+import { sleep, type Clock } from "../../../base/clock.ts";
+import type { Client } from "../../../client/client.ts";
+import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
+import type { ResourceClient } from "../../../client/resource-client.ts";
+import { formatGroupResource, formatGroupVersion } from "../../../meta/group-version.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isReason } from "../../../meta/status-error.ts";
+import { timestampAt } from "../../../meta/timestamp.ts";
+import { storageVersionResource } from "../objects.ts";
+import { isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
+import { readAgreement } from "./agreement-watch.ts";
+import { DEFINITION_SETTLED_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./limits.ts";
+
+const DEFINITIONS: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  namespaced: false,
+};
+const STORAGE_MIGRATING = "StorageMigrating";
+/** As kubernetes. */
+const FIELD_MANAGER = "migration-runner-controller";
+
+interface DefinitionObject extends KubernetesObject {
+  readonly spec?: JsonObject;
+  readonly status?: JsonObject;
+}
+
+/** What a definition was at some time. */
+export interface SeenDefinition {
+  readonly uid: string;
+  readonly generation: number;
+}
+
+/** And since when that is known. */
+export interface BegunDefinition {
+  readonly is: SeenDefinition;
+  readonly atMs: number;
+}
+
+export interface DefinitionPlace {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Of the StorageVersion object. */
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Says in the definition that it is migrated; undefined for what has none. A migration that goes on has begun when the
+ * definition says so.
+ * DIFFERS: kubernetes says it from 1.36 on.
+ */
+export async function beginInDefinition(
+  place: DefinitionPlace,
+  migration: string,
+): Promise<BegunDefinition | undefined> {
+  const { clock } = place;
+  const message = `Migration ${migration} is running`;
+  let begun: BegunDefinition | undefined;
+  await changeDefinition(place, async (object) => {
+    const { uid, generation } = seen(object);
+    const known = conditionOf(object);
+    const isOurs = known?.["status"] === "True" && known["message"] === message;
+    const observed = known?.["observedGeneration"];
+    const is = { uid, generation: isOurs && typeof observed === "number" ? observed : generation };
+    begun = { is, atMs: clock.monotonic() };
+    if (isOurs) return undefined;
+    return withCondition(object, { status: "True", reason: "MigrationRunning", message }, clock);
+  });
+  return begun;
+}
+
+export interface EndedMigration {
+  readonly begun: BegunDefinition | undefined;
+  /** Under which everything was found migrated; undefined: nobody agreed, so nothing is proven. */
+  readonly agreed: AgreedVersion | undefined;
+}
+
+/** False when it was stopped before. */
+export async function succeedInDefinition(place: DefinitionPlace, { begun, agreed }: EndedMigration): Promise<boolean> {
+  if (begun === undefined) return true;
+  const { clock, signal } = place;
+  const seenAtMs = clock.now();
+  const leftMs = begun.atMs + DEFINITION_SETTLED_MS - clock.monotonic();
+  if (leftMs > 0 && !(await sleep(clock, leftMs, signal))) return false;
+  await changeDefinition(place, async (object) => {
+    const isSame = jsonEquals(seen(object), begun.is);
+    const isProven = isSame && agreed !== undefined && (await isStillAgreed(place, object, { agreed, seenAtMs }));
+    const shrunk = isProven ? withStoredVersions(object) : object;
+    const said = `The migration has succeeded${storedVersionsText({ isSame, isProven })}`;
+    return withCondition(shrunk, { status: "False", reason: "MigrationSucceeded", message: said }, clock);
+  });
+  return true;
+}
+
+function storedVersionsText({ isSame, isProven }: { readonly isSame: boolean; readonly isProven: boolean }): string {
+  if (isProven) return " and the stored versions have been updated";
+  return isSame
+    ? " but the stored versions have not been updated: not all servers agree on the storage version"
+    : " but the stored versions have not been updated due to a generation mismatch";
+}
+
+/** DIFFERS: kubernetes forgets the old stored versions all the same. */
+export async function failInDefinition(place: DefinitionPlace): Promise<void> {
+  const said = { status: "False", reason: "MigrationFailed", message: "The migration has failed" } as const;
+  await changeDefinition(place, async (object) =>
+    conditionOf(object)?.["status"] === "True" ? withCondition(object, said, place.clock) : undefined,
+  );
+}
+
+export interface FoundDefinition {
+  readonly is: SeenDefinition;
+  /** In which versions objects may lie, as it tells. */
+  readonly storedVersions: readonly string[];
+}
+
+/** Undefined for what is not defined: it is built in. */
+export async function findDefinition(place: DefinitionPlace): Promise<FoundDefinition | undefined> {
+  let found: FoundDefinition | undefined;
+  await changeDefinition(place, async (object) => {
+    const { spec = {}, status = {} } = object;
+    const group = stringAt(spec, "group");
+    const toText = (version: string): string => formatGroupVersion({ group, version });
+    found = { is: seen(object), storedVersions: stringsAt(status, "storedVersions").map(toText) };
+    return undefined;
+  });
+  return found;
+}
+
+/** After a migration that nobody asked for and that nobody is told about. */
+export async function shrinkStoredVersions(
+  place: DefinitionPlace,
+  { is, agreed }: { readonly is: SeenDefinition; readonly agreed: AgreedVersion },
+): Promise<void> {
+  const seenAtMs = place.clock.now();
+  await changeDefinition(place, async (object) => {
+    const isProven = jsonEquals(seen(object), is) && (await isStillAgreed(place, object, { agreed, seenAtMs }));
+    return isProven ? withStoredVersions(object) : undefined;
+  });
+}
+
+function seen({ metadata }: DefinitionObject): SeenDefinition {
+  return { uid: metadata?.uid ?? "", generation: metadata?.generation ?? 0 };
+}
+
+/** The object was read before the agreement is, and is written only if it has not changed since. */
+async function isStillAgreed(
+  { client, name, signal }: DefinitionPlace,
+  object: DefinitionObject,
+  { agreed, seenAtMs }: { readonly agreed: AgreedVersion; readonly seenAtMs: number },
+): Promise<boolean> {
+  if (storageVersionOf(object) !== agreed.version) return false;
+  const now = await readAgreement(client, name, signal);
+  return now.kind === "agreed" && isSameAgreement(agreed, now.agreed, seenAtMs);
+}
+
+function storageVersion({ spec = {} }: DefinitionObject): string {
+  const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isJsonObject) : [];
+  return stringAt(versions.find(({ storage }) => storage === true) ?? {}, "name");
+}
+
+function storageVersionOf(object: DefinitionObject): string {
+  return formatGroupVersion({ group: stringAt(object.spec ?? {}, "group"), version: storageVersion(object) });
+}
+
+function withStoredVersions(object: DefinitionObject): DefinitionObject {
+  const status = object.status ?? {};
+  const storedVersions = [storageVersion(object)];
+  return jsonEquals(stringsAt(status, "storedVersions"), storedVersions)
+    ? object
+    : { ...object, status: { ...status, storedVersions } };
+}
+
+function conditionsOf({ status = {} }: DefinitionObject): readonly JsonObject[] {
+  return Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+}
+
+function conditionOf(object: DefinitionObject): JsonObject | undefined {
+  return conditionsOf(object).find(({ type }) => type === STORAGE_MIGRATING);
+}
+
+function withCondition(
+  object: DefinitionObject,
+  said: { readonly status: "True" | "False"; readonly reason: string; readonly message: string },
+  clock: Clock,
+): DefinitionObject {
+  const known = conditionOf(object);
+  const lastTransitionTime = known?.["status"] === said.status ? known["lastTransitionTime"] : timestampAt(clock.now());
+  const observedGeneration = object.metadata?.generation;
+  const condition = { type: STORAGE_MIGRATING, ...said, lastTransitionTime, observedGeneration };
+  const others = conditionsOf(object);
+  const conditions =
+    known === undefined ? [...others, condition] : others.map((one) => (one === known ? condition : one));
+  return { ...object, status: { ...objectAt({ status: object.status }, "status"), conditions } };
+}
+
+/** Nothing happens where there is no such definition: the resource is built in, or was undefined meanwhile. */
+async function changeDefinition(
+  { client, name, signal }: DefinitionPlace,
+  change: (object: DefinitionObject) => Promise<DefinitionObject | undefined>,
+): Promise<void> {
+  const objects: ResourceClient<DefinitionObject> = client.resource(DEFINITIONS);
+  const key = { name: formatGroupResource(storageVersionResource(name)) };
+  const options = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
+  for (let race = 1; ; race++) {
+    try {
+      const next = await change(await objects.get(key, options));
+      if (next !== undefined) await objects.replaceStatus(next, { ...options, fieldManager: FIELD_MANAGER });
+      return;
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) return;
+      if (!isReason(thrown, "Conflict") || race >= STATE_RACES_MAX) throw thrown;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/** Which version of a resource is to be asked for, and what can be done with it, as the cluster's discovery says. */
+import type { Client } from "../../../client/client.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { TransportError } from "../../../client/transport.ts";
+import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import type { ServedType } from "./object-pages.ts";
+
+export interface DiscoveredResource {
+  readonly type: ServedType;
+  readonly verbs: readonly string[];
+}
+
+const FORMS = ["v2", "v2beta1"].map(
+  (version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+);
+
+/**
+ * Undefined when no version of it is served. `preferred` are the versions to look for first; the others follow in the
+ * order of the document.
+ */
+export async function discoverResource(
+  client: Client,
+  { group, resource, preferred = [] }: { group: string; resource: string; preferred?: readonly string[] },
+  signal: AbortSignal,
+): Promise<DiscoveredResource | undefined> {
+  const { text } = await client.request({
+    method: "GET",
+    target: group === "" ? "/api" : "/apis",
+    headers: { accept: FORMS.join(",") },
+    signal,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  });
+  const versions = versionsOf(text, group);
+  const rank = (version: string): number => (preferred.includes(version) ? preferred.indexOf(version) : Infinity);
+  const found = versions
+    .map((version) => ({ version: stringAt(version, "version"), resource: resourceIn(version, resource) }))
+    .filter(({ resource: document }) => document !== undefined)
+    .sort((left, right) => compareRanks(rank(left.version), rank(right.version)))[0];
+  if (found?.resource === undefined) return undefined;
+  return { type: { group, version: found.version, resource }, verbs: stringsAt(found.resource, "verbs") };
+}
+
+export function isEvents({ group, resource }: { readonly group: string; readonly resource: string }): boolean {
+  return resource === "events" && (group === "" || group === "events.k8s.io");
+}
+
+/** Infinity minus infinity is no number, and a sort by it is none either. */
+function compareRanks(left: number, right: number): number {
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+function versionsOf(text: string, group: string): readonly JsonObject[] {
+  const groups = objectsAt(parse(text), "items");
+  const found = groups.find((candidate) => stringAt(objectAt(candidate, "metadata"), "name") === group);
+  return found === undefined ? [] : objectsAt(found, "versions");
+}
+
+function resourceIn(version: JsonObject, resource: string): JsonObject | undefined {
+  return objectsAt(version, "resources").find((candidate) => stringAt(candidate, "resource") === resource);
+}
+
+function objectsAt(parent: JsonObject, member: string): readonly JsonObject[] {
+  const value = parent[member];
+  return Array.isArray(value) ? (value as unknown[]).filter(isJsonObject) : [];
+}
+
+function parse(text: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (thrown) {
+    throw new TransportError("malformed", "the discovery document is not JSON", { cause: thrown });
+  }
+  if (!isJsonObject(parsed) || parsed["kind"] !== "APIGroupDiscoveryList")
+    throw new TransportError("malformed", "the discovery document is not an APIGroupDiscoveryList");
+  return parsed;
+}

@@ -1,0 +1,266 @@
+/**
+ * One pass over all objects of a resource, each written as it is. A pass ends in one of these ways:
+ *
+ *   done      every object was dealt with; some may have failed, as the progress says
+ *   aborted   the servers do not agree any more: nothing is known to be migrated
+ *   paused    something did not pass in time: to be resumed later at the position it has come to
+ *   refused   the objects cannot be listed at all
+ *   stopped   by the signal: somebody else will resume it
+ *
+ * What a finished pass is worth only its caller can tell, who knows what happened to the StorageVersion object meanwhile.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { Random } from "../../../base/random.ts";
+import type { Client } from "../../../client/client.ts";
+import { isExpired } from "../../../client/status.ts";
+import { HTTP_CODE, StatusError } from "../../../meta/status-error.ts";
+import {
+  BROKEN_OBJECTS_MAX,
+  BURST_MS,
+  CONCURRENCY,
+  FRESH_STARTS_MAX,
+  OBJECTS_PER_SECOND,
+  PAGE_ITEMS,
+  PAUSE_MS_MAX,
+  PAUSE_MS_MIN,
+} from "./limits.ts";
+import {
+  listPage,
+  objectText,
+  rewriteObject,
+  type ListedObject,
+  type ObjectPage,
+  type ServedType,
+} from "./object-pages.ts";
+import { patiently, type Attempted } from "./patience.ts";
+import { BEGINNING, Tally, type MigrationProgress, type Position } from "./progress.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+export interface Engine {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Shared by all migrations of a process. */
+  readonly rate: RateLimit;
+  /** Objects under way at once. */
+  readonly concurrency: number;
+  /** Objects in one list. */
+  readonly pageItems: number;
+}
+
+export function createEngine(options: {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly objectsPerSecond?: number | undefined;
+  readonly concurrency?: number | undefined;
+  readonly pageItems?: number | undefined;
+}): Engine {
+  const { client, clock, random, objectsPerSecond = OBJECTS_PER_SECOND } = options;
+  return {
+    client,
+    clock,
+    random,
+    rate: new RateLimit(clock, { perSecond: objectsPerSecond, burstMs: BURST_MS }),
+    concurrency: options.concurrency ?? CONCURRENCY,
+    pageItems: options.pageItems ?? PAGE_ITEMS,
+  };
+}
+
+export interface PassJob {
+  readonly type: ServedType;
+  readonly resumeAt?: Position | undefined;
+  /** Objects written after this resourceVersion need no rewriting. Only for who knows how those were written. */
+  readonly checkpoint?: string | undefined;
+  /** Whether the servers still agree; asked between pages and before a pass is called done. */
+  readonly checkAgreement: () => Promise<boolean>;
+  /** Aborts as soon as somebody sees that the agreement is gone. */
+  readonly lost: AbortSignal;
+  readonly signal: AbortSignal;
+  readonly onPage?: (progress: MigrationProgress) => Promise<void>;
+}
+
+export type PassOutcome = PassEnd & { readonly progress: MigrationProgress };
+
+export type PassEnd =
+  | { readonly kind: "done" }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "paused"; readonly why: string; readonly retryAfterMs: number }
+  | { readonly kind: "refused"; readonly why: string }
+  | { readonly kind: "stopped" };
+
+export async function migrateResource(engine: Engine, job: PassJob): Promise<PassOutcome> {
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  const signals = [job.signal, job.lost];
+  for (const signal of signals) signal.addEventListener("abort", interrupt, { once: true });
+  if (signals.some(({ aborted }) => aborted)) interrupt();
+  try {
+    const pass = new Pass(engine, job, interrupted.signal);
+    const end = await pass.run();
+    return { ...end, progress: pass.progress() };
+  } finally {
+    for (const signal of signals) signal.removeEventListener("abort", interrupt);
+  }
+}
+
+class Pass {
+  readonly #engine: Engine;
+  readonly #job: PassJob;
+  readonly #tally: Tally;
+  /** Ends every request under way. */
+  readonly #signal: AbortSignal;
+  #token: string;
+  #freshStarts = 0;
+  /** In a row. */
+  #brokenObjects = 0;
+  /** Set by the first object that cannot be gone past. */
+  #end: PassEnd | undefined;
+
+  constructor(engine: Engine, job: PassJob, signal: AbortSignal) {
+    this.#engine = engine;
+    this.#job = job;
+    const position = job.resumeAt ?? BEGINNING;
+    this.#token = position.continueToken;
+    this.#tally = new Tally(engine.clock, position);
+    this.#signal = signal;
+  }
+
+  progress(): MigrationProgress {
+    return this.#tally.progress();
+  }
+
+  async run(): Promise<PassEnd> {
+    for (;;) {
+      const disagreement = await this.#disagreement();
+      if (disagreement !== undefined) return disagreement;
+      const page = await this.#page();
+      if ("kind" in page) return page;
+      this.#tally.beginPage(page.objects.length, page.following);
+      await this.#migrate(page.objects);
+      const end = this.#interruption() ?? this.#end;
+      if (end !== undefined) return end;
+      if (page.continueToken !== "" && page.continueToken === this.#token)
+        return { kind: "paused", why: "the list does not get ahead", retryAfterMs: PAUSE_MS_MAX };
+      this.#token = page.continueToken;
+      this.#tally.finishPage(page.continueToken);
+      await this.#job.onPage?.(this.progress());
+      if (page.continueToken === "") return (await this.#disagreement()) ?? { kind: "done" };
+    }
+  }
+
+  #interruption(): PassEnd | undefined {
+    if (this.#job.lost.aborted) return { kind: "aborted" };
+    return this.#job.signal.aborted ? { kind: "stopped" } : undefined;
+  }
+
+  async #disagreement(): Promise<PassEnd | undefined> {
+    const attempted = await this.#patiently(() => this.#job.checkAgreement());
+    const interruption = this.#interruption();
+    if (interruption !== undefined) return interruption;
+    if (attempted.kind === "answered") return attempted.value ? undefined : { kind: "aborted" };
+    return pausedBy(attempted);
+  }
+
+  /** The page to go on with, if need be by another token than the one at hand. */
+  async #page(): Promise<ObjectPage | PassEnd> {
+    const { client, pageItems: limit } = this.#engine;
+    for (;;) {
+      const attempted = await this.#patiently(() =>
+        listPage(client, this.#job.type, { continueToken: this.#token, limit, signal: this.#signal }),
+      );
+      const interruption = this.#interruption();
+      if (interruption !== undefined) return interruption;
+      if (attempted.kind === "answered") return attempted.value;
+      if (attempted.kind !== "refused") return pausedBy(attempted);
+      if (!this.#goOnDespite(attempted.error)) return { kind: "refused", why: attempted.error.message };
+      if (this.#freshStarts > FRESH_STARTS_MAX)
+        return { kind: "paused", why: attempted.error.message, retryAfterMs: PAUSE_MS_MIN };
+    }
+  }
+
+  /**
+   * A list whose state is forgotten can be continued at the present state: what was created meanwhile before the position
+   * was written by the servers that agree, so it needs no rewriting. A token that is none came from an edited state.
+   */
+  #goOnDespite(error: StatusError): boolean {
+    if (this.#token === "") return false;
+    const isMalformed = error.code === HTTP_CODE.BadRequest;
+    if (!isExpired(error) && !isMalformed) return false;
+    this.#freshStarts++;
+    if (isExpired(error) && error.continueToken !== undefined) {
+      this.#token = error.continueToken;
+      return true;
+    }
+    this.#token = "";
+    this.#tally.startAnew();
+    return true;
+  }
+
+  async #migrate(objects: readonly ListedObject[]): Promise<void> {
+    let next = 0;
+    const work = async (): Promise<void> => {
+      while (next < objects.length && this.#end === undefined && !this.#signal.aborted)
+        await this.#migrateOne(objects[next++]!);
+    };
+    await Promise.all(Array.from({ length: Math.min(this.#engine.concurrency, objects.length) }, work));
+  }
+
+  async #migrateOne(object: ListedObject): Promise<void> {
+    const { client, rate } = this.#engine;
+    const { checkpoint, type } = this.#job;
+    if (object.name === "" || !/^[0-9]+$/.test(object.resourceVersion))
+      return this.#tally.countFailure(objectText(object), `the list shows it without a usable name or resourceVersion`);
+    if (checkpoint !== undefined && BigInt(object.resourceVersion) > BigInt(checkpoint)) return this.#tally.count();
+    if (!(await rate.take(this.#signal))) return;
+    const attempted = await this.#patiently(() => rewriteObject(client, type, { object, signal: this.#signal }));
+    this.#settle(object, attempted);
+  }
+
+  #settle(object: ListedObject, attempted: Attempted<void>): void {
+    switch (attempted.kind) {
+      case "stopped":
+        return;
+      case "answered":
+        this.#brokenObjects = 0;
+        return this.#tally.count();
+      case "refused":
+        this.#brokenObjects = 0;
+        return this.#settleRefused(object, attempted.error);
+      case "exhausted": {
+        const { error } = attempted;
+        const isBroken = error instanceof StatusError && error.code === HTTP_CODE.InternalError;
+        if (isBroken && ++this.#brokenObjects < BROKEN_OBJECTS_MAX)
+          return this.#tally.countFailure(objectText(object), error.message);
+        this.#end ??= pausedBy(attempted);
+      }
+    }
+  }
+
+  #settleRefused(object: ListedObject, error: StatusError): void {
+    const { code, details, message } = error;
+    // Somebody else has written it, or removed it: as good.
+    if (code === HTTP_CODE.Conflict || (code === HTTP_CODE.NotFound && details?.name === object.name))
+      return this.#tally.count();
+    // Not the object is gone but the resource, of which the objects may well be there.
+    if (code === HTTP_CODE.NotFound)
+      this.#end ??= { kind: "paused", why: `${objectText(object)}: ${message}`, retryAfterMs: PAUSE_MS_MIN };
+    else this.#tally.countFailure(objectText(object), message);
+  }
+
+  #patiently<T>(ask: () => Promise<T>): Promise<Attempted<T>> {
+    const { clock, random } = this.#engine;
+    return patiently({ clock, random, signal: this.#signal }, ask);
+  }
+}
+
+/** What an unanswered question makes of a pass. */
+export function pausedBy(attempted: Exclude<Attempted<unknown>, { kind: "answered" }>): PassEnd {
+  if (attempted.kind === "stopped") return { kind: "stopped" };
+  const retryAfterMs = attempted.kind === "exhausted" ? attempted.retryAfterMs : 0;
+  return {
+    kind: "paused",
+    why: attempted.error.message,
+    retryAfterMs: Math.min(Math.max(retryAfterMs, PAUSE_MS_MIN), PAUSE_MS_MAX),
+  };
+}

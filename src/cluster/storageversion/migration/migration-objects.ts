@@ -1,0 +1,151 @@
+/** StorageVersionMigration objects, of every version of their API, and what is said in them. */
+import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
+import { storageVersionName } from "../objects.ts";
+import type { MigrationProgress } from "./progress.ts";
+
+export interface MigrationCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+  readonly observedGeneration?: number;
+  /** v1alpha1 has this instead of the two above. */
+  readonly lastUpdateTime?: string;
+}
+
+export interface StorageVersionMigration extends KubernetesObject {
+  readonly spec?: { readonly resource?: { readonly group?: string; readonly resource?: string } };
+  readonly status?: {
+    readonly conditions?: readonly MigrationCondition[];
+    /** What was the newest when the migration began. */
+    readonly resourceVersion?: string;
+  };
+}
+
+export type MigrationConditionType = "Running" | "Succeeded" | "Failed";
+
+export const MIGRATION_GROUP = "storagemigration.k8s.io";
+/** As kubernetes' validation of conditions allows eight times as much. */
+const MESSAGE_CHARACTERS_MAX = 4_096;
+const FAILURES_TOLD_MAX = 5;
+
+export function migrationType(version: string): ResourceType {
+  return { group: MIGRATION_GROUP, version, resource: "storageversionmigrations", namespaced: false };
+}
+
+export function migratedResource({ spec }: StorageVersionMigration): { group: string; resource: string } {
+  return { group: spec?.resource?.group ?? "", resource: spec?.resource?.resource ?? "" };
+}
+
+/** The StorageVersion object that speaks of the same resource. */
+export function migratedName(object: StorageVersionMigration): string {
+  const { group, resource } = migratedResource(object);
+  return storageVersionName(group, resource);
+}
+
+export function isTrue({ status }: StorageVersionMigration, type: MigrationConditionType): boolean {
+  return status?.conditions?.some((condition) => condition.type === type && condition.status === "True") ?? false;
+}
+
+export function isTerminal(object: StorageVersionMigration): boolean {
+  return isTrue(object, "Succeeded") || isTrue(object, "Failed");
+}
+
+/** Of the migrations of one resource, the one whose turn it is: what runs goes on, then the oldest. */
+export function nextMigration(objects: readonly StorageVersionMigration[]): StorageVersionMigration | undefined {
+  const open = objects.filter((object) => !isTerminal(object));
+  const begun = open.filter((object) => isTrue(object, "Running"));
+  const order = (object: StorageVersionMigration): string =>
+    `${object.metadata?.creationTimestamp ?? ""} ${object.metadata?.name ?? ""}`;
+  return (begun.length > 0 ? begun : open).sort((left, right) => (order(left) < order(right) ? -1 : 1))[0];
+}
+
+export interface Said {
+  readonly type: MigrationConditionType;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** `now` is RFC 3339 with seconds. */
+export function withConditions(
+  object: StorageVersionMigration,
+  said: readonly Said[],
+  now: string,
+): StorageVersionMigration {
+  let conditions = object.status?.conditions ?? [];
+  for (const each of said) {
+    const known = conditions.find(({ type }) => type === each.type);
+    const condition = toCondition(object, each, { known, now });
+    conditions =
+      known === undefined
+        ? [...conditions, condition]
+        : conditions.map((other) => (other === known ? condition : other));
+  }
+  return { ...object, status: { ...object.status, conditions } };
+}
+
+function toCondition(
+  { apiVersion, metadata }: StorageVersionMigration,
+  said: Said,
+  { known, now }: { readonly known: MigrationCondition | undefined; readonly now: string },
+): MigrationCondition {
+  const message = said.message.slice(0, MESSAGE_CHARACTERS_MAX);
+  if (apiVersion === `${MIGRATION_GROUP}/v1alpha1`) return { ...said, message, lastUpdateTime: now };
+  const isTransition = known?.status !== said.status;
+  return {
+    ...said,
+    message,
+    lastTransitionTime: isTransition ? now : (known?.lastTransitionTime ?? now),
+    ...(metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+  };
+}
+
+export function running(message: string): Said {
+  return { type: "Running", status: "True", reason: "MigrationRunning", message };
+}
+
+export const RUNNING = running("The migration is running");
+export const NO_LONGER_RUNNING: Said = {
+  type: "Running",
+  status: "False",
+  reason: "MigrationCompleted",
+  message: "Migration completed",
+};
+export const SUCCEEDED: Said = {
+  type: "Succeeded",
+  status: "True",
+  reason: "StorageVersionMigrationSucceeded",
+  message: "Migration completed",
+};
+
+export function failed(message: string): Said {
+  return { type: "Failed", status: "True", reason: "StorageVersionMigrationFailed", message };
+}
+
+export function progressMessage(progress: MigrationProgress, transientError?: string): string {
+  const trouble = transientError === undefined ? "" : `; transient error: ${transientError}`;
+  return `${RUNNING.message}, ${progressText(progress)}${trouble}`;
+}
+
+export function failureMessage({ failed: count, migrated, failures }: MigrationProgress): string {
+  const told = failures.slice(0, FAILURES_TOLD_MAX).map(({ object, message }) => `${object}: ${message}`);
+  const more = count > told.length ? [`and ${count - told.length} more`] : [];
+  const text = [...told, ...more].join("; ");
+  return `${count}/${count + migrated} not yet migrated. migration encountered unhandled error: ${text}`;
+}
+
+function progressText({ migrated, total, secondsLeft }: MigrationProgress): string {
+  if (total === undefined) return `${migrated} objects migrated so far`;
+  if (total === migrated) return `${total} objects verified migrated`;
+  const left = `${total - migrated}/${total} objects not yet migrated`;
+  return secondsLeft === undefined ? left : `${left}, about ${durationText(secondsLeft)} to go`;
+}
+
+function durationText(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole}s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}m${whole % 60}s`;
+  return `${Math.floor(whole / 3600)}h${Math.floor((whole % 3600) / 60)}m`;
+}

@@ -1,0 +1,306 @@
+/**
+ * The automatic mode: migrates a resource whenever all servers agree on a version that its objects are not known to be
+ * stored in. It runs the passes itself and makes no StorageVersionMigration objects, so it needs no API that releases
+ * turn off. To be run by one server at a time; two at once would do the same work twice, and no harm.
+ * DIFFERS: the definition of a custom resource is told that everything has moved. In kubernetes that happens only to who
+ * asks for a migration.
+ */
+import { sleep, type Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { Wakeable } from "../../../base/wakeable.ts";
+import { messageOf } from "../../../base/within.ts";
+import { jsonEquals } from "../../../meta/json.ts";
+import { timestampAt } from "../../../meta/timestamp.ts";
+import type { Client } from "../../../client/client.ts";
+import type { Informer } from "../../../client/informer.ts";
+import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
+import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
+import { AgreementWatch, readAgreement, type Agreement, type ControllerSource } from "./agreement-watch.ts";
+import { findDefinition, shrinkStoredVersions, type FoundDefinition } from "./definition-status.ts";
+import { discoverResource, isEvents } from "./discover-resource.ts";
+import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./limits.ts";
+import type { MigrationMetrics } from "./metrics.ts";
+import type { Engine } from "./migrate-resource.ts";
+import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";
+import type { ServedType } from "./object-pages.ts";
+import { SeenDefinitions } from "./seen-definitions.ts";
+import { UNKNOWN_STATE, UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
+import type { StorageStates } from "./storage-state.ts";
+
+export interface MigrationOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly engine: Engine;
+  readonly states: StorageStates;
+  readonly metrics: MigrationMetrics;
+  /** Whether every stored object of a StorageVersion's resource lies in this version by now. False in doubt. */
+  readonly isStoredOnlyIn?: (name: string, version: string) => Promise<boolean>;
+}
+
+export interface Requeue {
+  readonly requeueAfterMs?: number;
+}
+
+export interface Migrator {
+  readonly name: "storage-version-migrator";
+  readonly workers: number;
+  /** The key is the name of a StorageVersion object. */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
+  /** To be called at the beginning of each term: an informer runs once. */
+  sources(): readonly ControllerSource[];
+}
+
+const WORKERS = 2;
+const MARK_DELAY_MS = 500;
+const AUTOMATIC = "automatic";
+
+export function createMigrator(options: MigrationOptions): Migrator {
+  const migrator = new AutomaticMigrator(options);
+  return {
+    name: "storage-version-migrator",
+    workers: WORKERS,
+    reconcile: (key, signal) => migrator.reconcile(key, signal),
+    sources: () => migrator.sources(),
+  };
+}
+
+/** A resource of which objects stayed behind. */
+interface Failed {
+  readonly version: string;
+  readonly retryAtMs: number;
+  readonly delayMs: number;
+}
+
+class AutomaticMigrator {
+  readonly #options: MigrationOptions;
+  readonly #watch: AgreementWatch;
+  readonly #failed = new Map<string, Failed>();
+  readonly #definitions: SeenDefinitions;
+  /** Resources of which nothing else can be stored than what is agreed on; to be noted soon. */
+  readonly #marks = new Map<string, AgreedVersion>();
+  readonly #marked: Wakeable;
+
+  constructor(options: MigrationOptions) {
+    this.#options = options;
+    this.#watch = new AgreementWatch(options);
+    this.#marked = new Wakeable(options.clock);
+    this.#definitions = new SeenDefinitions(options.clock);
+  }
+
+  sources(): readonly ControllerSource[] {
+    this.#failed.clear();
+    const informer = this.#watch.informer();
+    const objects = this.#watch.source(informer, (name, enqueue) => enqueue(name));
+    return [objects, this.#heartbeat(informer), this.#markSource()];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
+    const { client, clock, states } = this.#options;
+    // It is decided anew, so what was decided before is not to be noted after it.
+    this.#marks.delete(name);
+    const definition = await findDefinition({ client, clock, name, signal });
+    if (definition !== undefined) this.#definitions.see(name, definition.is);
+    const agreement = await readAgreement(client, name, signal);
+    if (agreement.kind !== "agreed") return this.#withoutAgreement(name, agreement, definition);
+    const { agreed } = agreement;
+    const state = await states.load(name);
+    if (isVerified(state, agreed)) return this.#settle({ name, agreed, definition, signal });
+    // A definition remembers what was ever written.
+    if (isUnknown(state) && jsonEquals(definition?.storedVersions, [agreed.version]))
+      return this.#markVerified(name, agreed);
+    const waitMs = this.#waitMs(name, agreed);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    // What is known to lie there in a version that nobody can read any more is not to be denied.
+    const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
+    if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
+    if (await this.#isUniform(name, agreed, signal)) return this.#markVerified(name, agreed);
+    const type = await this.#typeOf(name, agreed, signal);
+    if (type === undefined) return this.#note(name, [agreed.version]);
+    const outcome = await runMigration(
+      { ...this.#options, watch: this.#watch },
+      { name, type, owner: AUTOMATIC, agreed, signal },
+    );
+    const isSuccess = outcome.kind === "done" && outcome.progress.failed === 0;
+    const after = this.#after(name, agreed, outcome);
+    return isSuccess ? this.#settle({ name, agreed: outcome.agreed ?? agreed, definition, signal }) : after;
+  }
+
+  async #withoutAgreement(
+    name: string,
+    agreement: Exclude<Agreement, { kind: "agreed" }>,
+    definition: FoundDefinition | undefined,
+  ): Promise<undefined> {
+    this.#failed.delete(name);
+    // Each server writes its own version now; and nobody knows what those wrote that came and went.
+    if (agreement.kind === "open") return this.#note(name, encodingVersions(agreement.object), definition);
+    // Objects have gone with their definition; there may be many of those, and all are called something else.
+    if (definition === undefined && this.#definitions.forget(name))
+      await this.#options.states.update(name, () => UNKNOWN_STATE);
+  }
+
+  /** Everything lies in the version agreed on: a definition is told, as soon as nobody can be behind it. */
+  async #settle({
+    name,
+    agreed,
+    definition,
+    signal,
+  }: {
+    readonly name: string;
+    readonly agreed: AgreedVersion;
+    readonly definition: FoundDefinition | undefined;
+    readonly signal: AbortSignal;
+  }): Promise<Requeue | undefined> {
+    this.#showDone(name);
+    if (definition === undefined || jsonEquals(definition.storedVersions, [agreed.version])) return undefined;
+    const waitMs = this.#definitions.unsettledMs(name);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    await shrinkStoredVersions({ ...this.#options, name, signal }, { is: definition.is, agreed });
+    return undefined;
+  }
+
+  /** Everything lay in the version agreed on, and the agreement was the same before and after that was looked up. */
+  async #isUniform(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<boolean> {
+    const { client, isStoredOnlyIn } = this.#options;
+    if (isStoredOnlyIn === undefined || !(await isStoredOnlyIn(name, agreed.version))) return false;
+    const after = await readAgreement(client, name, signal);
+    return after.kind === "agreed" && after.agreed.resourceVersion === agreed.resourceVersion;
+  }
+
+  #after(name: string, { version }: AgreedVersion, outcome: MigrationOutcome): Requeue | undefined {
+    const hasFailed = outcome.kind === "refused" || (outcome.kind === "done" && outcome.progress.failed > 0);
+    if (hasFailed) {
+      const before = this.#failed.get(name);
+      const delayMs =
+        before?.version === version ? Math.min(before.delayMs * 2, FAILED_RETRY_MS_MAX) : FAILED_RETRY_MS_MIN;
+      const retryAtMs = this.#options.clock.monotonic() + delayMs;
+      this.#failed.set(name, { version, retryAtMs, delayMs });
+      return { requeueAfterMs: delayMs };
+    }
+    if (outcome.kind === "done") this.#failed.delete(name);
+    return outcome.kind === "paused" ? { requeueAfterMs: outcome.retryAfterMs } : undefined;
+  }
+
+  #waitMs(name: string, { version }: AgreedVersion): number {
+    const failed = this.#failed.get(name);
+    return failed?.version === version ? failed.retryAtMs - this.#options.clock.monotonic() : 0;
+  }
+
+  /** Undefined when the resource is not migrated: events go by themselves, and what cannot be listed and patched stays. */
+  async #typeOf(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<ServedType | undefined> {
+    const resource = storageVersionResource(name);
+    if (isEvents(resource)) return undefined;
+    const discovered = await discoverResource(
+      this.#options.client,
+      { ...resource, preferred: agreed.servedVersions },
+      signal,
+    );
+    const isMigratable = discovered?.verbs.includes("list") === true && discovered.verbs.includes("patch");
+    if (!isMigratable)
+      this.#options.log.debug("resource cannot be listed and patched: not migrated", { resource: name });
+    return isMigratable ? discovered.type : undefined;
+  }
+
+  /** Nobody waits for it, so that all that is found at a start becomes one write; what gets lost is found again. */
+  #markVerified(name: string, agreed: AgreedVersion): undefined {
+    this.#marks.set(name, agreed);
+    this.#marked.wake();
+    return this.#showDone(name);
+  }
+
+  #markSource(): ControllerSource {
+    const { clock } = this.#options;
+    return {
+      hasSynced: true,
+      run: async (_enqueue, signal) => {
+        while (!signal.aborted) {
+          await this.#marked.wait(HEARTBEAT_MS, signal);
+          if (await sleep(clock, MARK_DELAY_MS, signal)) await this.#writeMarks(signal);
+        }
+      },
+    };
+  }
+
+  async #writeMarks(signal: AbortSignal): Promise<void> {
+    const { clock, log, states } = this.#options;
+    const time = timestampAt(clock.now());
+    const marks = await this.#takeMarks(signal);
+    const updates = marks.map(([name, agreed]) =>
+      states.update(name, (state) => verifiedState(withoutRecord(state), agreed, time)),
+    );
+    for (const result of await Promise.allSettled(updates))
+      if (result.status === "rejected")
+        log.warn("the storage state could not be noted", { error: messageOf(result.reason) });
+  }
+
+  /** An agreement that ended while its mark waited proves nothing about what was written since. */
+  async #takeMarks(signal: AbortSignal): Promise<[name: string, agreed: AgreedVersion][]> {
+    const { client } = this.#options;
+    const taken = [...this.#marks].map(async (mark) => {
+      const [name, agreed] = mark;
+      const now = await readAgreement(client, name, signal).catch(() => undefined);
+      // What cannot be looked up now waits for the next time.
+      if (now === undefined || this.#marks.get(name) !== agreed) return [];
+      this.#marks.delete(name);
+      return now.kind === "agreed" && now.agreed.resourceVersion === agreed.resourceVersion ? [mark] : [];
+    });
+    return (await Promise.all(taken)).flat();
+  }
+
+  /** Objects may lie in these versions too, and the state was not found under what is the case now. */
+  async #note(name: string, versions: readonly string[], definition?: FoundDefinition): Promise<undefined> {
+    const lastHeartbeatTime = timestampAt(this.#options.clock.now());
+    this.#marks.delete(name);
+    await this.#options.states.update(name, (known) => {
+      // Of what is new the definition knows all.
+      if (definition !== undefined && isUnknown(known)) return known;
+      const { verified, ...state } = withoutRecord(known);
+      const noted = withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]);
+      return noted === state && verified === undefined ? state : { ...noted, lastHeartbeatTime };
+    });
+  }
+
+  #showDone(name: string): undefined {
+    this.#options.metrics.progress.with(name).set(1);
+  }
+
+  #heartbeat(informer: Informer<StorageVersionObject>): ControllerSource {
+    const { clock, log, states } = this.#options;
+    const beat = (name: string, state: StorageState): StorageState | undefined => {
+      const nowMs = clock.now();
+      const { lastHeartbeatTime } = state;
+      const isStored = informer.get({ name }) !== undefined;
+      if (!isStored && lastHeartbeatTime !== undefined && nowMs - Date.parse(lastHeartbeatTime) > FORGET_MS)
+        return undefined;
+      // A value that says nothing may be a person's, and stays as it is.
+      return isStored && lastHeartbeatTime !== undefined ? { ...state, lastHeartbeatTime: timestampAt(nowMs) } : state;
+    };
+    return {
+      hasSynced: true,
+      run: async (_enqueue, signal) => {
+        while (await sleep(clock, HEARTBEAT_MS, signal)) {
+          if (!informer.hasSynced) continue;
+          await states
+            .updateAll(beat)
+            .catch((thrown: unknown) => log.warn("no heartbeat of the storage state", { error: messageOf(thrown) }));
+        }
+      },
+    };
+  }
+}
+
+function isUnknown(state: StorageState): boolean {
+  return jsonEquals(state, UNKNOWN_STATE);
+}
+
+/** Without the migration that this mode has begun: what somebody asked for has a record of its own. */
+function withoutRecord({ migration, ...state }: StorageState): StorageState {
+  return migration === undefined || migration.owner === AUTOMATIC ? state : { ...state, migration };
+}
+
+/** Whether objects are known to lie in the version agreed on, and nothing else can have been written since. */
+function isVerified({ persistedVersions, verified }: StorageState, agreed: AgreedVersion): boolean {
+  const [version] = persistedVersions;
+  if (verified === undefined || persistedVersions.length !== 1 || version === undefined) return false;
+  return isSameAgreement({ ...verified, version }, agreed, Date.parse(verified.time));
+}

@@ -1,0 +1,111 @@
+/** Objects as far as a migration must know them, page by page: their metadata, not what is in them. */
+import type { Client } from "../../../client/client.ts";
+import { keyText, type ResourceType } from "../../../client/objects.ts";
+import { queryText, resourcePath } from "../../../client/paths.ts";
+import { TransportError } from "../../../client/transport.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+
+export interface ServedType {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+export interface ListedObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export interface ObjectPage {
+  readonly objects: readonly ListedObject[];
+  /** Empty: this was the last page. */
+  readonly continueToken: string;
+  /** Undefined when more follow and the server does not say how many. */
+  readonly following: number | undefined;
+  readonly resourceVersion: string;
+}
+
+export const FIELD_MANAGER = "storage-version-migrator-controller";
+
+const LIST_ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+const OBJECT_ACCEPT = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+export async function listPage(
+  client: Client,
+  type: ServedType,
+  { continueToken = "", limit, signal }: { continueToken?: string; limit: number; signal: AbortSignal },
+): Promise<ObjectPage> {
+  const target = resourcePath({ ...type, namespaced: true }, {}) + queryText({ limit, continue: continueToken });
+  const { text } = await client.request({
+    method: "GET",
+    target,
+    headers: { accept: LIST_ACCEPT },
+    signal,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  });
+  return toPage(text);
+}
+
+/** Writes the object as it is: the server stores it anew if it lies there in another version, and leaves it otherwise. */
+export async function rewriteObject(
+  client: Client,
+  type: ServedType,
+  { object, signal }: { readonly object: ListedObject; readonly signal: AbortSignal },
+): Promise<void> {
+  const { namespace, name, uid, resourceVersion } = object;
+  const place: ResourceType = { ...type, namespaced: namespace !== "" };
+  await client.request({
+    method: "PATCH",
+    target: resourcePath(place, { namespace, name }) + queryText({ fieldManager: FIELD_MANAGER }),
+    headers: { accept: OBJECT_ACCEPT },
+    // An object that was changed since, or another one of its name, is a conflict: it was written by somebody else.
+    body: { metadata: { resourceVersion, uid } },
+    contentType: "application/merge-patch+json",
+    signal,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+  });
+}
+
+export function objectText(object: ListedObject): string {
+  return keyText(object);
+}
+
+function toPage(text: string): ObjectPage {
+  const list = parse(text);
+  const items = list["items"] ?? [];
+  if (!Array.isArray(items)) throw new TransportError("malformed", "the answer is not a list");
+  const metadata = objectAt(list, "metadata");
+  const { remainingItemCount } = metadata;
+  const continueToken = stringAt(metadata, "continue");
+  const isCounted = typeof remainingItemCount === "number" && remainingItemCount >= 0;
+  return {
+    objects: (items as unknown[]).map(toObject),
+    continueToken,
+    following: continueToken === "" ? 0 : isCounted ? remainingItemCount : undefined,
+    resourceVersion: stringAt(metadata, "resourceVersion"),
+  };
+}
+
+function toObject(item: unknown): ListedObject {
+  const metadata = isJsonObject(item) ? objectAt(item, "metadata") : {};
+  return {
+    namespace: stringAt(metadata, "namespace"),
+    name: stringAt(metadata, "name"),
+    uid: stringAt(metadata, "uid"),
+    resourceVersion: stringAt(metadata, "resourceVersion"),
+  };
+}
+
+function parse(text: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (thrown) {
+    throw new TransportError("malformed", "the answer is not JSON", { cause: thrown });
+  }
+  if (!isJsonObject(parsed)) throw new TransportError("malformed", "the answer is not an object");
+  return parsed;
+}

@@ -1,0 +1,32 @@
+/** Since when each definition is known to be what it is. */
+import type { Clock } from "../../../base/clock.ts";
+import { jsonEquals } from "../../../meta/json.ts";
+import type { SeenDefinition } from "./definition-status.ts";
+import { DEFINITION_SETTLED_MS } from "./limits.ts";
+
+export class SeenDefinitions {
+  readonly #clock: Clock;
+  readonly #seen = new Map<string, { readonly is: SeenDefinition; readonly sinceMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** By the name of the StorageVersion object. */
+  see(name: string, is: SeenDefinition): void {
+    if (!jsonEquals(this.#seen.get(name)?.is, is)) this.#seen.set(name, { is, sinceMs: this.#clock.monotonic() });
+  }
+
+  /** How long it takes until every server has heard of it; 0 or less when they have. */
+  unsettledMs(name: string): number {
+    const known = this.#seen.get(name);
+    return known === undefined
+      ? DEFINITION_SETTLED_MS
+      : known.sinceMs + DEFINITION_SETTLED_MS - this.#clock.monotonic();
+  }
+
+  /** True when it was known. */
+  forget(name: string): boolean {
+    return this.#seen.delete(name);
+  }
+}

@@ -1,0 +1,147 @@
+/** What is known of one resource's stored objects, as its text in the ConfigMap says it. */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import {
+  STATE_FAILURES_MAX,
+  STATE_TEXT_CHARACTERS_MAX,
+  STATE_TOKEN_CHARACTERS_MAX,
+  STATE_VERSIONS_MAX,
+} from "./limits.ts";
+import type { ObjectFailure, Position } from "./progress.ts";
+
+/** As the external tool: what stands for every version one does not know of. */
+export const UNKNOWN_VERSION = "Unknown";
+
+export interface StorageState {
+  /** Objects may lie in any of these and in no other. */
+  readonly persistedVersions: readonly string[];
+  /** What servers write, as far as was seen. */
+  readonly currentVersion: string;
+  readonly lastHeartbeatTime?: string;
+  /** The agreement under which `persistedVersions` was found to be one version, and when that was. */
+  readonly verified?: Verification;
+  /** A migration that is under way, or that failed. */
+  readonly migration?: MigrationRecord;
+}
+
+export interface Verification {
+  /** Of the StorageVersion object. */
+  readonly resourceVersion: string;
+  readonly since: string;
+  readonly time: string;
+}
+
+export interface MigrationRecord {
+  /** The uid of a StorageVersionMigration, or the automatic mode. */
+  readonly owner: string;
+  readonly version: string;
+  /** Of the StorageVersion object when the pass began; empty when there was none. Under another one it is not resumed. */
+  readonly resourceVersion: string;
+  readonly startTime: string;
+  readonly result: "Running" | "Failed";
+  readonly position: Position;
+  readonly total?: number;
+}
+
+export const UNKNOWN_STATE: StorageState = { persistedVersions: [UNKNOWN_VERSION], currentVersion: UNKNOWN_VERSION };
+
+export function parseStorageState(text: string | undefined): StorageState {
+  if (text === undefined) return UNKNOWN_STATE;
+  const value = parseObject(text);
+  const persisted = value?.["persistedVersions"];
+  const currentVersion = value?.["currentVersion"];
+  if (value === undefined || !isVersionList(persisted) || !isVersion(currentVersion)) return UNKNOWN_STATE;
+  const verified = parseVerification(objectAt(value, "verified"));
+  const migration = parseMigration(objectAt(value, "migration"));
+  const lastHeartbeatTime = stringAt(value, "lastHeartbeatTime");
+  return {
+    persistedVersions: [...new Set(persisted)],
+    currentVersion,
+    ...(isTime(lastHeartbeatTime) ? { lastHeartbeatTime } : {}),
+    ...(verified === undefined ? {} : { verified }),
+    ...(migration === undefined ? {} : { migration }),
+  };
+}
+
+/** With another version that may be stored. */
+export function withPersisted(state: StorageState, versions: readonly string[]): StorageState {
+  const united = [...new Set([...state.persistedVersions, ...versions])];
+  if (united.length === state.persistedVersions.length) return state;
+  return { ...state, persistedVersions: united.length > STATE_VERSIONS_MAX ? [UNKNOWN_VERSION] : united };
+}
+
+/** A position as small as a state can hold; one that cannot be held is the beginning. */
+export function storedPosition({ continueToken, migrated, failed, failures }: Position): Position {
+  if (continueToken.length > STATE_TOKEN_CHARACTERS_MAX)
+    return { continueToken: "", migrated: 0, failed: 0, failures: [] };
+  const listed = failures.slice(0, STATE_FAILURES_MAX).map(({ object, message }) => ({
+    object: object.slice(0, STATE_TEXT_CHARACTERS_MAX * 2),
+    message: message.slice(0, STATE_TEXT_CHARACTERS_MAX),
+  }));
+  return { continueToken, migrated, failed, failures: listed };
+}
+
+function parseVerification(value: JsonObject): Verification | undefined {
+  const resourceVersion = stringAt(value, "resourceVersion");
+  const since = stringAt(value, "since");
+  const time = stringAt(value, "time");
+  const isWhole = resourceVersion !== "" && (since === "" || isTime(since)) && isTime(time);
+  return isWhole ? { resourceVersion, since, time } : undefined;
+}
+
+function parseMigration(value: JsonObject): MigrationRecord | undefined {
+  const { result, total } = value;
+  const owner = stringAt(value, "owner");
+  const version = value["version"];
+  const startTime = stringAt(value, "startTime");
+  if (owner === "" || !isVersion(version) || !isTime(startTime) || (result !== "Running" && result !== "Failed"))
+    return undefined;
+  return {
+    owner,
+    version,
+    resourceVersion: stringAt(value, "resourceVersion"),
+    startTime,
+    result,
+    position: parsePosition(objectAt(value, "position")),
+    ...(isCount(total) ? { total } : {}),
+  };
+}
+
+function parsePosition(value: JsonObject): Position {
+  const { migrated, failed, failures } = value;
+  const listed = Array.isArray(failures) ? (failures as unknown[]).filter(isJsonObject).map(toFailure) : [];
+  return {
+    continueToken: stringAt(value, "continueToken"),
+    migrated: isCount(migrated) ? migrated : 0,
+    failed: isCount(failed) ? failed : 0,
+    failures: listed.slice(0, STATE_FAILURES_MAX),
+  };
+}
+
+function toFailure(value: JsonObject): ObjectFailure {
+  return { object: stringAt(value, "object"), message: stringAt(value, "message") };
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isJsonObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isVersionList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= STATE_VERSIONS_MAX && value.every(isVersion);
+}
+
+function isVersion(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= STATE_TEXT_CHARACTERS_MAX * 2;
+}
+
+function isTime(text: string): boolean {
+  return text.length <= 64 && !Number.isNaN(Date.parse(text));
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,375 @@
+/**
+ * Carries out StorageVersionMigration objects, for each resource one at a time and the oldest first:
+ *
+ *   created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
+ *
+ * DIFFERS: kubernetes asks nobody whether the servers agree, and can succeed while an old one still writes the old
+ * version. Here a migration waits for the agreement, and fails when it is lost. It also lists the objects itself instead
+ * of waiting for the cache of the garbage collector.
+ */
+import type { Informer } from "../../../client/informer.ts";
+import type { ResourceClient } from "../../../client/resource-client.ts";
+import { messageOf } from "../../../base/within.ts";
+import { timestampAt } from "../../../meta/timestamp.ts";
+import { jsonEquals } from "../../../meta/json.ts";
+import { isReason } from "../../../meta/status-error.ts";
+import { disagreement, type AgreedVersion } from "./agreed-version.ts";
+import { AgreementWatch, readAgreement, type ControllerSource } from "./agreement-watch.ts";
+import {
+  beginInDefinition,
+  failInDefinition,
+  succeedInDefinition,
+  type DefinitionPlace,
+  type BegunDefinition,
+} from "./definition-status.ts";
+import { discoverResource, isEvents, type DiscoveredResource } from "./discover-resource.ts";
+import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./limits.ts";
+import {
+  failed,
+  failureMessage,
+  isTerminal,
+  isTrue,
+  migratedName,
+  migratedResource,
+  migrationType,
+  nextMigration,
+  NO_LONGER_RUNNING,
+  progressMessage,
+  RUNNING,
+  running,
+  SUCCEEDED,
+  withConditions,
+  type Said,
+  type StorageVersionMigration,
+} from "./migration-objects.ts";
+import { runMigration, type MigrationOutcome } from "./migration-run.ts";
+import type { MigrationOptions, Requeue } from "./migrator.ts";
+import { listPage } from "./object-pages.ts";
+
+export interface SvmControllerOptions extends MigrationOptions {
+  /** In which the API is served; undefined: it is not, so there is nothing to do. */
+  readonly version: string | undefined;
+  /** Whether StorageVersions are served, so that somebody can agree. */
+  readonly servesStorageVersions: boolean;
+}
+
+export interface SvmController {
+  readonly name: "storage-version-migrator-controller";
+  readonly workers: number;
+  /** The key is the name of a StorageVersionMigration. */
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
+  /** To be called at the beginning of each term: an informer runs once. */
+  sources(): readonly ControllerSource[];
+}
+
+/** As kubernetes. */
+const WORKERS = 5;
+const AGREEMENT_RETRY_MS = 10_000;
+const DISCOVERY_RETRY_MS = 5_000;
+/** The end of the migration before it is told at once; this is for when the news get lost. */
+const TURN_RETRY_MS = 30_000;
+/** Why work on an object ended. */
+const DELETED = "deleted";
+const VERBS = ["update", "patch", "list"] as const;
+
+export function createSvmController(options: SvmControllerOptions): SvmController | undefined {
+  if (options.version === undefined) return undefined;
+  const controller = new MigrationController(options, options.version);
+  return {
+    name: "storage-version-migrator-controller",
+    workers: WORKERS,
+    reconcile: (key, signal) => controller.reconcile(key, signal),
+    sources: () => controller.sources(),
+  };
+}
+
+/** A migration as it was when its turn came. */
+interface Turn {
+  readonly object: StorageVersionMigration;
+  readonly name: string;
+  readonly uid: string;
+  /** Of the StorageVersion object. */
+  readonly resourceName: string;
+  /** Aborts with the controller, and when the object is deleted. */
+  readonly signal: AbortSignal;
+}
+
+class MigrationController {
+  readonly #options: SvmControllerOptions;
+  readonly #objects: ResourceClient<StorageVersionMigration>;
+  readonly #version: string;
+  readonly #watch: AgreementWatch;
+  /** By resource: the latest of those who want to know whether it is their turn. */
+  readonly #claims = new Map<string, Promise<void>>();
+  /** By uid: ends the work on an object that is deleted. */
+  readonly #deletions = new Map<string, AbortController>();
+
+  constructor(options: SvmControllerOptions, version: string) {
+    this.#options = options;
+    this.#version = version;
+    this.#objects = options.client.resource<StorageVersionMigration>(migrationType(version));
+    this.#watch = new AgreementWatch(options);
+  }
+
+  sources(): readonly ControllerSource[] {
+    const { client, log, servesStorageVersions } = this.#options;
+    const informer = client.informer<StorageVersionMigration>(migrationType(this.#version), {
+      resyncMs: HEARTBEAT_MS,
+      onError: (thrown) => log.warn("storage version migrations could not be followed", { error: messageOf(thrown) }),
+    });
+    const wake = (resourceName: string, enqueue: (key: string) => void): void => {
+      for (const object of informer.list())
+        if (migratedName(object) === resourceName && !isTerminal(object)) enqueue(object.metadata?.name ?? "");
+    };
+    const migrations = this.#migrationSource(informer, wake);
+    return servesStorageVersions ? [migrations, this.#watch.source(this.#watch.informer(), wake)] : [migrations];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
+    const object = await this.#read(name, signal);
+    if (object === undefined) return undefined;
+    if (isTerminal(object)) return this.#cleanUp(object);
+    const uid = object.metadata?.uid ?? "";
+    const ended = new AbortController();
+    const stop = (): void => ended.abort();
+    this.#deletions.set(uid, ended);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      const turn = { object, name, uid, resourceName: migratedName(object), signal: ended.signal };
+      return (await this.#claim(turn)) ? await this.#take(turn) : { requeueAfterMs: TURN_RETRY_MS };
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#deletions.delete(uid);
+    }
+  }
+
+  /** One after the other for each resource: two that look at the same list must not both begin. */
+  #claim(turn: Turn): Promise<boolean> {
+    const { resourceName } = turn;
+    const before = this.#claims.get(resourceName) ?? Promise.resolve();
+    const claim = before.then(() => this.#begin(turn));
+    const settled = claim
+      .catch(() => {})
+      .then(() => {
+        if (this.#claims.get(resourceName) === settled) this.#claims.delete(resourceName);
+      });
+    this.#claims.set(resourceName, settled);
+    return claim;
+  }
+
+  async #begin(turn: Turn): Promise<boolean> {
+    const { object, resourceName, signal } = turn;
+    const { items } = await this.#objects.listAll({ signal, timeoutMs: REQUEST_TIMEOUT_MS });
+    const next = nextMigration(items.filter((item) => migratedName(item) === resourceName));
+    if (next?.metadata?.uid !== turn.uid) return false;
+    if (!isTrue(object, "Running")) await this.#say(turn, [RUNNING]);
+    return true;
+  }
+
+  async #take(turn: Turn): Promise<Requeue | undefined> {
+    const { client } = this.#options;
+    const agreement = await readAgreement(client, turn.resourceName, turn.signal);
+    if (agreement.kind === "open") {
+      const why = disagreement(agreement.object);
+      await this.#say(turn, [
+        running(`${RUNNING.message}, waiting for the servers to agree on a storage version: ${why}`),
+      ]);
+      return { requeueAfterMs: AGREEMENT_RETRY_MS };
+    }
+    const agreed = agreement.kind === "agreed" ? agreement.agreed : undefined;
+    const discovered = await discoverResource(
+      client,
+      { ...migratedResource(turn.object), preferred: agreed?.servedVersions ?? [] },
+      turn.signal,
+    );
+    if (discovered === undefined) return this.#missing(turn);
+    const obstacle = obstacleTo(discovered);
+    if (obstacle !== undefined) return this.#fail(turn, obstacle);
+    const known = turn.object.status?.resourceVersion ?? "";
+    const checkpoint = known === "" ? await this.#choose(turn, discovered) : known;
+    if (checkpoint === undefined) return undefined;
+    if (!isCheckpoint(checkpoint))
+      return this.#fail(turn, `resourceVersion ${JSON.stringify(checkpoint)} is not valid`);
+    return this.#migrate(turn, { agreed, discovered, checkpoint });
+  }
+
+  async #missing(turn: Turn): Promise<Requeue | undefined> {
+    const createdAtMs = Date.parse(turn.object.metadata?.creationTimestamp ?? "");
+    // A time that cannot be read must not make it wait for ever.
+    if (this.#options.clock.now() - createdAtMs < DISCOVERY_GRACE_MS) return { requeueAfterMs: DISCOVERY_RETRY_MS };
+    const hasBegun = (turn.object.status?.resourceVersion ?? "") !== "";
+    return this.#fail(turn, hasBegun ? "unable to obtain GVR from discovery" : "resource does not exist in discovery");
+  }
+
+  /** The checkpoint, noted; undefined when there is none to be had. */
+  async #choose(turn: Turn, { type }: DiscoveredResource): Promise<string | undefined> {
+    const { resourceVersion } = await listPage(this.#options.client, type, { limit: 1, signal: turn.signal });
+    if (!isCheckpoint(resourceVersion)) {
+      const found = JSON.stringify(resourceVersion);
+      await this.#fail(turn, `latest resourceVersion for ${typeText(type)} is not valid: ${found}`);
+      return undefined;
+    }
+    const isNoted = await this.#change(turn, (object) => ({
+      ...object,
+      status: { ...object.status, resourceVersion },
+    }));
+    return isNoted ? resourceVersion : undefined;
+  }
+
+  async #migrate(
+    turn: Turn,
+    found: {
+      readonly agreed: AgreedVersion | undefined;
+      readonly discovered: DiscoveredResource;
+      readonly checkpoint: string;
+    },
+  ): Promise<Requeue | undefined> {
+    const { agreed, discovered, checkpoint } = found;
+    const begun = await beginInDefinition(this.#definition(turn), turn.name);
+    const outcome = await runMigration(
+      { ...this.#options, watch: this.#watch },
+      {
+        name: turn.resourceName,
+        type: discovered.type,
+        owner: turn.uid,
+        agreed,
+        checkpoint,
+        signal: turn.signal,
+        onProgress: async (progress) => {
+          await this.#say(turn, [running(progressMessage(progress))]);
+        },
+      },
+    );
+    return this.#conclude(turn, outcome, begun);
+  }
+
+  async #conclude(
+    turn: Turn,
+    outcome: MigrationOutcome,
+    begun: BegunDefinition | undefined,
+  ): Promise<Requeue | undefined> {
+    const { progress, agreed } = outcome;
+    switch (outcome.kind) {
+      case "done":
+        if (progress.failed > 0) return this.#fail(turn, failureMessage(progress));
+        // First, so that whoever waits for the end finds it there.
+        if (!(await succeedInDefinition(this.#definition(turn), { begun, agreed }))) return undefined;
+        await this.#say(turn, [NO_LONGER_RUNNING, SUCCEEDED]);
+        return undefined;
+      case "aborted":
+        return this.#fail(turn, "the servers' agreement on the storage version changed during the migration");
+      case "refused":
+        return this.#fail(turn, `migration encountered unhandled error: ${outcome.why}`);
+      case "paused":
+        await this.#say(turn, [running(progressMessage(progress, outcome.why))]);
+        return { requeueAfterMs: outcome.retryAfterMs };
+      case "stopped":
+        if (turn.signal.reason === DELETED) await this.#forget(turn);
+        return undefined;
+    }
+  }
+
+  async #fail(turn: Turn, message: string): Promise<undefined> {
+    await failInDefinition(this.#definition(turn));
+    await this.#say(turn, [NO_LONGER_RUNNING, failed(message)]);
+  }
+
+  async #forget({ resourceName, uid }: Turn): Promise<void> {
+    // The turn's own signal has aborted.
+    const { signal } = new AbortController();
+    await failInDefinition({ ...this.#options, name: resourceName, signal });
+    await this.#options.states.update(resourceName, ({ migration, ...state }) => ({
+      ...state,
+      ...(migration === undefined || migration.owner === uid ? {} : { migration }),
+    }));
+  }
+
+  /** Somebody else ended it, or we did and were stopped. */
+  async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
+    if (!isTrue(object, "Running")) return;
+    const next = withConditions(object, [NO_LONGER_RUNNING], this.#now());
+    await this.#objects.replaceStatus(next, { timeoutMs: REQUEST_TIMEOUT_MS });
+  }
+
+  async #say(turn: Turn, said: readonly Said[]): Promise<void> {
+    await this.#change(turn, (object) => withConditions(object, said, this.#now()));
+  }
+
+  #now(): string {
+    return timestampAt(this.#options.clock.now());
+  }
+
+  #definition({ resourceName: name, signal }: Turn): DefinitionPlace {
+    return { ...this.#options, name, signal };
+  }
+
+  /** False when there is nothing left to change: it is gone, or has ended. */
+  async #change(turn: Turn, change: (object: StorageVersionMigration) => StorageVersionMigration): Promise<boolean> {
+    for (let race = 1; ; race++) {
+      const object = await this.#read(turn.name, turn.signal);
+      if (object === undefined || object.metadata?.uid !== turn.uid || isTerminal(object)) return false;
+      const next = change(object);
+      if (jsonEquals(next, object)) return true;
+      try {
+        await this.#objects.replaceStatus(next, { signal: turn.signal, timeoutMs: REQUEST_TIMEOUT_MS });
+        return true;
+      } catch (thrown) {
+        if (isReason(thrown, "NotFound")) return false;
+        if (!isReason(thrown, "Conflict") || race >= STATE_RACES_MAX) throw thrown;
+      }
+    }
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<StorageVersionMigration | undefined> {
+    try {
+      return await this.#objects.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) return undefined;
+      throw thrown;
+    }
+  }
+
+  #migrationSource(
+    informer: Informer<StorageVersionMigration>,
+    wake: (resourceName: string, enqueue: (key: string) => void) => void,
+  ): ControllerSource {
+    let registration: { readonly hasSynced: boolean } | undefined;
+    return {
+      get hasSynced() {
+        return registration?.hasSynced ?? false;
+      },
+      run: (enqueue, signal) => {
+        const tell = (object: StorageVersionMigration): void => {
+          enqueue(object.metadata?.name ?? "");
+          if (isTerminal(object)) wake(migratedName(object), enqueue);
+        };
+        // Most changes are what the controller itself says, and it would wake itself for ever.
+        const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
+          if (object === before || isTerminal(object)) tell(object);
+        };
+        const onDelete = (object: StorageVersionMigration): void => {
+          this.#deletions.get(object.metadata?.uid ?? "")?.abort(DELETED);
+          wake(migratedName(object), enqueue);
+        };
+        registration = informer.addHandler({ onAdd: tell, onUpdate, onDelete });
+        return informer.run(signal);
+      },
+    };
+  }
+}
+
+function obstacleTo({ type, verbs }: DiscoveredResource): string | undefined {
+  if (isEvents(type)) return "events are not migrated: they expire by themselves";
+  if (VERBS.every((verb) => verbs.includes(verb))) return undefined;
+  return `resource ${JSON.stringify(typeText(type))} does not support discovery operations: [${VERBS.join(" ")}]`;
+}
+
+function isCheckpoint(resourceVersion: string): boolean {
+  return /^[1-9][0-9]{0,19}$/.test(resourceVersion);
+}
+
+/** As Go prints a GroupVersionResource. */
+function typeText({ group, version, resource }: DiscoveredResource["type"]): string {
+  return `${group}/${version}, Resource=${resource}`;
+}

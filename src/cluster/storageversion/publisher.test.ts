@@ -1,0 +1,324 @@
+import { describe, expect, test } from "vitest";
+import { sleep } from "../../base/clock.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import { createClient } from "../../client/client.ts";
+import { alreadyExists, conflict, serviceUnavailable } from "../../meta/status-error.ts";
+import { World } from "../../tools/simulator/world.ts";
+import type { StoredResourceVersions } from "./encodings.ts";
+import type { ServerStorageVersion } from "./objects.ts";
+import { Publisher } from "./publisher.ts";
+import { FakeMembers } from "./testing/fake-members.ts";
+import { FakeStorageVersions } from "./testing/fake-storage-versions.ts";
+
+const SELF = "server-1";
+const GROUP = { group: "internal.apiserver.k8s.io", resource: "storageversions" };
+
+function resource(name: string, decodable: readonly string[] = ["v2", "v1"]): StoredResourceVersions {
+  const [group = "", plural = ""] = name.split(".");
+  return {
+    ...{ name, group, resource: plural, aliases: [{ group, resource: plural }] },
+    ...{ preferred: decodable[0]!, decodable, served: [decodable[0]!], isNeededToPublish: false },
+  };
+}
+
+const FOOS = "g.foos";
+const OWN = { apiServerID: SELF, encodingVersion: "v2", decodableVersions: ["v2", "v1"], servedVersions: ["v2"] };
+
+function entry(apiServerID: string, encodingVersion: string, decodableVersions: string[]): ServerStorageVersion {
+  return { apiServerID, encodingVersion, decodableVersions, servedVersions: [] };
+}
+
+class Publishing {
+  readonly world = new World({ seed: 3 });
+  readonly api = new FakeStorageVersions(this.world.clock);
+  readonly members: FakeMembers;
+  readonly published: string[] = [];
+  readonly logged: string[] = [];
+  readonly publisher: Publisher;
+  readonly stop = new AbortController();
+  isOwner = true;
+  readonly running: Promise<void>;
+  readonly all: Promise<void>;
+
+  constructor(
+    options: {
+      members?: readonly string[];
+      resources?: readonly StoredResourceVersions[];
+      before?: (api: FakeStorageVersions) => void;
+    } = {},
+  ) {
+    const { members = [SELF], resources = [resource(FOOS)] } = options;
+    this.members = new FakeMembers(...members);
+    options.before?.(this.api);
+    const { clock } = this.world;
+    const tell = (message: string): void => void this.logged.push(message);
+    this.publisher = new Publisher({
+      client: createClient({
+        transport: this.api,
+        clock,
+        random: this.world.randomFor("client"),
+        defaults: { retriesMax: 0 },
+      }),
+      ...{ members: this.members, clock, random: this.world.randomFor("queue"), metrics: new MetricsRegistry() },
+      log: { debug: tell, info: tell, warn: tell, error: tell },
+      ...{ serverId: SELF, resources },
+      isOwner: () => this.isOwner,
+      onPublished: (name) => void this.published.push(name),
+    });
+    this.running = this.publisher.run(this.stop.signal);
+    this.all = this.publisher.publishAll(this.stop.signal);
+  }
+
+  /** "server=version", then the common version and the condition. */
+  get story(): string {
+    const { storageVersions = [], commonEncodingVersion, conditions = [] } = this.api.statusOf(FOOS) ?? {};
+    const entries = storageVersions.map(({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`);
+    return [...entries, commonEncodingVersion ?? "none", ...conditions.map(({ status }) => status)].join(" ");
+  }
+
+  async end(): Promise<void> {
+    this.stop.abort();
+    await this.world.run(this.running);
+  }
+}
+
+describe("at the start", () => {
+  test("every resource is created and then filled, and all are told", async () => {
+    const publishing = new Publishing({ resources: [resource("g.bars"), resource(FOOS)] });
+    await publishing.world.run(publishing.all);
+    expect(publishing.api.writes.sort()).toEqual(["POST", "POST", "PUT g.bars/status", "PUT g.foos/status"]);
+    expect(publishing.api.statusOf(FOOS)).toMatchObject({ storageVersions: [OWN], commonEncodingVersion: "v2" });
+    expect(publishing.published.sort()).toEqual(["g.bars", "g.foos"]);
+    expect(publishing.publisher.isComplete).toBe(true);
+    await publishing.end();
+  });
+
+  test("what is there already is left alone", async () => {
+    const publishing = new Publishing({ before: (api) => api.put(FOOS, { storageVersions: [OWN] }) });
+    await publishing.world.run(publishing.all);
+    expect(publishing.api.writes).toEqual([]);
+    expect(publishing.published).toEqual([FOOS]);
+    await publishing.end();
+  });
+
+  test("the entry of an earlier run is replaced where it stands, others stay, the dead go in the same write", async () => {
+    const publishing = new Publishing({
+      members: ["server-0", SELF],
+      before: (api) =>
+        api.put(FOOS, {
+          storageVersions: [
+            entry("server-0", "v1", ["v2", "v1"]),
+            entry(SELF, "v1", ["v1"]),
+            entry("server-9", "v1", ["v1"]),
+          ],
+        }),
+    });
+    await publishing.world.run(publishing.all);
+    expect(publishing.api.writes).toEqual(["PUT g.foos/status"]);
+    expect(publishing.story).toBe("server-0=v1 server-1=v2 none False");
+    await publishing.end();
+  });
+
+  test("what an earlier run has left for a resource that is not stored here any more is taken back", async () => {
+    const publishing = new Publishing({
+      members: ["server-0", SELF],
+      resources: [resource("g.bars")],
+      before: (api) => api.put(FOOS, { storageVersions: [entry("server-0", "v1", ["v1"]), OWN] }),
+    });
+    await publishing.world.run(publishing.all);
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-0=v1 v1 True");
+    expect(publishing.published).toEqual(["g.bars"]);
+    await publishing.end();
+  });
+
+  test("nobody is dropped as long as it is not known who lives", async () => {
+    const publishing = new Publishing({
+      before: (api) => api.put(FOOS, { storageVersions: [entry("server-9", "v2", ["v2"])] }),
+    });
+    publishing.members.view = "unknown";
+    await publishing.world.advance(3_000);
+    expect(publishing.published).toEqual([]);
+    expect(publishing.publisher.lastError(FOOS)).toContain("it is not known which servers live");
+    // It had only not been seen yet.
+    publishing.members.join("server-9");
+    await publishing.world.run(publishing.all);
+    expect(publishing.story).toBe("server-1=v2 server-9=v2 v2 True");
+    await publishing.end();
+  });
+
+  test("a server that has not spoken yet makes it Unknown", async () => {
+    const publishing = new Publishing({ members: [SELF, "-server-2"] });
+    await publishing.world.run(publishing.all);
+    expect(publishing.story).toBe("server-1=v2 none Unknown");
+    await publishing.end();
+  });
+
+  test("a newer version is not written as long as somebody cannot read it", async () => {
+    const publishing = new Publishing({
+      members: [SELF, "server-2"],
+      before: (api) => api.put(FOOS, { storageVersions: [entry("server-2", "v1", ["v1"])] }),
+    });
+    await publishing.world.run(publishing.all);
+    expect(publishing.story).toBe("server-1=v1 server-2=v1 v1 True");
+    await publishing.end();
+  });
+});
+
+describe("races and errors", () => {
+  test("a lost race is run again with what is there by then", async () => {
+    const publishing = new Publishing({ members: [SELF, "server-2"] });
+    let races = 0;
+    publishing.api.before = (asked) => {
+      if (asked === "PUT g.foos/status" && races++ < 2) {
+        publishing.api.put(FOOS, { storageVersions: [entry("server-2", "v1", ["v2", "v1"])] });
+        throw conflict(GROUP, FOOS, "modified");
+      }
+      if (asked === "POST" && races === 0) {
+        races++;
+        publishing.api.put(FOOS, {});
+        throw alreadyExists(GROUP, FOOS);
+      }
+    };
+    await publishing.world.run(publishing.all);
+    expect(publishing.story).toBe("server-1=v2 server-2=v1 none False");
+    await publishing.end();
+  });
+
+  test("an object that is created and cannot be filled is filled later", async () => {
+    const publishing = new Publishing();
+    let failures = 0;
+    publishing.api.before = (asked) => {
+      if (asked === "PUT g.foos/status" && failures++ < 3) throw serviceUnavailable("not now", 1);
+    };
+    await publishing.world.advance(1);
+    expect(publishing.api.statusOf(FOOS)).toEqual({});
+    expect(publishing.publisher.lastError(FOOS)).toBe("not now");
+    expect(publishing.published).toEqual([]);
+    await publishing.world.run(publishing.all);
+    expect(publishing.api.writes.filter((write) => write === "POST")).toHaveLength(1);
+    expect(publishing.publisher.lastError(FOOS)).toBeUndefined();
+    await publishing.end();
+  });
+
+  test("one resource that fails does not hold the others, and is tried again within seconds for as long as it takes", async () => {
+    const publishing = new Publishing({ resources: [resource(FOOS), resource("g.bars")] });
+    let failures = 0;
+    publishing.api.before = (asked) => {
+      if (asked.includes("g.foos")) {
+        failures++;
+        throw serviceUnavailable("not now", 1);
+      }
+    };
+    await publishing.world.advance(60_000);
+    expect(publishing.published).toEqual(["g.bars"]);
+    expect(publishing.publisher.isComplete).toBe(false);
+    expect(failures).toBeGreaterThan(12);
+    publishing.api.before = () => {};
+    await publishing.world.advance(6_000);
+    expect(publishing.publisher.isComplete).toBe(true);
+    await publishing.end();
+  });
+
+  test("a conflict that never ends is an error like any other, and ends with the server", async () => {
+    const publishing = new Publishing();
+    publishing.api.before = (asked) => {
+      if (asked.startsWith("PUT")) throw conflict(GROUP, FOOS, "modified");
+    };
+    await publishing.world.advance(10_000);
+    expect(publishing.publisher.lastError(FOOS)).toBe("others keep changing it");
+    await publishing.end();
+    await publishing.world.run(publishing.all);
+  });
+
+  test("a server whose ID another process has taken publishes nothing", async () => {
+    const publishing = new Publishing();
+    publishing.isOwner = false;
+    await publishing.world.advance(5_000);
+    expect(publishing.api.writes).toEqual([]);
+    await publishing.end();
+  });
+});
+
+describe("drift", () => {
+  test.each([
+    ["its entry was taken out", (api: FakeStorageVersions) => api.put(FOOS, {})],
+    [
+      "its entry was changed",
+      (api: FakeStorageVersions) => api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] }),
+    ],
+    ["the object was deleted", (api: FakeStorageVersions) => api.remove(FOOS)],
+  ])("%s: it is put back", async (_, change) => {
+    const publishing = new Publishing();
+    await publishing.world.run(publishing.all);
+    change(publishing.api);
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-1=v2 v2 True");
+    await publishing.end();
+  });
+
+  test("its entry is put back also if it was taken out while this server found it to be there", async () => {
+    const before = (api: FakeStorageVersions): void =>
+      api.put(FOOS, { storageVersions: [OWN, entry("server-9", "v2", ["v2"])] });
+    const publishing = new Publishing({ before });
+    publishing.members.catchUp = async () => {
+      publishing.api.put(FOOS, {});
+      return sleep(publishing.world.clock, 100);
+    };
+    await publishing.world.run(publishing.all);
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-1=v2 v2 True");
+    await publishing.end();
+  });
+
+  test.each([
+    ["is taken out", (api: FakeStorageVersions) => api.put(FOOS, {})],
+    ["goes with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
+  ])("its entry %s whenever it is there: it is put back ever more slowly", async (_, drop) => {
+    const publishing = new Publishing();
+    await publishing.world.run(publishing.all);
+    let drops = 0;
+    publishing.api.before = (asked) => {
+      if (asked.startsWith("PUT") && drops++ < 1_000) queueMicrotask(() => drop(publishing.api));
+    };
+    drop(publishing.api);
+    await publishing.world.advance(60_000);
+    expect(drops).toBeGreaterThan(10);
+    expect(drops).toBeLessThan(30);
+    publishing.api.before = () => {};
+    await publishing.world.advance(6_000);
+    expect(publishing.story).toBe("server-1=v2 v2 True");
+    await publishing.end();
+  });
+
+  test("changes over to what a server that joins can read, and back when it has left", async () => {
+    const publishing = new Publishing({ members: [SELF, "server-2"] });
+    await publishing.world.run(publishing.all);
+    publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v1", ["v1"])] });
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-1=v1 server-2=v1 v1 True");
+    publishing.api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] });
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toBe("server-1=v2 v2 True");
+    await publishing.end();
+  });
+
+  test("where no version can be read by all, the release's own stays, which nobody may write then", async () => {
+    const publishing = new Publishing({ members: [SELF, "server-2"] });
+    await publishing.world.run(publishing.all);
+    publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v0", ["v0"])] });
+    await publishing.world.advance(1_000);
+    expect(publishing.story).toContain("server-1=v2 server-2=v0");
+    await publishing.end();
+  });
+
+  test("publishing all again looks after every entry once more", async () => {
+    const publishing = new Publishing();
+    await publishing.world.run(publishing.all);
+    expect(publishing.published).toEqual([FOOS]);
+    await publishing.world.run(publishing.publisher.publishAll(publishing.stop.signal));
+    expect(publishing.published).toEqual([FOOS, FOOS]);
+    expect(publishing.api.writes).toEqual(["POST", "PUT g.foos/status"]);
+    await publishing.end();
+  });
+});

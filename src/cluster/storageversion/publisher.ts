@@ -1,0 +1,270 @@
+/**
+ * Keeps this server's entries in the StorageVersion objects right: one for every resource it stores, published before
+ * the resource may be written, and again whenever what stands there is not what this server would say now. What a run
+ * before this one has left for a resource that is not stored here any more is taken back.
+ *
+ *   pending → (written, or there already) → published → (the object changed and the entry is not right) → written again
+ *
+ * Entries of others are dropped only in a write that is due anyway, and only when their servers are known to be gone.
+ * Whoever drops ours takes this server for gone and will do so again until it sees our lease: the next write waits, and
+ * longer each time.
+ */
+import { assert } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { MetricsRegistry, Counter, MetricFamily } from "../../base/metrics.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import { WorkQueue } from "../../base/work-queue.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { jsonEquals } from "../../meta/json.ts";
+import { isReason } from "../../meta/status-error.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import { chooseEncoding, settle } from "./agreement.ts";
+import type { StoredResourceVersions } from "./encodings.ts";
+import type { Members } from "./members.ts";
+import {
+  STORAGE_VERSION_TYPE,
+  type ServerStorageVersion,
+  type StorageVersionObject,
+  type StorageVersionStatus,
+} from "./objects.ts";
+
+export interface PublisherOptions {
+  readonly client: Client;
+  readonly members: Members;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  readonly serverId: string;
+  readonly resources: readonly StoredResourceVersions[];
+  /** False while another process goes by our ID: then it is the one to publish. */
+  readonly isOwner: () => boolean;
+  readonly onPublished: (name: string) => void;
+}
+
+const WORKERS = 16;
+/** Each lost race means that another server has just published. */
+const RACES_MAX = 5;
+const RETRY_MS_MAX = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #resources: Map<string, StoredResourceVersions>;
+  readonly #objects: ResourceClient<StorageVersionObject>;
+  readonly #informer: Informer<StorageVersionObject>;
+  readonly #queue: WorkQueue;
+  readonly #outcomes: MetricFamily<Counter>;
+  readonly #pending: Set<string>;
+  /** What came later, or changed: this server is complete without it. */
+  readonly #late = new Set<string>();
+  readonly #errors = new Map<string, string>();
+  /** Revisions this server has written itself: what is seen of an object before that is old. */
+  readonly #written = new Map<string, number>();
+  /** Entries that somebody has dropped, until they are looked after. */
+  readonly #dropped = new Set<string>();
+  #waiting: (() => void)[] = [];
+
+  constructor(options: PublisherOptions) {
+    const { client, clock, random, log, metrics, resources } = options;
+    this.#options = options;
+    this.#resources = new Map(resources.map((resource) => [resource.name, resource]));
+    this.#objects = client.resource<StorageVersionObject>(STORAGE_VERSION_TYPE);
+    this.#informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
+      onError: (thrown) => log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+    });
+    const look = ({ metadata }: StorageVersionObject): void => this.#look(metadata?.name ?? "");
+    this.#informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
+    this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
+    this.#pending = new Set(this.#resources.keys());
+    this.#outcomes = metrics.counter({
+      name: "evenkeel_storage_version_publications_total",
+      help: "StorageVersion entries this server wanted to write, by what became of it.",
+      labels: ["result"],
+    });
+  }
+
+  /** Everything has been published since the start or the last `publishAll`. */
+  get isComplete(): boolean {
+    return this.#pending.size === 0;
+  }
+
+  /** Why the entry could not be written when it was last tried. */
+  lastError(name: string): string | undefined {
+    return this.#errors.get(name);
+  }
+
+  /** Stored here from now on, or in other versions. `onPublished` tells when its entry says so. */
+  put(resource: StoredResourceVersions): void {
+    const { name } = resource;
+    this.#resources.set(name, resource);
+    this.#late.add(name);
+    this.#queue.forget(name);
+    this.#queue.add(name);
+  }
+
+  /** Not stored here any more: its entry is taken back. */
+  remove(name: string): void {
+    this.#resources.delete(name);
+    this.#late.delete(name);
+    this.#pending.delete(name);
+    this.#errors.delete(name);
+    this.#queue.forget(name);
+    this.#queue.add(name);
+  }
+
+  /** Looks after every entry anew. Resolves when all are right, or when the signal aborts. */
+  async publishAll(signal: AbortSignal): Promise<void> {
+    for (const name of this.#resources.keys()) {
+      this.#pending.add(name);
+      this.#queue.forget(name);
+      this.#queue.add(name);
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (this.isComplete || signal.aborted) resolve();
+    await promise;
+    this.#waiting = this.#waiting.filter((other) => other !== resolve);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#queue.close();
+    signal.addEventListener("abort", stop, { once: true });
+    const following = this.#informer.run(signal);
+    await this.#informer.waitForSync(signal);
+    await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
+    await following;
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
+      const wasDropped = this.#dropped.delete(name);
+      const resource = this.#resources.get(name);
+      try {
+        await this.#publish(name, signal);
+        if (!wasDropped) this.#queue.forget(name);
+        // What has changed meanwhile is in the queue again, and not published yet.
+        if (this.#resources.get(name) === resource) this.#done(name);
+      } catch (thrown) {
+        if (!signal.aborted) this.#failed(name, thrown);
+      } finally {
+        this.#queue.done(name);
+      }
+    }
+  }
+
+  /** The object has changed, perhaps while somebody here decides by what it was before. */
+  #look(name: string): void {
+    const resource = this.#resources.get(name);
+    const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
+    const others = entries.filter(({ apiServerID }) => apiServerID !== this.#options.serverId);
+    const own = entries.find(({ apiServerID }) => apiServerID === this.#options.serverId);
+    if (jsonEquals(own, resource && this.#entry(resource, others))) return;
+    if (own !== undefined || !this.#written.has(name)) return this.#queue.add(name);
+    if (this.#dropped.has(name)) return;
+    this.#dropped.add(name);
+    this.#queue.addRateLimited(name);
+  }
+
+  #done(name: string): void {
+    this.#errors.delete(name);
+    const isLate = this.#late.delete(name);
+    const isPending = this.#pending.delete(name);
+    if (isLate || isPending) this.#options.onPublished(name);
+    if (!isPending || this.#pending.size > 0) return;
+    this.#options.log.info("storage version updates complete", { resources: this.#resources.size });
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #failed(name: string, thrown: unknown): void {
+    const error = messageOf(thrown);
+    this.#outcomes.with("error").inc();
+    this.#errors.set(name, error);
+    this.#options.log.warn("a storage version could not be published", { resource: name, error });
+    this.#queue.addRateLimited(name);
+  }
+
+  async #publish(name: string, signal: AbortSignal): Promise<void> {
+    if (!this.#options.isOwner()) throw new Error("another server goes by the ID of this one");
+    const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
+    let known = this.#informer.get({ name });
+    let isTrusted = revisionOf(known) >= (this.#written.get(name) ?? 0);
+    for (let race = 0; race < RACES_MAX; race++) {
+      if (!isTrusted) known = await this.#objects.get({ name }, request).catch(absent);
+      const status = await this.#next(this.#resources.get(name), known?.status ?? {});
+      if (status === undefined) return;
+      try {
+        const object = known ?? (await this.#objects.create(newObject(name, this.#resources.get(name)), request));
+        const written = await this.#objects.replaceStatus({ ...object, status }, request);
+        this.#written.set(name, revisionOf(written));
+        this.#outcomes.with("written").inc();
+        return;
+      } catch (thrown) {
+        if (!isRace(thrown)) throw thrown;
+        isTrusted = false;
+      }
+    }
+    throw new Error("others keep changing it");
+  }
+
+  /** Undefined when this server's entry is as it should be. Of what it does not store an earlier run may have left one. */
+  async #next(
+    resource: StoredResourceVersions | undefined,
+    status: StorageVersionStatus,
+  ): Promise<StorageVersionStatus | undefined> {
+    const { members, clock, serverId } = this.#options;
+    const entries = status.storageVersions ?? [];
+    const isLive = ({ apiServerID }: ServerStorageVersion): boolean => members.live().has(apiServerID);
+    if (!entries.every(isLive) && !(await members.catchUp()))
+      throw new Error("it is not known which servers live, since the store cannot be read");
+    const others = entries.filter((entry) => entry.apiServerID !== serverId && isLive(entry));
+    const own = resource && this.#entry(resource, others);
+    const known = entries.find(({ apiServerID }) => apiServerID === serverId);
+    if (jsonEquals(own, known)) return undefined;
+    const live = members.live();
+    assert(live.has(serverId), "a server that publishes lives");
+    const now = timestampAt(clock.now());
+    if (own !== undefined) return settle(status, { live, now, own });
+    return settle({ ...status, storageVersions: entries.filter((entry) => entry !== known) }, { live, now });
+  }
+
+  #entry(resource: StoredResourceVersions, others: readonly ServerStorageVersion[]): ServerStorageVersion {
+    const { preferred, decodable, served } = resource;
+    return {
+      apiServerID: this.#options.serverId,
+      encodingVersion: chooseEncoding(resource, others) ?? preferred,
+      decodableVersions: decodable,
+      servedVersions: served,
+    };
+  }
+}
+
+function newObject(name: string, resource: StoredResourceVersions | undefined): StorageVersionObject {
+  const { group, version } = STORAGE_VERSION_TYPE;
+  const { definition } = resource ?? {};
+  const owner = definition && {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    ...definition,
+  };
+  const metadata = owner === undefined ? { name } : { name, ownerReferences: [owner] };
+  return { kind: "StorageVersion", apiVersion: `${group}/${version}`, metadata, spec: {} };
+}
+
+/** 0: there is no object. */
+function revisionOf(object: StorageVersionObject | undefined): number {
+  return Number(object?.metadata?.resourceVersion ?? 0);
+}
+
+function absent(thrown: unknown): undefined {
+  if (!isReason(thrown, "NotFound")) throw thrown;
+}
+
+function isRace(thrown: unknown): boolean {
+  return isReason(thrown, "Conflict") || isReason(thrown, "AlreadyExists") || isReason(thrown, "NotFound");
+}

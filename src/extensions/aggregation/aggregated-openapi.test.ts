@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+
+import { SILENT_LOG } from "../../base/log.ts";
+import { withHash, type OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
+import { World } from "../../tools/simulator/world.ts";
+import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
+import { createAskServer, createAskService } from "./ask-server.ts";
+import { onlyPathsBelow } from "./openapi-v2-part.ts";
+import { failing, FakeOutbound, jsonAnswer, remote, type Answering } from "./testing/fake-outbound.ts";
+
+const PATH = "apis/metrics.example.com/v1";
+const V3 = { openapi: "3.0.0", info: {}, paths: { [`/${PATH}/pods`]: {} } };
+const POD = { type: "object", properties: { next: { $ref: "#/definitions/Pod" } } };
+const V2 = {
+  swagger: "2.0",
+  info: { title: "x", version: "1" },
+  paths: {
+    [`/${PATH}/pods`]: { get: { responses: { 200: { description: "", schema: { $ref: "#/definitions/Pod" } } } } },
+    "/apis/metrics.example.com/v10/pods": {},
+    "/apis/apps/v1/": {},
+  },
+  definitions: { Pod: POD, Other: {}, Own: { type: "string" } },
+};
+const BASE_V2 = {
+  swagger: "2.0",
+  info: { title: "own", version: "1" },
+  paths: { "/api/": {} },
+  definitions: { Own: {} },
+};
+
+describe("OpenAPI 3", () => {
+  test("shows aggregated documents in the index, and hands them on", async () => {
+    const { documents } = documented(answering());
+    const { paths } = JSON.parse((await documents.index()).bytes.toString()) as { paths: object };
+    expect(paths).toEqual({
+      "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=A" },
+      [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=B` },
+    });
+    const found = await documents.find(PATH, "B");
+    expect(found.kind === "document" && JSON.parse(found.document.bytes.toString())).toEqual(V3);
+    expect(await documents.find("api/v1", undefined)).toEqual({ kind: "unknown" });
+  });
+
+  test("gives what it knows while the server does not answer, and waits for nobody", async () => {
+    const { documents, outbound, world } = documented(answering());
+    await documents.index();
+    await documents.find(PATH, "B");
+    outbound.answer = () => new Promise(() => undefined);
+    await world.advance(61_000);
+    expect((await documents.index()).bytes.toString()).toContain("hash=B");
+    expect(await documents.find(PATH, "B")).toMatchObject({ kind: "document" });
+    expect(outbound.requests).toHaveLength(3);
+  });
+
+  test("says that a document cannot be had now, and leaves the rest alone", async () => {
+    const { documents } = documented(failing("connect"));
+    expect((await documents.index()).bytes.toString()).toContain("api/v1");
+    expect((await documents.index()).bytes.toString()).not.toContain(PATH);
+    expect(await documents.find(PATH, undefined)).toMatchObject({ kind: "unavailable" });
+  });
+});
+
+describe("OpenAPI 2", () => {
+  test("has the paths of the group version, and the definitions they need", () => {
+    const part = onlyPathsBelow(V2, `/${PATH}/`);
+    expect(Object.keys(part.paths)).toEqual([`/${PATH}/pods`]);
+    expect(part.definitions).toEqual({ Pod: POD });
+  });
+
+  test("is one document of all, in which what was there stays as it was", async () => {
+    const { documents } = documented(answering());
+    const { paths, definitions, info } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
+    expect(Object.keys(paths)).toEqual(["/api/", `/${PATH}/pods`]);
+    expect(definitions).toEqual({ Own: {}, Pod: POD });
+    expect(info.title).toBe("own");
+    expect((await documents.v2Protobuf()).bytes.length).toBeGreaterThan(10);
+  });
+
+  test.each<[rule: string, answer: Answering]>([
+    ["does not answer", failing("connect")],
+    ["answers with something else", () => jsonAnswer({ swagger: 2 })],
+    ["answers with what cannot be encoded", () => jsonAnswer({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } })],
+  ])("is without a server that %s", async (_rule, answer) => {
+    const { documents } = documented(answer);
+    const { paths } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
+    expect(paths).toHaveProperty("/api/");
+    await documents.v2Protobuf();
+  });
+});
+
+function answering(): Answering {
+  const index = { paths: { [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=B` } } };
+  return ({ target }) => {
+    if (target === "/openapi/v2") return jsonAnswer(V2);
+    return target === "/openapi/v3" ? jsonAnswer(index) : jsonAnswer(V3, ["ETag", '"B"']);
+  };
+}
+
+function documented(answer: Answering): {
+  readonly documents: OpenApiDocuments;
+  readonly outbound: FakeOutbound;
+  readonly world: World;
+} {
+  const world = new World({ seed: 7 });
+  const { clock } = world;
+  const outbound = new FakeOutbound(answer);
+  const known = { apiService: remote(), isAvailable: true };
+  const ask = createAskService(createAskServer({ outbound, clock }), () => ({
+    kind: "resolved",
+    addresses: [{ host: "10.0.0.1", port: 8443 }],
+  }));
+  const find = (group: string): typeof known | undefined => (group === known.apiService.group ? known : undefined);
+  const documents = withAggregatedOpenApi(BASE, { apiServices: () => [known], find, ask, clock, log: SILENT_LOG });
+  return { documents, outbound, world };
+}
+
+const BASE: OpenApiDocuments = {
+  index: () =>
+    Promise.resolve(withHash(json({ paths: { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=A" } } }))),
+  find: () => Promise.resolve({ kind: "unknown" }),
+  v2: () => Promise.resolve(withHash(json(BASE_V2))),
+  v2Protobuf: () => Promise.resolve(withHash(Buffer.from("own"))),
+};
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}

@@ -1,0 +1,195 @@
+/**
+ * The OpenAPI documents of aggregated servers, put among those of the cluster. OpenAPI 3 documents are handed on as their
+ * server has them; of OpenAPI 2 there is one document, which takes from each server what concerns its group versions.
+ * What a server said last stays until it says something else; a server that does not answer delays nobody who has that.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { messageOf } from "../../base/within.ts";
+import { createByteCache } from "../../serving/discovery/openapi/byte-cache.ts";
+import {
+  documentUrl,
+  INDEX_TARGET,
+  V2_TARGET,
+  withHash,
+  type Encoded,
+  type Found,
+  type OpenApiDocuments,
+} from "../../serving/discovery/openapi/documents.ts";
+import {
+  checkV3Document,
+  decodeIndex,
+  decodeV2Document,
+  parseGroupVersionPath,
+} from "../../serving/discovery/openapi/peer-answers.ts";
+import { mergeV2 } from "../../serving/discovery/openapi/v2-merge.ts";
+import { encodeOpenApiV2 } from "../../serving/discovery/openapi/v2-protobuf.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import type { RemoteApiService } from "./api-service.ts";
+import type { AskService } from "./ask-server.ts";
+import type { FindApiService, KnownApiService } from "./decide.ts";
+import { createRefreshed, type Refreshed } from "./refreshed.ts";
+import { onlyPathsBelow } from "./openapi-v2-part.ts";
+
+export interface AggregatedOpenApiOptions {
+  /** All there are now. */
+  readonly apiServices: () => readonly KnownApiService[];
+  readonly find: FindApiService;
+  readonly ask: AskService;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const ANSWER_MS = 5_000;
+const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Documents with those of aggregated servers in them. */
+export function withAggregatedOpenApi(base: OpenApiDocuments, options: AggregatedOpenApiOptions): OpenApiDocuments {
+  const v3 = createV3(options);
+  const v2 = createV2(base, options);
+  return {
+    async index() {
+      const hashes = await v3.hashes();
+      const own = await base.index();
+      return hashes.size === 0 ? own : withPaths(own, hashes);
+    },
+    find(path, asked) {
+      const groupVersion = parseGroupVersionPath(path);
+      const known = groupVersion && options.find(groupVersion.group, groupVersion.version);
+      return known === undefined ? base.find(path, asked) : v3.find(known, path, asked);
+    },
+    v2: async () => (await v2()).json,
+    v2Protobuf: async () => (await v2()).protobuf(),
+  };
+}
+
+interface V3 {
+  /** By path; of those that have a document. */
+  hashes(): Promise<ReadonlyMap<string, string>>;
+  find(known: KnownApiService, path: string, asked: string | undefined): Promise<Found>;
+}
+
+function createV3(options: AggregatedOpenApiOptions): V3 {
+  const cache = createByteCache(V3_CACHE_BYTES_MAX);
+  const ofPath = createRefreshed<string>(options.clock);
+  const ask = createAsk(options);
+
+  const fetchDocument = async (apiService: RemoteApiService): Promise<Encoded | undefined> => {
+    const path = pathOf(apiService);
+    return ask(apiService, `${INDEX_TARGET}/${path}`, (answer) => {
+      const document = { bytes: answer.body, hash: checkV3Document(answer.body, answer.header("etag")) };
+      cache.set(`${path} ${document.hash}`, document);
+      return document;
+    });
+  };
+  const fetchHash = (apiService: RemoteApiService): Promise<string | undefined> =>
+    ask(apiService, INDEX_TARGET, ({ body }) => decodeIndex(body).hashes.get(pathOf(apiService)));
+
+  return {
+    async hashes() {
+      const entries = await ofEach(options, ofPath, fetchHash);
+      return new Map(entries.map(([apiService, hash]) => [pathOf(apiService), hash]));
+    },
+    async find({ apiService, isAvailable }, path, asked) {
+      const atHand = asked === undefined ? undefined : cache.get(`${path} ${asked}`);
+      if (atHand !== undefined) return { kind: "document", document: atHand };
+      const document = isAvailable ? await fetchDocument(apiService) : undefined;
+      if (document !== undefined) return { kind: "document", document };
+      return { kind: "unavailable", message: `the server of ${formatGroupVersion(apiService)} does not give it` };
+    },
+  };
+}
+
+interface Whole {
+  /** What it was made of. */
+  readonly key: string;
+  readonly json: Encoded;
+  protobuf(): Promise<Encoded>;
+}
+
+function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): () => Promise<Whole> {
+  const parts = createRefreshed<Encoded>(options.clock);
+  const ask = createAsk(options);
+  let last: Whole | undefined;
+
+  const fetchPart = (apiService: RemoteApiService): Promise<Encoded | undefined> =>
+    ask(apiService, V2_TARGET, ({ body }) => {
+      const part = onlyPathsBelow(decodeV2Document(body), `/apis/${formatGroupVersion(apiService)}/`);
+      // What cannot be encoded must not take the documents of everybody else with it.
+      encodeOpenApiV2(part);
+      return withHash(Buffer.from(JSON.stringify(part)));
+    });
+
+  return async () => {
+    const present = (await ofEach(options, parts, fetchPart)).map(([, part]) => part);
+    const own = await base.v2();
+    if (present.length === 0) return { key: own.hash, json: own, protobuf: () => base.v2Protobuf() };
+    const key = [own, ...present].map(({ hash }) => hash).join(" ");
+    if (last?.key !== key) last = merged(key, [own, ...present]);
+    return last;
+  };
+}
+
+function merged(key: string, parts: readonly Encoded[]): Whole {
+  const document = mergeV2(parts.map(({ bytes }) => decodeV2Document(bytes)));
+  const json = withHash(Buffer.from(JSON.stringify(document)));
+  let protobuf: Encoded | undefined;
+  const encode = async (): Promise<Encoded> => (protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(json.bytes))));
+  return { key, json, protobuf: encode };
+}
+
+/** What there is of each, now or from before. */
+async function ofEach<T>(
+  { apiServices }: AggregatedOpenApiOptions,
+  values: Refreshed<T>,
+  fetch: (apiService: RemoteApiService) => Promise<T | undefined>,
+): Promise<(readonly [RemoteApiService, T])[]> {
+  const known = apiServices();
+  values.retain(new Set(known.map(({ apiService }) => apiService.name)));
+  const found = known.map(async ({ apiService, isAvailable }) => {
+    const value = await values.get(apiService.name, isAvailable ? () => fetch(apiService) : undefined);
+    return value === undefined ? [] : [[apiService, value] as const];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+type Ask = <T>(
+  apiService: RemoteApiService,
+  target: string,
+  read: (answer: Awaited<ReturnType<AskService>>) => T,
+) => Promise<T | undefined>;
+
+/** Undefined, and a line in the log, when there is no answer or none that can be used; never rejects. */
+function createAsk({ ask, log }: AggregatedOpenApiOptions): Ask {
+  const headers = ["Accept", "application/json"];
+  const bounds = { timeoutMs: ANSWER_MS, bytesMax: DOCUMENT_BYTES_MAX };
+  return async (apiService, target, read) => {
+    try {
+      const answer = await ask(apiService, { target, headers, ...bounds });
+      if (answer.status !== 200) throw new Error(`the answer is ${answer.status}`);
+      return read(answer);
+    } catch (thrown) {
+      const why = messageOf(thrown);
+      log.debug("an OpenAPI document of an aggregated server cannot be had", {
+        apiService: apiService.name,
+        target,
+        why,
+      });
+      return undefined;
+    }
+  };
+}
+
+function pathOf(apiService: RemoteApiService): string {
+  return `apis/${formatGroupVersion(apiService)}`;
+}
+
+function withPaths(index: Encoded, hashes: ReadonlyMap<string, string>): Encoded {
+  const document = JSON.parse(index.bytes.toString("utf8")) as JsonObject;
+  const known = isJsonObject(document["paths"]) ? Object.entries(document["paths"]) : [];
+  const added = Array.from(hashes, ([path, hash]) => [path, { serverRelativeURL: documentUrl(path, hash) }] as const);
+  const kept = known.filter(([path]) => !hashes.has(path));
+  return withHash(Buffer.from(JSON.stringify({ ...document, paths: Object.fromEntries([...kept, ...added]) })));
+}

@@ -1,0 +1,128 @@
+/** What this server makes of an APIService object: who serves a group version, and whether that is somebody else. */
+import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+
+export const API_SERVICES: ResourceType = {
+  group: "apiregistration.k8s.io",
+  version: "v1",
+  resource: "apiservices",
+  namespaced: false,
+};
+
+export type ApiServiceObject = KubernetesObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
+
+/** Of an informer on APIServices: those of a service, by NAMESPACE/NAME; and all of whatever service, by "". */
+export const BY_SERVICE = "service";
+
+export function serviceKeys(object: ApiServiceObject): readonly string[] {
+  const { service } = remoteApiService(object) ?? {};
+  return service === undefined ? [] : ["", `${service.namespace}/${service.name}`];
+}
+
+export interface ServiceReference {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** One that another server answers for. */
+export interface RemoteApiService {
+  /** VERSION.GROUP */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly groupPriorityMinimum: number;
+  readonly versionPriority: number;
+  readonly service: ServiceReference;
+  /** PEM. Undefined: whom the system trusts. */
+  readonly caBundle: string | undefined;
+  readonly insecureSkipTlsVerify: boolean;
+}
+
+export interface Condition {
+  readonly type: "Available";
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const LOCAL_CONDITION: Condition = {
+  type: "Available",
+  status: "True",
+  reason: "Local",
+  message: "Local APIServices are always available",
+};
+
+const DEFAULT_PORT = 443;
+
+/**
+ * Undefined for local ones. Also for the core group and that of APIServices itself, which this server answers in any
+ * case.
+ * DIFFERS: kube-apiserver lets an APIService take the core group away from it.
+ */
+export function remoteApiService(object: ApiServiceObject): RemoteApiService | undefined {
+  const spec = objectAt({ spec: object.spec }, "spec");
+  const service = spec["service"];
+  const [group, version] = [stringAt(spec, "group"), stringAt(spec, "version")];
+  if (!isJsonObject(service) || group === "" || group === API_SERVICES.group || version === "") return undefined;
+  return {
+    name: `${version}.${group}`,
+    group,
+    version,
+    groupPriorityMinimum: integerAt(spec, "groupPriorityMinimum", 0),
+    versionPriority: integerAt(spec, "versionPriority", 0),
+    service: {
+      namespace: stringAt(service, "namespace"),
+      name: stringAt(service, "name"),
+      port: integerAt(service, "port", DEFAULT_PORT),
+    },
+    caBundle: decodedBundle(stringAt(spec, "caBundle")),
+    insecureSkipTlsVerify: spec["insecureSkipTLSVerify"] === true,
+  };
+}
+
+export function isLocalApiService(object: ApiServiceObject): boolean {
+  return !isJsonObject(objectAt({ spec: object.spec }, "spec")["service"]);
+}
+
+/** The condition as it stands in the object. */
+export function availableCondition(object: ApiServiceObject): Condition | undefined {
+  const found = conditionsOf(object).find((condition) => stringAt(condition, "type") === "Available");
+  if (found === undefined) return undefined;
+  const status = stringAt(found, "status");
+  return {
+    type: "Available",
+    status: status === "True" || status === "False" ? status : "Unknown",
+    reason: stringAt(found, "reason"),
+    message: stringAt(found, "message"),
+  };
+}
+
+/** The object's status with the condition in it; undefined when it says so already. */
+export function statusWith(object: ApiServiceObject, condition: Condition, time: string): JsonObject | undefined {
+  const before = availableCondition(object);
+  const isSame =
+    before?.status === condition.status && before.reason === condition.reason && before.message === condition.message;
+  if (isSame) return undefined;
+  const conditions = conditionsOf(object);
+  const index = conditions.findIndex((known) => stringAt(known, "type") === "Available");
+  const known = conditions[index];
+  const lastTransitionTime = before?.status === condition.status ? known?.["lastTransitionTime"] : time;
+  const next: JsonObject = { ...condition, lastTransitionTime };
+  const all = index < 0 ? [...conditions, next] : conditions.with(index, next);
+  return { ...objectAt({ status: object.status }, "status"), conditions: all };
+}
+
+function conditionsOf(object: ApiServiceObject): readonly JsonObject[] {
+  const conditions = objectAt({ status: object.status }, "status")["conditions"];
+  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+}
+
+function integerAt(parent: JsonObject, key: string, otherwise: number): number {
+  const value = parent[key];
+  return typeof value === "number" && Number.isInteger(value) ? value : otherwise;
+}
+
+function decodedBundle(base64: string): string | undefined {
+  return base64 === "" ? undefined : Buffer.from(base64, "base64").toString("utf8");
+}

@@ -1,0 +1,62 @@
+/** What this server asks aggregated servers on its own behalf: small answers, read whole, within a deadline. */
+import type { User } from "../../access/auth/user.ts";
+import { askOutbound, type OutboundAnswer, type OutboundCaller } from "../../serving/http/outbound.ts";
+import { UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
+import type { RemoteApiService } from "./api-service.ts";
+import { identityHeaders } from "../../serving/http/forwarded.ts";
+import { GUARD_HEADER } from "./hop-headers.ts";
+import { targetOf, type ResolveService } from "./proxy.ts";
+
+/** As the reference introduces itself: whoever may do everything also may look. */
+const SELF: User = { name: "system:kube-aggregator", uid: "", groups: ["system:masters"], extra: {} };
+
+export interface ServerQuestion {
+  readonly address: UpstreamAddress;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers?: readonly string[];
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type AskServer = (apiService: RemoteApiService, question: ServerQuestion) => Promise<OutboundAnswer>;
+
+/** GET at this address. */
+export function createAskServer(caller: OutboundCaller): AskServer {
+  const own = [...identityHeaders(SELF), "User-Agent", "evenkeel", GUARD_HEADER, "true"];
+  return (apiService, { address, headers = [], ...question }) =>
+    askOutbound(caller, {
+      ...question,
+      to: targetOf(apiService, address),
+      method: "GET",
+      headers: [...own, ...headers],
+    });
+}
+
+/** The same, of the first endpoint of its service that answers. */
+export type AskService = (
+  apiService: RemoteApiService,
+  question: Omit<ServerQuestion, "address">,
+) => Promise<OutboundAnswer>;
+
+export function createAskService(ask: AskServer, resolve: ResolveService): AskService {
+  return async (apiService, question) => {
+    const resolution = resolve(apiService.service);
+    if (resolution.kind === "unresolved") throw new Error(resolution.message);
+    let failed: unknown;
+    for (const address of resolution.addresses) {
+      try {
+        return await ask(apiService, { ...question, address });
+      } catch (thrown) {
+        failed = thrown;
+        const isWorthAnother = thrown instanceof UpstreamError && !PATIENCE_IS_OVER.has(thrown.failure);
+        if (!isWorthAnother) break;
+      }
+    }
+    throw failed;
+  };
+}
+
+/** Whoever asks does not want to wait as long again. */
+const PATIENCE_IS_OVER: ReadonlySet<UpstreamError["failure"]> = new Set(["aborted", "timeout"]);

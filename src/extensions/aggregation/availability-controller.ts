@@ -1,0 +1,161 @@
+/**
+ * Keeps an eye on every APIService. Each server judges by itself whom it can reach, and acts on that; one of them writes
+ * what it found into the objects.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { Random } from "../../base/random.ts";
+import { WorkQueue } from "../../base/work-queue.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import { isReason } from "../../meta/status-error.ts";
+import { jsonEquals } from "../../meta/json.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import {
+  API_SERVICES,
+  BY_SERVICE,
+  isLocalApiService,
+  LOCAL_CONDITION,
+  remoteApiService,
+  statusWith,
+  type ApiServiceObject,
+  type Condition,
+} from "./api-service.ts";
+import type { AskServer } from "./ask-server.ts";
+import { discoveryCheck, obstacle } from "./availability.ts";
+import type { ResolveService } from "./proxy.ts";
+import type { ServiceDirectory } from "./service-directory.ts";
+import type { ServiceOverrides } from "./service-resolver.ts";
+import { runWorkers } from "./workers.ts";
+
+export interface AvailabilityOptions {
+  readonly client: Client;
+  /** With the index `BY_SERVICE`. */
+  readonly apiServices: Informer<ApiServiceObject>;
+  readonly directory: ServiceDirectory;
+  readonly overrides: ServiceOverrides;
+  readonly resolve: ResolveService;
+  readonly ask: AskServer;
+  /** Whether it is this server that writes conditions. */
+  readonly mayWrite: () => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+}
+
+export interface Availability {
+  /** What this server found; undefined until it has looked. */
+  condition(name: string): Condition | undefined;
+  /** Something says that it may have changed. */
+  recheck(name: string): void;
+  /** Called with the name when an aggregated server became available, or is not any more. */
+  onChange(handler: (name: string) => void): void;
+  /** Until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const CHECK_AGAIN_MS = 30_000;
+const RETRY_MS_MAX = 30_000;
+const WORKERS = 5;
+
+export function createAvailability(options: AvailabilityOptions): Availability {
+  const { apiServices, clock, random, log } = options;
+  const queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
+  const judged = new Map<string, Condition>();
+  const handlers: ((name: string) => void)[] = [];
+  const record = createRecorder(options.metrics);
+  followChanges(options, (name) => queue.add(name));
+
+  const settle = (name: string, condition: Condition | undefined): void => {
+    const before = judged.get(name);
+    if (condition === undefined) judged.delete(name);
+    else judged.set(name, condition);
+    record(name, before, condition);
+    if (before?.status !== condition?.status) for (const tell of handlers) tell(name);
+  };
+
+  const work = async (name: string, signal: AbortSignal): Promise<{ againAfterMs: number } | undefined> => {
+    const object = apiServices.get({ name });
+    const condition = object && (await judge(options, object, signal));
+    if (signal.aborted) return undefined;
+    settle(name, condition);
+    if (object === undefined || condition === undefined) return undefined;
+    if (options.mayWrite()) await write(options, object, condition);
+    if (condition.reason === "FailedDiscoveryCheck") throw new Error(condition.message);
+    return isLocalApiService(object) ? undefined : { againAfterMs: CHECK_AGAIN_MS };
+  };
+
+  return {
+    condition: (name) => judged.get(name),
+    recheck: (name) => queue.add(name),
+    onChange: (handler) => void handlers.push(handler),
+    run: (signal) => runWorkers({ queue, workers: WORKERS, work, log, task: "a check of an APIService" }, signal),
+  };
+}
+
+/** Undefined: nobody may judge it, or there was no time to. */
+async function judge(
+  { directory, overrides, resolve, ask }: AvailabilityOptions,
+  object: ApiServiceObject,
+  signal: AbortSignal,
+): Promise<Condition | undefined> {
+  if (isLocalApiService(object)) return LOCAL_CONDITION;
+  const apiService = remoteApiService(object);
+  if (apiService === undefined || !(await directory.ready(signal))) return undefined;
+  return (
+    obstacle(apiService, directory, overrides) ??
+    discoveryCheck(apiService, { ask, resolution: resolve(apiService.service), signal })
+  );
+}
+
+async function write(
+  { client, clock }: AvailabilityOptions,
+  object: ApiServiceObject,
+  found: Condition,
+): Promise<void> {
+  const status = statusWith(object, found, timestampAt(clock.now()));
+  if (status === undefined) return;
+  try {
+    await client.resource<ApiServiceObject>(API_SERVICES).replaceStatus({ ...object, status });
+  } catch (thrown) {
+    if (!isReason(thrown, "NotFound")) throw thrown;
+  }
+}
+
+function followChanges({ apiServices, directory }: AvailabilityOptions, look: (name: string) => void): void {
+  const lookAt = ({ metadata }: ApiServiceObject): void => look(metadata?.name ?? "");
+  apiServices.addHandler({
+    onAdd: lookAt,
+    onUpdate(object, before) {
+      // What is written into the status is what was found by looking.
+      if (!jsonEquals(object.spec, before.spec)) lookAt(object);
+    },
+    onDelete: lookAt,
+  });
+  directory.onChange((namespace, name) => {
+    for (const object of apiServices.byIndex(BY_SERVICE, `${namespace}/${name}`)) lookAt(object);
+  });
+}
+
+function createRecorder(
+  metrics: MetricsRegistry,
+): (name: string, before: Condition | undefined, now: Condition | undefined) => void {
+  const unavailable = metrics.gauge({
+    name: "aggregator_unavailable_apiservice",
+    help: "Gauge of APIServices which are marked as unavailable broken down by APIService name.",
+    labels: ["name"],
+  });
+  const total = metrics.counter({
+    name: "aggregator_unavailable_apiservice_total",
+    help: "Counter of APIServices which are marked as unavailable broken down by APIService name and reason.",
+    labels: ["name", "reason"],
+  });
+  return (name, before, now) => {
+    if (now === undefined && before === undefined) return;
+    const isUnavailable = now !== undefined && now.status !== "True";
+    unavailable.with(name).set(isUnavailable ? 1 : 0);
+    if (isUnavailable && before?.status === "True") total.with(name, now.reason).inc();
+  };
+}

@@ -1,0 +1,79 @@
+/** Whether an aggregated server can be asked: what the objects say, then what it answers itself. */
+import { messageOf } from "../../base/within.ts";
+import { UpstreamError } from "../../serving/http/upstream.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import { goQuote } from "../../meta/go-quote.ts";
+import type { Condition, RemoteApiService } from "./api-service.ts";
+import type { AskServer } from "./ask-server.ts";
+import {
+  hasReadyEndpoint,
+  overrideOf,
+  servicePortName,
+  serviceType,
+  type Resolution,
+  type ServiceOverrides,
+  type ServiceState,
+} from "./service-resolver.ts";
+
+const CHECK_MS = 5_000;
+/** Nobody looks at the answer. */
+const CHECK_BYTES_MAX = 4 * 1024 * 1024;
+
+/** What stands in the way of asking it; undefined: nothing, so that it can be asked. */
+export function obstacle(
+  { service: reference }: RemoteApiService,
+  state: ServiceState,
+  overrides: ServiceOverrides,
+): Condition | undefined {
+  const { namespace, name, port } = reference;
+  const described = `service/${name} in ${goQuote(namespace)}`;
+  if (overrideOf(overrides, reference) !== undefined) return undefined;
+  const service = state.service(namespace, name);
+  if (service === undefined) return isFalse("ServiceNotFound", `${described} is not present`);
+  if (serviceType(service) !== "ClusterIP") return undefined;
+  const portName = servicePortName(service, port);
+  if (portName === undefined) return isFalse("ServicePortError", `${described} is not listening on port ${port}`);
+  const slices = state.endpointSlices(namespace, name);
+  if (slices.length === 0) return isFalse("EndpointsNotFound", `cannot find endpointslices for ${described}`);
+  if (hasReadyEndpoint(slices, portName)) return undefined;
+  const missing = `endpointslices for ${described} have no addresses with port name ${goQuote(portName)}`;
+  return isFalse("MissingEndpoints", missing);
+}
+
+/** Asks every address at once: one good answer is enough. */
+export async function discoveryCheck(
+  apiService: RemoteApiService,
+  {
+    ask,
+    resolution,
+    signal,
+  }: { readonly ask: AskServer; readonly resolution: Resolution; readonly signal: AbortSignal },
+): Promise<Condition> {
+  if (resolution.kind === "unresolved") return isFalse("FailedDiscoveryCheck", resolution.message);
+  const target = `/apis/${formatGroupVersion(apiService)}`;
+  const attempts = resolution.addresses.map(async (address) => {
+    const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+    const url = `https://${host}:${address.port}${target}`;
+    const bounds = { timeoutMs: CHECK_MS, bytesMax: CHECK_BYTES_MAX };
+    try {
+      const { status } = await ask(apiService, { address, target, ...bounds, signal });
+      if (status >= 200 && status < 300) return;
+      throw new Error(`bad status from ${url}: ${status}`);
+    } catch (thrown) {
+      const why = thrown instanceof UpstreamError ? `Get ${goQuote(url)}: ${thrown.message}` : messageOf(thrown);
+      throw new Error(`failing or missing response from ${url}: ${why}`, { cause: thrown });
+    }
+  });
+  try {
+    await Promise.any(attempts);
+    return { type: "Available", status: "True", reason: "Passed", message: "all checks passed" };
+  } catch (thrown) {
+    // The same one each time, or the condition would change with every look.
+    const messages = (thrown instanceof AggregateError ? thrown.errors : [thrown]).map(messageOf).sort();
+    return isFalse("FailedDiscoveryCheck", messages[0] ?? "");
+  }
+}
+
+function isFalse(reason: string, message: string): Condition {
+  return { type: "Available", status: "False", reason, message };
+}

@@ -1,0 +1,226 @@
+/** Aggregated API servers: everything that a server needs of them, from one list of APIServices. */
+import type { WithUser } from "../../access/auth/user.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import type { OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
+import type { PassingFilter } from "../../serving/http/chain.ts";
+import type { Outbound } from "../../serving/http/outbound.ts";
+import { jsonEquals } from "../../meta/json.ts";
+import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
+import {
+  API_SERVICES,
+  availableCondition,
+  BY_SERVICE,
+  remoteApiService,
+  serviceKeys,
+  type ApiServiceObject,
+  type RemoteApiService,
+  type ServiceReference,
+} from "./api-service.ts";
+import { createAskServer, createAskService } from "./ask-server.ts";
+import { createAvailability, type Availability } from "./availability-controller.ts";
+import type { FindApiService, KnownApiService } from "./decide.ts";
+import { mergeRemoteGroups } from "./merge-discovery.ts";
+import { aggregationProxy, type ResolveService } from "./proxy.ts";
+import { createRegistration, type Registration } from "./registration-controller.ts";
+import { apiServiceName, type LocalGroupVersion } from "./registration.ts";
+import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
+import { createServiceDirectory, type ServiceDirectory } from "./service-directory.ts";
+import { overrideOf, resolveService, type Resolution, type ServiceOverrides } from "./service-resolver.ts";
+
+export interface AggregationOptions {
+  /** Acts as the server itself. */
+  readonly client: Client;
+  readonly outbound: Outbound;
+  readonly overrides: ServiceOverrides;
+  /** What this server serves by itself and what definitions say; without the group of APIServices. */
+  readonly localGroupVersions: () => readonly LocalGroupVersion[];
+  /** Another server of this cluster serves it. */
+  readonly isServedElsewhere: (group: string, version: string) => boolean;
+  /** Whether it is this server that writes conditions into APIServices. */
+  readonly mayWriteConditions: () => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+}
+
+export interface Aggregation {
+  /** Behind authorization, before peers: answers what is an aggregated server's. */
+  readonly filter: PassingFilter<WithUser>;
+  /** Whether every APIService is known; before that nobody can say what does not exist. */
+  readonly hasSynced: boolean;
+  /** Group versions that aggregated servers answer for. */
+  remoteGroupVersions(): readonly RemoteApiService[];
+  /** Local groups with the aggregated ones; the same array while neither changes. */
+  discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
+  openApi(base: OpenApiDocuments): OpenApiDocuments;
+  /** Called when what aggregated servers serve, or who they are, has changed. */
+  onChange(handler: () => void): void;
+  /** What `localGroupVersions` says is something else now. */
+  localChanged(): void;
+  /** APIServices of built-in group versions that have not been seen available yet: start-up is complete without any. */
+  missing(): readonly string[];
+  /** For webhooks as well. Waits until services are known. */
+  resolve(service: ServiceReference, signal: AbortSignal): Promise<Resolution>;
+  /** Follow objects and judge; from the start. */
+  readonly tasks: readonly AggregationTask[];
+  /** Keeps APIServices of local group versions; from when definitions are known and writes are possible. */
+  readonly registration: AggregationTask;
+}
+
+export interface AggregationTask {
+  readonly name: string;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createAggregation(options: AggregationOptions): Aggregation {
+  const { client, outbound, overrides, random } = options;
+  const onError = (thrown: unknown): void =>
+    options.log.debug("APIServices or services cannot be followed", { why: messageOf(thrown) });
+  const apiServices = client.informer<ApiServiceObject>(API_SERVICES, {
+    onError,
+    indexes: { [BY_SERVICE]: serviceKeys },
+  });
+  const directory = createServiceDirectory({ client, onError });
+  const resolve: ResolveService = (service) => resolveService(service, { state: directory, overrides, random });
+  const ask = createAskServer(options);
+  const askService = createAskService(ask, resolve);
+  const availability = createAvailability({
+    ...{ ...options, apiServices, directory, resolve, ask },
+    mayWrite: options.mayWriteConditions,
+  });
+  const known = createKnown(apiServices, availability);
+  const handlers: (() => void)[] = [];
+  const groups = createMergedGroups(options, () => discovery.groupVersions());
+  const onChange = (): void => {
+    groups.forget();
+    for (const tell of handlers) tell();
+  };
+  const discovery = createRemoteDiscovery({ ...options, apiServices: known.list, ask: askService, onChange });
+  followRemote(apiServices, availability, discovery);
+  const registration = createRegistration({ ...options, apiServices });
+  return {
+    filter: aggregationProxy({
+      ...options,
+      ...{ find: known.find, resolve, outbound, onUnreachable: (name) => availability.recheck(name) },
+    }),
+    get hasSynced() {
+      return apiServices.hasSynced;
+    },
+    remoteGroupVersions: () => known.list().map(({ apiService }) => apiService),
+    discoveryGroups: (local) => groups.discoveryGroups(local),
+    openApi: (base) =>
+      withAggregatedOpenApi(base, { ...options, apiServices: known.list, find: known.find, ask: askService }),
+    onChange: (handler) => void handlers.push(handler),
+    localChanged() {
+      groups.forget();
+      registration.localChanged();
+    },
+    missing: () => registration.missing(),
+    async resolve(service, signal) {
+      if (overrideOf(overrides, service) === undefined) await directory.ready(signal);
+      return resolve(service);
+    },
+    ...tasksOf({ apiServices, directory, availability, discovery, registration }),
+  };
+}
+
+function tasksOf(parts: {
+  readonly apiServices: Informer<ApiServiceObject>;
+  readonly directory: ServiceDirectory;
+  readonly availability: Availability;
+  readonly discovery: RemoteDiscovery;
+  readonly registration: Registration;
+}): Pick<Aggregation, "tasks" | "registration"> {
+  const { apiServices, directory, availability, discovery, registration } = parts;
+  return {
+    tasks: [
+      { name: "apiservice-informer", run: (signal) => apiServices.run(signal) },
+      { name: "service-informers", run: (signal) => directory.run(signal) },
+      { name: "apiservice-status-remote-available-controller", run: (signal) => availability.run(signal) },
+      { name: "apiservice-discovery-controller", run: (signal) => discovery.run(signal) },
+    ],
+    registration: { name: "kube-apiserver-autoregistration", run: (signal) => registration.run(signal) },
+  };
+}
+
+/** What each object says is read once. */
+function createKnown(
+  apiServices: Informer<ApiServiceObject>,
+  availability: Availability,
+): { readonly find: FindApiService; readonly list: () => KnownApiService[] } {
+  const parsed = new WeakMap<ApiServiceObject, { readonly remote: RemoteApiService | undefined }>();
+  const remoteOf = (object: ApiServiceObject): RemoteApiService | undefined => {
+    let entry = parsed.get(object);
+    if (entry === undefined) parsed.set(object, (entry = { remote: remoteApiService(object) }));
+    return entry.remote;
+  };
+  const toKnown = (object: ApiServiceObject): KnownApiService | undefined => {
+    const apiService = remoteOf(object);
+    if (apiService === undefined) return undefined;
+    // This server's own judgement counts; until it has one, what was written by whoever had.
+    const condition = availability.condition(apiService.name) ?? availableCondition(object);
+    return { apiService, isAvailable: condition?.status === "True" };
+  };
+  return {
+    find(group, version) {
+      const object = apiServices.get({ name: apiServiceName({ group, version }) });
+      return object && toKnown(object);
+    },
+    list: () =>
+      apiServices
+        .byIndex(BY_SERVICE, "")
+        .map(toKnown)
+        .filter((known) => known !== undefined),
+  };
+}
+
+function createMergedGroups(
+  { localGroupVersions }: AggregationOptions,
+  remote: () => Parameters<typeof mergeRemoteGroups>[1],
+): Pick<Aggregation, "discoveryGroups"> & { readonly forget: () => void } {
+  let last: { readonly local: readonly DiscoveryGroup[]; readonly merged: readonly DiscoveryGroup[] } | undefined;
+  return {
+    discoveryGroups(local) {
+      if (last?.local === local) return last.merged;
+      const priorities = new Map(localGroupVersions().map((entry) => [apiServiceName(entry), entry]));
+      const merged = mergeRemoteGroups(local, remote(), (group, version) =>
+        priorities.get(apiServiceName({ group, version })),
+      );
+      last = { local, merged };
+      return merged;
+    },
+    forget() {
+      last = undefined;
+    },
+  };
+}
+
+/** Local ones are of no concern to discovery, and there are many. */
+function followRemote(
+  apiServices: Informer<ApiServiceObject>,
+  availability: Availability,
+  discovery: RemoteDiscovery,
+): void {
+  const tell = (object: ApiServiceObject | undefined): void => {
+    const remote = object && remoteApiService(object);
+    if (remote !== undefined) discovery.changed(remote);
+  };
+  apiServices.addHandler({
+    onAdd: tell,
+    onUpdate(object, before) {
+      if (jsonEquals(object.spec, before.spec)) return;
+      tell(before);
+      tell(object);
+    },
+    onDelete: tell,
+  });
+  availability.onChange((name) => tell(apiServices.get({ name })));
+}

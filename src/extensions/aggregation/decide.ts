@@ -1,0 +1,36 @@
+/** Whether a request is for an aggregated server: one pure decision. */
+import type { RequestInfo } from "../../serving/http/request-info.ts";
+import type { RemoteApiService } from "./api-service.ts";
+
+export interface KnownApiService {
+  readonly apiService: RemoteApiService;
+  readonly isAvailable: boolean;
+}
+
+export type FindApiService = (group: string, version: string) => KnownApiService | undefined;
+
+export type Decision =
+  | { readonly kind: "pass" }
+  | { readonly kind: "proxy"; readonly apiService: RemoteApiService }
+  | { readonly kind: "unavailable"; readonly apiService: RemoteApiService; readonly message: string };
+
+const PASS: Decision = { kind: "pass" };
+const UNAVAILABLE = "service unavailable";
+
+/** Everything at and below /apis/GROUP/VERSION. `wasAggregated`: it comes from somebody's aggregation layer already. */
+export function decideAggregation(
+  { apiPrefix, group, version }: Pick<RequestInfo, "apiPrefix" | "group" | "version">,
+  find: FindApiService,
+  wasAggregated: boolean,
+): Decision {
+  if (apiPrefix !== "apis" || version === "") return PASS;
+  const known = find(group, version);
+  if (known === undefined) return PASS;
+  const { apiService, isAvailable } = known;
+  if (!isAvailable) return { kind: "unavailable", apiService, message: UNAVAILABLE };
+  if (wasAggregated) {
+    const message = `the service of ${apiService.name} leads back to an API server of this cluster`;
+    return { kind: "unavailable", apiService, message };
+  }
+  return { kind: "proxy", apiService };
+}

@@ -1,0 +1,31 @@
+/** What a request looks like on its way to an aggregated server, and what of the answer goes back. Pure. */
+import type { WithUser } from "../../access/auth/user.ts";
+import { answerHeaders as keptHeaders, forwardedHeaders as commonHeaders } from "../../serving/http/forwarded.ts";
+import type { ResponseHeaders } from "../../serving/http/message.ts";
+import type { UpstreamResponse } from "../../serving/http/upstream.ts";
+
+/** With the first hop; whoever sees it and would make another is part of a circle. */
+export const GUARD_HEADER = "x-evenkeel-aggregated";
+
+const RESERVED_PREFIXES: readonly string[] = [
+  "x-remote-",
+  "x-forwarded-",
+  "x-kubernetes-",
+  "x-evenkeel-",
+  "impersonate-",
+  "http2-",
+];
+
+export function forwardedHeaders(request: WithUser, auditId: string): string[] {
+  const forwarded = ["X-Forwarded-Proto", "https", "X-Forwarded-Uri", request.path];
+  return commonHeaders(request, {
+    user: request.user,
+    isReserved: (name) => RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix)),
+    own: [...forwarded, "Audit-ID", auditId, GUARD_HEADER, "true"],
+  });
+}
+
+/** Without what means something among the servers of this cluster. */
+export function answerHeaders(response: UpstreamResponse): ResponseHeaders {
+  return keptHeaders(response, (name) => name.startsWith("x-evenkeel-"));
+}

@@ -1,0 +1,45 @@
+/** What of an OpenAPI 2 document concerns some of its paths: those paths, and the definitions they need. Pure. */
+import type { V2Document } from "../../serving/discovery/openapi/peer-answers.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+
+const REFERENCE = "#/definitions/";
+
+export function onlyPathsBelow(document: V2Document, prefix: string): V2Document {
+  const paths = membersWhere(document.paths, (path) => `${path}/`.startsWith(prefix));
+  const wanted = new Set<string>();
+  const unread: unknown[] = [paths];
+  // Not recursive: definitions refer to each other in circles.
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
+    for (const name of referencesIn(next)) {
+      if (wanted.has(name) || !Object.hasOwn(document.definitions, name)) continue;
+      wanted.add(name);
+      unread.push(document.definitions[name]);
+    }
+  }
+  return { ...document, paths, definitions: membersWhere(document.definitions, (name) => wanted.has(name)) };
+}
+
+function membersWhere(
+  members: { readonly [key: string]: JsonObject },
+  isKept: (key: string) => boolean,
+): { readonly [key: string]: JsonObject } {
+  return Object.fromEntries(Object.entries(members).filter(([key]) => isKept(key)));
+}
+
+function* referencesIn(root: unknown): Generator<string, void, undefined> {
+  const unread: unknown[] = [root];
+  while (unread.length > 0) {
+    const value = unread.pop();
+    if (Array.isArray(value)) for (const item of value as unknown[]) unread.push(item);
+    if (!isJsonObject(value)) continue;
+    for (const [key, member] of Object.entries(value)) {
+      if (key !== "$ref") unread.push(member);
+      else if (typeof member === "string" && member.startsWith(REFERENCE)) yield unescaped(member);
+    }
+  }
+}
+
+/** As JSON pointers are. */
+function unescaped(reference: string): string {
+  return reference.slice(REFERENCE.length).replaceAll("~1", "/").replaceAll("~0", "~");
+}

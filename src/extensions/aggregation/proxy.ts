@@ -1,0 +1,194 @@
+/**
+ * The filter that hands requests for aggregated groups to their servers: `decide.ts` decides, and one of the service's
+ * endpoints answers. At most one of them does the work: after something was sent, only what changes nothing is tried at
+ * another.
+ */
+import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
+import type { WithUser } from "../../access/auth/user.ts";
+import type { Clock } from "../../base/clock.ts";
+import { eitherSignal } from "../../base/either-signal.ts";
+import type { Log } from "../../base/log.ts";
+import { randomUuid, type Random } from "../../base/random.ts";
+import type { PassingFilter } from "../../serving/http/chain.ts";
+import { discardAnswer } from "../../serving/http/closed-sink.ts";
+import { headerValue, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
+import { serviceServerName, type Outbound, type OutboundTarget } from "../../serving/http/outbound.ts";
+import { jsonResponse } from "../../serving/http/respond.ts";
+import { UpstreamError, type UpstreamAddress, type UpstreamResponse } from "../../serving/http/upstream.ts";
+import { serviceUnavailable, StatusError, type Status } from "../../meta/status-error.ts";
+import type { RemoteApiService, ServiceReference } from "./api-service.ts";
+import { decideAggregation, type FindApiService } from "./decide.ts";
+import { isUpgrade } from "../../serving/http/forwarded.ts";
+import { answerHeaders, forwardedHeaders, GUARD_HEADER } from "./hop-headers.ts";
+import type { Resolution } from "./service-resolver.ts";
+
+export type ResolveService = (service: ServiceReference) => Resolution;
+
+export interface AggregationProxyOptions {
+  readonly find: FindApiService;
+  readonly resolve: ResolveService;
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** No endpoint could be reached: it may not be available any more. */
+  readonly onUnreachable: (apiServiceName: string) => void;
+}
+
+/** As kubernetes: discovery of a group version is quick, or it is not there. */
+const DISCOVERY_MS = 5_000;
+const RETRY_AFTER_SECONDS = 1;
+const ATTEMPTS_MAX = 3;
+const REDIRECT_REFUSED = "the backend attempted to redirect this request, which is not permitted";
+
+export function aggregationProxy(options: AggregationProxyOptions): PassingFilter<WithUser> {
+  return (next) => (request) => {
+    const decision = decideAggregation(request.info, options.find, request.headers[GUARD_HEADER] !== undefined);
+    switch (decision.kind) {
+      case "pass":
+        return next(request);
+      case "unavailable":
+        return Promise.reject(serviceUnavailable(decision.message, RETRY_AFTER_SECONDS));
+      case "proxy":
+        return forward(options, request, decision.apiService);
+    }
+  };
+}
+
+/** Of the server at this address, as the APIService says. */
+export function targetOf(apiService: RemoteApiService, address: UpstreamAddress): OutboundTarget {
+  const { service, caBundle, insecureSkipTlsVerify } = apiService;
+  const serverName = serviceServerName(service);
+  return { address, serverName, caBundle, insecureSkipTlsVerify, presentsClientCertificate: true };
+}
+
+async function forward(
+  options: AggregationProxyOptions,
+  request: WithUser,
+  apiService: RemoteApiService,
+): Promise<ApiResponse> {
+  const resolution = options.resolve(apiService.service);
+  if (resolution.kind === "unresolved") {
+    options.log.debug("a service cannot be resolved", { apiService: apiService.name, why: resolution.message });
+    options.onUnreachable(apiService.name);
+    throw serviceUnavailable("service unavailable", RETRY_AFTER_SECONDS);
+  }
+  const auditId = request.audit?.id ?? headerValue(request.headers, "audit-id") ?? randomUuid(options.random);
+  const headers = forwardedHeaders(request, auditId);
+  const body = new PassingBody(request.body);
+  const addresses = resolution.addresses.slice(0, ATTEMPTS_MAX);
+  let failed: UpstreamError | undefined;
+  for (const address of addresses) {
+    try {
+      const response = await send(options, request, { to: targetOf(apiService, address), headers, body });
+      request.audit?.annotate(SERVED_BY_ANNOTATION, `${apiService.name} at ${address.host}:${address.port}`);
+      return judged(response, request);
+    } catch (thrown) {
+      if (!(thrown instanceof UpstreamError)) throw thrown;
+      failed = thrown;
+      const { failure, isSent, message } = thrown;
+      options.log.debug("a request could not be proxied", { apiService: apiService.name, why: message });
+      if (failure === "aborted" || body.isTouched || (isSent && !changesNothing(request))) break;
+    }
+  }
+  if (!request.signal.aborted) options.onUnreachable(apiService.name);
+  throw unreachable(failed!, request);
+}
+
+interface Attempt {
+  readonly to: OutboundTarget;
+  readonly headers: readonly string[];
+  readonly body: PassingBody;
+}
+
+async function send(
+  { outbound, clock }: AggregationProxyOptions,
+  request: WithUser,
+  { to, headers, body }: Attempt,
+): Promise<UpstreamResponse> {
+  const { signal, cancel } = discoveryDeadline(request, clock);
+  const { host, port } = to.address;
+  const length = headerValue(request.headers, "content-length");
+  try {
+    return await outbound.send({
+      to,
+      method: request.method,
+      target: request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`,
+      headers: [...headers, "X-Forwarded-Host", host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`],
+      body: body.open(),
+      contentLength: length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined,
+      isUpgrade: isUpgrade(request),
+      signal,
+    });
+  } finally {
+    cancel();
+  }
+}
+
+/** Ends with the headers of the answer. */
+function discoveryDeadline(
+  { info, signal }: WithUser,
+  clock: Clock,
+): { readonly signal: AbortSignal; readonly cancel: () => void } {
+  if (info.isResourceRequest) return { signal, cancel: () => undefined };
+  const late = new AbortController();
+  return { signal: eitherSignal(signal, late.signal), cancel: clock.after(DISCOVERY_MS, () => late.abort()) };
+}
+
+function judged(response: UpstreamResponse, request: WithUser): ApiResponse {
+  const { status } = response;
+  const headers = answerHeaders(response);
+  if (isUpgrade(request) && status !== 101 && status < 400) {
+    discardAnswer(response);
+    throw serviceUnavailable(`invalid upgrade response: status code ${status}`, RETRY_AFTER_SECONDS);
+  }
+  if (status >= 300 && status < 400 && status !== 304) {
+    discardAnswer(response);
+    return redirectRefused();
+  }
+  return { status, headers, body: response.body };
+}
+
+// DIFFERS: kube-apiserver says it in plain text, and lets redirects without a location pass.
+function redirectRefused(): ApiResponse {
+  const status: Status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: REDIRECT_REFUSED,
+    code: 502,
+  };
+  return jsonResponse(502, status);
+}
+
+/** Clients repeat by themselves whatever has a time to come back: not what may have happened. */
+function unreachable({ isSent, message }: UpstreamError, request: WithUser): StatusError {
+  const said = `error trying to reach service: ${message}`;
+  if (isSent && !changesNothing(request)) return new StatusError("ServiceUnavailable", said);
+  return serviceUnavailable(said, RETRY_AFTER_SECONDS);
+}
+
+/** An upgrade is a GET as well, but what is said on the connection may do anything. */
+function changesNothing(request: WithUser): boolean {
+  return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
+}
+
+/** Goes through as it arrives; it is not begun before there is a connection. */
+class PassingBody {
+  isTouched = false;
+  readonly #body: RequestBody;
+
+  constructor(body: RequestBody) {
+    this.#body = body;
+  }
+
+  open(): AsyncIterable<Buffer> | undefined {
+    return this.#body.isEmpty ? undefined : this.#pieces();
+  }
+
+  async *#pieces(): AsyncGenerator<Buffer, void, undefined> {
+    this.isTouched = true;
+    yield* this.#body.stream();
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Which local group versions have an APIService: pure decisions, as kube-apiserver's autoregistration makes them. Those
+ * of built-in group versions are looked after once, when a server starts; those of custom ones always. Whoever removes
+ * the label takes the object over.
+ */
+import { jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
+import type { ApiServiceObject } from "./api-service.ts";
+
+export interface LocalGroupVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly groupPriorityMinimum: number;
+  readonly versionPriority: number;
+  /** Comes from a definition, and goes with it. */
+  readonly isCustom: boolean;
+}
+
+export const AUTOMANAGED_LABEL = "kube-aggregator.kubernetes.io/automanaged";
+type Automanaged = "onstart" | "true";
+
+export interface RegistrationFacts {
+  readonly desired: LocalGroupVersion | undefined;
+  readonly current: ApiServiceObject | undefined;
+  /** There was one of this name when this server started. */
+  readonly wasThereAtStart: boolean;
+  /** This server has looked after it before. */
+  readonly isSettled: boolean;
+}
+
+export type RegistrationStep =
+  | { readonly kind: "none" }
+  | { readonly kind: "create" | "update"; readonly object: ApiServiceObject }
+  | { readonly kind: "delete"; readonly object: ApiServiceObject };
+
+const NONE: RegistrationStep = { kind: "none" };
+
+export function apiServiceName({ group, version }: Pick<LocalGroupVersion, "group" | "version">): string {
+  return `${version}.${group}`;
+}
+
+export function decideRegistration({ desired, current, ...seen }: RegistrationFacts): RegistrationStep {
+  if (desired !== undefined && !desired.isCustom && seen.isSettled) return NONE;
+  if (current === undefined) return desired === undefined ? NONE : { kind: "create", object: objectOf(desired) };
+  const managed = automanaged(current);
+  if (managed === undefined) return NONE;
+  if (managed === "onstart" && (!seen.wasThereAtStart || seen.isSettled)) return NONE;
+  if (desired === undefined) return { kind: "delete", object: current };
+  const spec = specOf(desired);
+  return jsonEquals(objectAt({ spec: current.spec }, "spec"), spec)
+    ? NONE
+    : { kind: "update", object: { ...current, spec } };
+}
+
+function objectOf(desired: LocalGroupVersion): ApiServiceObject {
+  const label: Automanaged = desired.isCustom ? "true" : "onstart";
+  return {
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    metadata: { name: apiServiceName(desired), labels: { [AUTOMANAGED_LABEL]: label } },
+    spec: specOf(desired),
+  };
+}
+
+function specOf({ group, version, groupPriorityMinimum, versionPriority }: LocalGroupVersion): JsonObject {
+  // As kubernetes encodes it: the core group's name is left out.
+  return { ...(group === "" ? {} : { group }), version, groupPriorityMinimum, versionPriority };
+}
+
+function automanaged({ metadata }: ApiServiceObject): Automanaged | undefined {
+  const label = metadata?.labels?.[AUTOMANAGED_LABEL];
+  return label === "onstart" || label === "true" ? label : undefined;
+}

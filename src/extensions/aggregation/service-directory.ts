@@ -1,0 +1,74 @@
+/** Services and their endpoints, followed from the moment that somebody wants to know: most clusters never ask. */
+import type { Client } from "../../client/client.ts";
+import type { Informer } from "../../client/informer.ts";
+import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
+import type { ServiceState } from "./service-resolver.ts";
+
+export interface ServiceDirectory extends ServiceState {
+  /** True once all are known; false when the signal aborts before. The first call begins to follow them. */
+  ready(signal: AbortSignal): Promise<boolean>;
+  onChange(handler: (namespace: string, name: string) => void): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const SERVICES: ResourceType = { group: "", version: "v1", resource: "services", namespaced: true };
+const ENDPOINT_SLICES: ResourceType = {
+  group: "discovery.k8s.io",
+  version: "v1",
+  resource: "endpointslices",
+  namespaced: true,
+};
+const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
+const BY_SERVICE = "service";
+
+export interface ServiceDirectoryOptions {
+  readonly client: Client;
+  readonly onError: (thrown: unknown) => void;
+}
+
+export function createServiceDirectory({ client, onError }: ServiceDirectoryOptions): ServiceDirectory {
+  const services = client.informer<UnstructuredObject>(SERVICES, { onError });
+  const slices = client.informer<UnstructuredObject>(ENDPOINT_SLICES, {
+    onError,
+    indexes: { [BY_SERVICE]: (slice) => [serviceOf(slice)].filter((service) => service !== undefined) },
+  });
+  const wanted = Promise.withResolvers<void>();
+  return {
+    service: (namespace, name) => services.get({ namespace, name }),
+    endpointSlices: (namespace, name) => slices.byIndex(BY_SERVICE, `${namespace}/${name}`),
+    async ready(signal) {
+      wanted.resolve();
+      return (await services.waitForSync(signal)) && slices.waitForSync(signal);
+    },
+    onChange(handler) {
+      const tell = (key: string | undefined): void => {
+        const [namespace, name] = key?.split("/") ?? [];
+        if (namespace !== undefined && name !== undefined) handler(namespace, name);
+      };
+      follow(services, ({ metadata }) => tell(`${metadata?.namespace}/${metadata?.name}`));
+      follow(slices, (slice) => tell(serviceOf(slice)));
+    },
+    async run(signal) {
+      const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      if (!signal.aborted) await Promise.race([wanted.promise, stopped]);
+      await Promise.all([services.run(signal), slices.run(signal)]);
+    },
+  };
+}
+
+function follow(informer: Informer<UnstructuredObject>, tell: (object: UnstructuredObject) => void): void {
+  informer.addHandler({
+    onAdd: tell,
+    onUpdate(object, before) {
+      tell(object);
+      tell(before);
+    },
+    onDelete: tell,
+  });
+}
+
+/** NAMESPACE/NAME, as the slice's label says. */
+function serviceOf({ metadata }: UnstructuredObject): string | undefined {
+  const name = metadata?.labels?.[SERVICE_NAME_LABEL];
+  return name === undefined || name === "" ? undefined : `${metadata?.namespace ?? ""}/${name}`;
+}

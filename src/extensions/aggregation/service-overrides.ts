@@ -1,0 +1,45 @@
+/** The values of `--service-endpoint-override`: services that are reached at a given address, where there is no other way. */
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { parseAddress } from "../../meta/ip-address.ts";
+import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
+import type { ServiceOverrides } from "./service-resolver.ts";
+
+export type ParsedOverrides =
+  | { readonly isValid: true; readonly overrides: ServiceOverrides }
+  /** Sentences for the operator. */
+  | { readonly isValid: false; readonly problems: readonly string[] };
+
+/** Each as NAME.NAMESPACE=HOST:PORT. */
+export function parseServiceOverrides(texts: readonly string[]): ParsedOverrides {
+  const overrides = new Map<string, UpstreamAddress>();
+  const problems: string[] = [];
+  for (const text of texts) {
+    const [service, address] = splitAt(text, text.indexOf("="));
+    const found = parseHostPort(address);
+    if (!isServiceName(service)) problems.push(`${text}: what stands before "=" must be NAME.NAMESPACE of a service.`);
+    else if (found === undefined) problems.push(`${text}: what stands behind "=" must be HOST:PORT.`);
+    else if (overrides.has(service)) problems.push(`${text}: ${service} is given twice.`);
+    else overrides.set(service, found);
+  }
+  return problems.length === 0 ? { isValid: true, overrides } : { isValid: false, problems };
+}
+
+function isServiceName(text: string): boolean {
+  const [name, namespace] = splitAt(text, text.indexOf("."));
+  return dnsLabelErrors(name).length === 0 && dnsLabelErrors(namespace).length === 0;
+}
+
+function parseHostPort(text: string): UpstreamAddress | undefined {
+  const [written, digits] = splitAt(text, text.lastIndexOf(":"));
+  const port = /^[1-9]\d{0,4}$/.test(digits) ? Number(digits) : 0;
+  if (port === 0 || port > 65_535) return undefined;
+  const inBrackets = /^\[(.*)\]$/.exec(written)?.[1];
+  if (inBrackets !== undefined)
+    return parseAddress(inBrackets)?.family === "IPv6" ? { host: inBrackets, port } : undefined;
+  const isHost = parseAddress(written)?.family === "IPv4" || dnsSubdomainErrors(written).length === 0;
+  return isHost ? { host: written, port } : undefined;
+}
+
+function splitAt(text: string, index: number): [before: string, behind: string] {
+  return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
+}

@@ -1,0 +1,111 @@
+/** What a webhook made of an object, held against what it was given: only labels and annotations of metadata may differ. Pure. */
+import { annotationsErrors } from "../../../objects/kinds/pods/rules/annotation-rules.ts";
+import { labelsErrors } from "../../../objects/kinds/checks.ts";
+import { cutValue, firstErrors } from "../../../meta/field-errors.ts";
+import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
+import { cloneJson, isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { goTypeText } from "../../../objects/go/go-value-text.ts";
+import { jsonTypeText } from "./webhook-answer.ts";
+
+export type ConvertedObject =
+  | { readonly kind: "accepted"; readonly object: JsonObject }
+  /** As it stands behind "conversion webhook for … "; `isBare`: alone. */
+  | { readonly kind: "refused"; readonly why: string; readonly isBare?: boolean };
+
+export interface ConversionWish {
+  readonly original: JsonObject;
+  readonly to: GroupVersion;
+  /** Its place in the answer. */
+  readonly index: number;
+}
+
+/** `converted` is as the webhook sent it, and becomes the object. */
+export function acceptConverted(converted: unknown, { original, to, index }: ConversionWish): ConvertedObject {
+  const problem = notAnObject(converted);
+  if (problem !== undefined || !isJsonObject(converted)) return { kind: "refused", why: problem ?? "", isBare: true };
+  const mismatch = typeMismatch(converted, original, to);
+  if (mismatch !== undefined) return refused(`returned invalid object at index ${index}: ${mismatch}`);
+  const stranger = identityMismatch(converted, original);
+  if (stranger !== undefined) return refused(`returned invalid object: ${stranger}`);
+  const restored = restoreMetadata(converted, original);
+  if (typeof restored === "string") return refused(`returned invalid metadata: ${restored}`);
+  return { kind: "accepted", object: { ...converted, metadata: restored } };
+}
+
+function refused(why: string): ConvertedObject {
+  return { kind: "refused", why };
+}
+
+/** As Go says it of each kind of JSON value. */
+function notAnObject(value: unknown): string | undefined {
+  if (value === null || value === undefined) return "unexpected end of JSON input";
+  if (!isJsonObject(value))
+    return `json: cannot unmarshal ${jsonTypeText(value)} into Go value of type map[string]interface {}`;
+  // Of an apiVersion with two slashes Go makes nothing, not even a kind.
+  return stringAt(value, "kind") === "" || stringAt(value, "apiVersion").split("/", 3).length > 2
+    ? `Object 'Kind' is missing in '${cutValue(JSON.stringify(value))}'`
+    : undefined;
+}
+
+function typeMismatch(converted: JsonObject, original: JsonObject, to: GroupVersion): string | undefined {
+  const expected = formatGroupVersion(to);
+  const received = formatGroupVersion(parseGroupVersion(stringAt(converted, "apiVersion")));
+  if (received !== expected) return `invalid groupVersion (expected ${expected}, received ${received})`;
+  const [kind, sentKind] = [stringAt(original, "kind"), stringAt(converted, "kind")];
+  return kind === sentKind ? undefined : `invalid kind (expected ${kind}, received ${sentKind})`;
+}
+
+function identityMismatch(converted: JsonObject, original: JsonObject): string | undefined {
+  const [before, after] = [objectAt(original, "metadata"), objectAt(converted, "metadata")];
+  for (const [member, title] of [
+    ["name", "name"],
+    ["namespace", "namespace"],
+    ["uid", "UID"],
+  ] as const) {
+    const [expected, actual] = [stringAt(before, member), stringAt(after, member)];
+    if (expected !== actual) return `must have the same ${title}: ${expected} != ${actual}`;
+  }
+  return undefined;
+}
+
+/** The original's metadata with the labels and annotations of the converted object, or what is wrong with them. */
+function restoreMetadata(converted: JsonObject, original: JsonObject): JsonObject | string {
+  const { metadata } = converted;
+  if (metadata === undefined) return "missing metadata in converted object";
+  if (!isJsonObject(metadata)) return `invalid metadata of type ${goTypeText(metadata)} in converted object`;
+  const restored = cloneJson(objectAt(original, "metadata"));
+  for (const field of ["labels", "annotations"] as const) {
+    const sent = metadata[field];
+    if (sent === undefined || sent === null) {
+      delete restored[field];
+      continue;
+    }
+    if (!isJsonObject(sent)) return `invalid metadata.${field} of type ${goTypeText(sent)} in converted object`;
+    const problem = textsProblem(sent, objectAt(restored, field), field);
+    if (problem !== undefined) return problem;
+    setMember(restored, field, sent);
+  }
+  return restored;
+}
+
+function textsProblem(sent: JsonObject, before: JsonObject, field: "labels" | "annotations"): string | undefined {
+  const keys = Object.keys(sent);
+  let isChanged = keys.length !== Object.keys(before).length;
+  for (const key of keys) {
+    const value = sent[key];
+    if (typeof value !== "string")
+      return `metadata.${field}[${key}] must be a string, but is ${goTypeText(value)} in converted object`;
+    isChanged ||= !Object.hasOwn(before, key) || before[key] !== value;
+  }
+  if (!isChanged) return undefined;
+  // The path is kubernetes' own, without an "s".
+  const errors =
+    field === "labels" ? labelsErrors(sent, "metadata.labels") : annotationsErrors(sent, "metadata.annotation");
+  return aggregated(firstErrors(errors));
+}
+
+function aggregated(errors: readonly FieldError[]): string | undefined {
+  const sentences = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
+  return sentences.length > 1 ? `[${sentences.join(", ")}]` : sentences[0];
+}

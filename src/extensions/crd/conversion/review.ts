@@ -1,0 +1,85 @@
+/** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
+import { goQuote } from "../../../meta/go-quote.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonTypeText } from "./webhook-answer.ts";
+
+export type ReviewVersion = "v1" | "v1beta1";
+
+export interface ReviewQuestion {
+  readonly version: ReviewVersion;
+  readonly uid: string;
+  readonly desiredApiVersion: string;
+  /** Each a JSON text. */
+  readonly objects: readonly string[];
+}
+
+const GROUP = "apiextensions.k8s.io";
+
+/** The first one that is known, as the webhook prefers it; undefined for none. */
+export function reviewVersionOf(conversionReviewVersions: readonly string[]): ReviewVersion | undefined {
+  return conversionReviewVersions.find((version) => version === "v1" || version === "v1beta1");
+}
+
+/** A JSON text. */
+export function reviewText({ version, uid, desiredApiVersion, objects }: ReviewQuestion): string {
+  const head = `{"kind":"ConversionReview","apiVersion":"${GROUP}/${version}"`;
+  const asked = `"uid":${JSON.stringify(uid)},"desiredAPIVersion":${JSON.stringify(desiredApiVersion)}`;
+  const response = `{"uid":"","convertedObjects":null,"result":{"metadata":{}}}`;
+  return `${head},"request":{${asked},"objects":[${objects.join(",")}]},"response":${response}}`;
+}
+
+export type ReviewAnswer =
+  | { readonly kind: "converted"; readonly objects: readonly unknown[] }
+  | { readonly kind: "failed"; readonly why: string };
+
+/** What the webhook sent, as far as it is an answer to the question. */
+export function readReview(
+  review: JsonObject,
+  { version, uid }: Pick<ReviewQuestion, "version" | "uid">,
+): ReviewAnswer {
+  const foreign = foreignReview(review, version);
+  if (foreign !== undefined) return failed(foreign);
+  const { response } = review;
+  if (!isJsonObject(response)) return failed("no response provided");
+  const { convertedObjects = [] } = response;
+  if (convertedObjects !== null && !Array.isArray(convertedObjects))
+    return failed(
+      `json: cannot unmarshal ${jsonTypeText(convertedObjects)} into Go struct field ConversionResponse.response.convertedObjects of type []runtime.RawExtension`,
+    );
+  const answered = stringAt(response, "uid");
+  // As kubernetes: whoever speaks v1beta1 may answer anything.
+  if (version === "v1" && answered !== uid)
+    return failed(`expected response.uid=${goQuote(uid)}, got ${goQuote(answered)}`);
+  const result = objectAt(response, "result");
+  const status = stringAt(result, "status");
+  const message = stringAt(result, "message");
+  if (status !== "Success") return failed(message || `response.result.status was '${status}', not 'Success'`);
+  return { kind: "converted", objects: convertedObjects ?? [] };
+}
+
+const OTHERS: ReadonlySet<string> = new Set([
+  `${GROUP}/v1 ConversionReview`,
+  `${GROUP}/v1beta1 ConversionReview`,
+  "v1 Status",
+]);
+
+/** The other version is a type of its own for kubernetes, and so is everything else. */
+function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
+  const apiVersion = stringAt(review, "apiVersion");
+  const kind = stringAt(review, "kind");
+  if (apiVersion === `${GROUP}/${version}` && kind === "ConversionReview") return undefined;
+  if (OTHERS.has(`${apiVersion} ${kind}`)) {
+    const sent = apiVersion.slice(apiVersion.indexOf("/") + 1);
+    return `converting (${sent}.${kind}) to (${version}.ConversionReview): unknown conversion`;
+  }
+  if (apiVersion !== "" && kind !== "")
+    return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"`;
+  // As kubernetes: who speaks v1beta1 need not say so.
+  if (version === "v1beta1" && apiVersion === "" && kind === "") return undefined;
+  const slash = apiVersion.includes("/") ? "" : "/";
+  return `expected webhook response of ${GROUP}/${version}, Kind=ConversionReview, got ${slash}${apiVersion}, Kind=${kind}`;
+}
+
+function failed(why: string): ReviewAnswer {
+  return { kind: "failed", why };
+}

@@ -1,0 +1,180 @@
+/**
+ * Conversion of custom resources by the webhook of their definition: few calls, each bounded, and the same question is
+ * not asked twice at a time, however many watches wait for its answer.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import { randomUuid, type Random } from "../../../base/random.ts";
+import { messageOf } from "../../../base/within.ts";
+import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
+import { cloneJson, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import type { Definition } from "../definition.ts";
+import { inBatches } from "./batches.ts";
+import { acceptConverted } from "./converted-object.ts";
+import { readReview, reviewText, reviewVersionOf } from "./review.ts";
+import { Slots } from "./slots.ts";
+import { readAnswer, type WebhookAnswer } from "./webhook-answer.ts";
+
+/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no answer. */
+export type CallWebhook = (
+  /** spec.conversion.webhook.clientConfig */
+  clientConfig: JsonObject,
+  body: string,
+  options: WebhookCallOptions,
+) => Promise<WebhookAnswer>;
+
+export interface WebhookCallOptions {
+  readonly timeoutMs: number;
+  /** Whoever wants the answer has left: the call ends. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WebhookConversionParts {
+  readonly callWebhook: CallWebhook;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export type Convert = (objects: readonly JsonObject[], to: GroupVersion) => Promise<JsonObject[]>;
+
+/** As kubernetes. */
+const CALL_TIMEOUT_MS = 30_000;
+/** Those of one definition, whoever waits for them. */
+const CALLS_MAX = 16;
+/** Of one request. */
+const CALLS_PER_REQUEST_MAX = 4;
+/** As many as clients list at a time; as much as a request body may hold. */
+const BATCH_LIMITS = { objectsMax: 500, charactersMax: 3 * 1024 * 1024 } as const;
+
+/** Throws StatusErrors only. Objects that are in the wanted version are returned as they are. */
+export function webhookConversion(parts: WebhookConversionParts): (definition: Definition) => Convert {
+  const made = new WeakMap<Definition, Convert>();
+  return (definition) => {
+    let convert = made.get(definition);
+    if (convert === undefined) {
+      const converter = new WebhookConverter(parts, definition);
+      made.set(definition, (convert = (objects, to) => converter.convert(objects, to)));
+    }
+    return convert;
+  };
+}
+
+/** An object on its way to the webhook. */
+interface Pending {
+  readonly original: JsonObject;
+  readonly text: string;
+  readonly done: PromiseWithResolvers<JsonObject>;
+}
+
+class WebhookConverter {
+  readonly #parts: WebhookConversionParts;
+  readonly #definition: Definition;
+  readonly #slots: Slots;
+  /** By wanted version and text. */
+  readonly #pending = new Map<string, Promise<JsonObject>>();
+
+  constructor(parts: WebhookConversionParts, definition: Definition) {
+    this.#parts = parts;
+    this.#definition = definition;
+    this.#slots = new Slots(parts.clock, CALLS_MAX);
+  }
+
+  async convert(objects: readonly JsonObject[], to: GroupVersion): Promise<JsonObject[]> {
+    const apiVersion = formatGroupVersion(to);
+    const asked: Pending[] = [];
+    const answers = objects.map((original) =>
+      stringAt(original, "apiVersion") === apiVersion ? Promise.resolve(original) : this.#await(original, to, asked),
+    );
+    const converted = Promise.all(answers);
+    // Whoever else waits for an answer is told as well; here one failure is enough.
+    converted.catch(() => undefined);
+    await this.#askAll(asked, to);
+    return converted;
+  }
+
+  /** The answer to a question that is open already, or that is to be asked now. */
+  #await(original: JsonObject, to: GroupVersion, asked: Pending[]): Promise<JsonObject> {
+    const text = JSON.stringify(original);
+    const key = `${to.version} ${text}`;
+    const open = this.#pending.get(key);
+    if (open !== undefined) return open.then(cloneJson);
+    const done = Promise.withResolvers<JsonObject>();
+    const forget = (): boolean => this.#pending.delete(key);
+    done.promise.then(forget, forget);
+    this.#pending.set(key, done.promise);
+    asked.push({ original, text, done });
+    return done.promise;
+  }
+
+  async #askAll(asked: readonly Pending[], to: GroupVersion): Promise<void> {
+    const batches = inBatches(asked, BATCH_LIMITS).values();
+    let failed: unknown;
+    const work = async (): Promise<void> => {
+      for (const batch of batches)
+        if (failed === undefined) failed = await this.#settle(batch, to);
+        else refuse(batch, failed);
+    };
+    await Promise.all(Array.from({ length: CALLS_PER_REQUEST_MAX }, work));
+  }
+
+  /** Never rejects: everybody who waits for one of the objects is told. Returns what the call failed with. */
+  async #settle(batch: readonly Pending[], to: GroupVersion): Promise<unknown> {
+    try {
+      const converted = await this.#ask(batch, to);
+      for (const [index, { original, done }] of batch.entries()) {
+        const result = acceptConverted(converted[index], { original, to, index });
+        if (result.kind === "accepted") done.resolve(result.object);
+        else done.reject(result.isBare === true ? failure(result.why) : failure(`${subject(original)} ${result.why}`));
+      }
+      return undefined;
+    } catch (thrown) {
+      refuse(batch, thrown);
+      return thrown;
+    }
+  }
+
+  async #ask(batch: readonly Pending[], to: GroupVersion): Promise<readonly unknown[]> {
+    const { conversion } = this.#definition;
+    const version = conversion.strategy === "Webhook" ? reviewVersionOf(conversion.reviewVersions) : undefined;
+    if (version === undefined || conversion.strategy !== "Webhook")
+      throw failure("no supported conversion review versions");
+    const uid = randomUuid(this.#parts.random);
+    const objects = batch.map(({ text }) => text);
+    const about = subject(batch[0]!.original);
+    const text = reviewText({ version, uid, desiredApiVersion: formatGroupVersion(to), objects });
+    const review = await this.#call(conversion.clientConfig, text, about);
+    const answer = readReview(review, { version, uid });
+    if (answer.kind === "failed") throw failure(`${about} failed: ${answer.why}`);
+    if (answer.objects.length !== batch.length)
+      throw failure(`${about} returned ${answer.objects.length} objects, expected ${batch.length}`);
+    return answer.objects;
+  }
+
+  async #call(clientConfig: JsonObject, text: string, about: string): Promise<JsonObject> {
+    const timeoutMs = CALL_TIMEOUT_MS;
+    if (!(await this.#slots.take(timeoutMs)))
+      throw failure(`${about} failed: ${CALLS_MAX} calls have been waiting for it for too long`);
+    try {
+      const answer = readAnswer(await this.#parts.callWebhook(clientConfig, text, { timeoutMs }));
+      if (typeof answer === "string") throw failure(`${about} failed: ${answer}`);
+      return answer;
+    } catch (thrown) {
+      throw thrown instanceof StatusError ? thrown : failure(`${about} failed: ${messageOf(thrown)}`, thrown);
+    } finally {
+      this.#slots.release();
+    }
+  }
+}
+
+function refuse(batch: readonly Pending[], why: unknown): void {
+  for (const { done } of batch) done.reject(why);
+}
+
+/** As kubernetes: a bare 500. */
+function failure(message: string, cause?: unknown): StatusError {
+  return new StatusError("", message, { cause });
+}
+
+function subject(object: JsonObject): string {
+  return `conversion webhook for ${stringAt(object, "apiVersion")}, Kind=${stringAt(object, "kind")}`;
+}

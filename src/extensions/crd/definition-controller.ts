@@ -1,0 +1,223 @@
+/**
+ * Decides which definitions are served, and lets go of those that are to be deleted once nothing of them is left. Every
+ * server does: whoever comes first writes, and the others find it done.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import { WorkQueue } from "../../base/work-queue.ts";
+import type { Client } from "../../client/client.ts";
+import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { isJsonObject, jsonEquals, objectAt, stringsAt } from "../../meta/json.ts";
+import { isReason } from "../../meta/status-error.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import type { DefinitionTable } from "./definition-table.ts";
+import { parseDefinition, type Definition } from "./definition.ts";
+import { decidedStatus, takenNames, terminating, withConditions, type Condition } from "./status.ts";
+
+export const DEFINITION_TYPE: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  namespaced: false,
+};
+
+const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
+
+export interface DefinitionControllerOptions {
+  readonly table: DefinitionTable;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Whether objects of the resource lie where those of a built-in one do: they are not the definition's to delete. */
+  readonly isBuiltInStorage: (group: string, resource: string) => boolean;
+  /** Deletes what is stored, whether or not it is served; resolves to how many are still there, held by finalizers. */
+  readonly deleteInstances: (definition: Definition, signal: AbortSignal) => Promise<number>;
+}
+
+const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
+
+const FAILED = "InstanceDeletionFailed";
+
+const WORKERS = 4;
+const RETRY_MS_MAX = 30_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Objects with finalizers go when somebody lets go of them. */
+const LOOK_AGAIN_MS = 1_000;
+
+export class DefinitionController {
+  readonly #options: DefinitionControllerOptions;
+  readonly #definitions: ResourceClient<UnstructuredObject>;
+  readonly #queue: WorkQueue;
+  #lastDecision: Promise<unknown> = Promise.resolve();
+  /** By name: what was decided here and has not come back from the store yet. */
+  readonly #decided = new Map<string, Definition>();
+
+  constructor(options: DefinitionControllerOptions) {
+    const { client, clock, random, table } = options;
+    this.#options = options;
+    this.#definitions = client.resource<UnstructuredObject>(DEFINITION_TYPE);
+    this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
+    table.onChange(({ before, after }) => {
+      const decided = this.#decided.get((before ?? after)!.name);
+      if (decided !== undefined && !isOlder(after, decided)) this.#decided.delete(decided.name);
+      if (after !== undefined && !(before?.isBeingDeleted === true && after.isBeingDeleted))
+        this.#queue.add(after.name);
+      if (hasFreedNames(before, after)) this.#reconsider(before!.group);
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#queue.close();
+    signal.addEventListener("abort", stop, { once: true });
+    await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
+  }
+
+  /** Names that nobody has any more may be wanted by others of the group. */
+  #reconsider(group: string): void {
+    for (const definition of this.#options.table.definitions())
+      if (definition.group === group && definition.areNamesAccepted !== true) this.#queue.add(definition.name);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
+      try {
+        await this.#look(name, signal);
+        this.#queue.forget(name);
+      } catch (thrown) {
+        if (isReason(thrown, "NotFound")) this.#queue.forget(name);
+        else if (isReason(thrown, "Conflict")) this.#overtaken(name);
+        else if (!signal.aborted) this.#failed(name, thrown);
+      } finally {
+        this.#queue.done(name);
+      }
+    }
+  }
+
+  /** What somebody else has written comes as a change, which is looked at unless it is being deleted already. */
+  #overtaken(name: string): void {
+    if (this.#options.table.get(name)?.definition.isBeingDeleted === true) this.#queue.addRateLimited(name);
+    else this.#queue.forget(name);
+  }
+
+  #failed(name: string, thrown: unknown): void {
+    this.#options.log.warn("a custom resource definition could not be looked after", {
+      name,
+      error: messageOf(thrown),
+    });
+    this.#queue.addRateLimited(name);
+  }
+
+  async #look(name: string, signal: AbortSignal): Promise<void> {
+    const known = this.#options.table.get(name)?.definition;
+    if (known === undefined || !this.#isDue(known)) return;
+    if (!known.isBeingDeleted) return this.#inTurn(() => this.#decide(name, signal));
+    const object = await this.#get(name, signal);
+    const definition = parseDefinition(object);
+    if (definition.isBeingDeleted) await this.#finalize(object, definition, signal);
+  }
+
+  /** One after the other: of two that want a name, the second one must see that the first has it. */
+  #inTurn(decide: () => Promise<void>): Promise<void> {
+    const decided = this.#lastDecision.then(decide);
+    this.#lastDecision = decided.catch(() => undefined);
+    return decided;
+  }
+
+  async #decide(name: string, signal: AbortSignal): Promise<void> {
+    const object = await this.#get(name, signal);
+    const definition = parseDefinition(object);
+    // That it is being deleted comes as a change of its own.
+    if (definition.isBeingDeleted) return;
+    const taken = takenNames(definition.group, this.#others(name));
+    const status = decidedStatus(object, { definition, taken, now: this.#now() });
+    if (status === undefined) return;
+    const written = parseDefinition(await this.#write({ ...object, status }, signal));
+    if (isOlder(this.#options.table.get(name)?.definition, written)) this.#decided.set(name, written);
+  }
+
+  #others(name: string): Definition[] {
+    const known = this.#options.table.definitions().filter((other) => other.name !== name);
+    return known.map((other) => this.#decided.get(other.name) ?? other);
+  }
+
+  #get(name: string, signal: AbortSignal): Promise<UnstructuredObject> {
+    return this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+  }
+
+  /** Asked of every definition after every change of it: nearly always there is nothing to do. */
+  #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Definition): boolean {
+    if (isBeingDeleted || areNamesAccepted !== true || !isEstablished) return true;
+    return JSON.stringify(names) !== JSON.stringify(acceptedNames);
+  }
+
+  #write(object: UnstructuredObject, signal: AbortSignal): Promise<UnstructuredObject> {
+    return this.#definitions.replaceStatus(object, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+  }
+
+  async #finalize(object: UnstructuredObject, definition: Definition, signal: AbortSignal): Promise<void> {
+    const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
+    if (!finalizers.includes(CLEANUP_FINALIZER)) return;
+    const begun = hasFailed(object) ? object : await this.#tell(object, IN_PROGRESS, signal);
+    const outcome = await this.#deleteInstances(definition, signal);
+    if (outcome === "wait") {
+      await this.#tell(begun, IN_PROGRESS, signal);
+      return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
+    }
+    if (outcome.status === "True") {
+      await this.#tell(begun, outcome, signal);
+      throw new Error(outcome.message);
+    }
+    const done = this.#with(begun, outcome);
+    const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+    await this.#write({ ...done, metadata: { ...done.metadata, finalizers: left } }, signal);
+  }
+
+  /** What happened; "wait" while objects are there that somebody holds. */
+  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<Condition | "wait"> {
+    const { group, acceptedNames, isEstablished } = definition;
+    const { isBuiltInStorage, deleteInstances } = this.#options;
+    if (isBuiltInStorage(group, acceptedNames.plural))
+      return terminating("False", "OverlappingBuiltInResource", "instances overlap with built-in resources in storage");
+    if (!isEstablished) return terminating("False", "NeverEstablished", "resource was never established");
+    try {
+      const left = await deleteInstances(definition, signal);
+      return left > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
+    } catch (thrown) {
+      return terminating("True", FAILED, `could not issue all deletes: ${messageOf(thrown)}`);
+    }
+  }
+
+  /** What it says already is not said again: every word comes back as a change to be looked at. */
+  async #tell(object: UnstructuredObject, condition: Condition, signal: AbortSignal): Promise<UnstructuredObject> {
+    const told = this.#with(object, condition);
+    return jsonEquals(told, object) ? object : this.#write(told, signal);
+  }
+
+  #with(object: UnstructuredObject, condition: Condition): UnstructuredObject {
+    const status = withConditions(objectAt(object, "status"), [condition], this.#now());
+    return { ...object, status };
+  }
+
+  #now(): string {
+    return timestampAt(this.#options.clock.now());
+  }
+}
+
+/** Nobody needs to hear at every attempt that there is one. */
+function hasFailed(object: UnstructuredObject): boolean {
+  const { conditions } = objectAt(object, "status");
+  return Array.isArray(conditions) && conditions.some((one) => isJsonObject(one) && one["reason"] === FAILED);
+}
+
+function isOlder(known: Definition | undefined, decided: Definition): boolean {
+  return known !== undefined && Number(known.resourceVersion) < Number(decided.resourceVersion);
+}
+
+function hasFreedNames(before: Definition | undefined, after: Definition | undefined): boolean {
+  if (before === undefined) return false;
+  return after === undefined || JSON.stringify(before.acceptedNames) !== JSON.stringify(after.acceptedNames);
+}

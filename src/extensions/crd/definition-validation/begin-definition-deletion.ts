@@ -1,0 +1,32 @@
+/** A definition goes only after all objects of it: the first request to delete it says so, and a controller does it. */
+import { isJsonObject, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { KindContext } from "../../../objects/kinds/kind.ts";
+
+const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
+
+export function beginDefinitionDeletion(definition: JsonObject, { time }: KindContext): JsonObject {
+  const metadata = objectAt(definition, "metadata");
+  const finalizers = stringsAt(metadata, "finalizers");
+  const status = objectAt(definition, "status");
+  const conditions = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+  const others = conditions.filter(({ type }) => type !== "Terminating");
+  return {
+    ...definition,
+    metadata: {
+      ...metadata,
+      deletionTimestamp: time,
+      finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
+    },
+    status: { ...status, conditions: [...others, terminatingSince(time)] },
+  };
+}
+
+function terminatingSince(time: string): JsonObject {
+  return {
+    type: "Terminating",
+    status: "True",
+    lastTransitionTime: time,
+    reason: "InstanceDeletionPending",
+    message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+  };
+}

@@ -1,0 +1,153 @@
+/** Defaults of a schema are values it would take itself. */
+import { forbiddenField } from "../../../meta/field-errors.ts";
+import { cloneJson, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import type { StructSchema } from "../../../objects/schema.ts";
+import { compileEmbedded } from "../structural-schema/embedded.ts";
+import { embeddedErrors, type EmbeddedRules } from "../structural-schema/metadata.ts";
+import { pruneUnknown } from "../structural-schema/prune.ts";
+import { compileRules } from "../structural-schema/rules/compile.ts";
+import { ruleErrors } from "../structural-schema/rules/evaluate.ts";
+import type { StructuralSchema } from "../structural-schema/schema.ts";
+import { valueErrors } from "../structural-schema/validate/value-errors.ts";
+import { labelsErrors } from "../../../objects/kinds/checks.ts";
+import { lenientSchemas, type LenientSchema } from "./lenient-schema.ts";
+import { invalidGoValue, shownJson } from "./shown.ts";
+
+const META_FIELDS: readonly string[] = ["metadata", "kind", "apiVersion"];
+
+interface DefaultDemands {
+  readonly prunedDefaults: boolean;
+  readonly minor: number;
+}
+
+/** DIFFERS: defaults may lie within one another, and each is held against all that lies below it. */
+const SCHEMAS_CHECKED_MAX = 300_000;
+
+interface Work extends DefaultDemands {
+  readonly lenient: (schema: StructuralSchema) => LenientSchema;
+  schemasLeft: number;
+}
+
+interface Place {
+  readonly field: string;
+  /** Below metadata, kind or apiVersion of a resource: the steps to it from there. */
+  readonly metaPath: readonly string[] | undefined;
+  readonly isResource: boolean;
+}
+
+/** Of the schema of a resource, which is structural. */
+export function* defaultErrors(
+  schema: StructuralSchema,
+  field: string,
+  demands: DefaultDemands,
+): Generator<FieldError> {
+  const work = { ...demands, lenient: lenientSchemas(), schemasLeft: SCHEMAS_CHECKED_MAX };
+  yield* errorsBelow(schema, { field, metaPath: undefined, isResource: true }, work);
+}
+
+function* errorsBelow(schema: StructuralSchema, place: Place, work: Work): Generator<FieldError> {
+  const { field } = place;
+  const isResource = place.isResource || schema.embeddedResource;
+  const metaPath = isResource ? undefined : place.metaPath;
+  if (schema.default !== undefined) yield* errorsOf(schema, { field, metaPath, isResource }, work);
+  // As kubernetes: not those of additionalProperties.
+  if (schema.items !== undefined)
+    yield* errorsBelow(schema.items, { field: `${field}.items`, metaPath, isResource: false }, work);
+  for (const [name, property] of schema.properties) {
+    const isMeta = metaPath !== undefined || (isResource && META_FIELDS.includes(name));
+    const below: Place = {
+      field: `${field}.properties[${name}]`,
+      metaPath: isMeta ? [...(metaPath ?? []), name] : undefined,
+      isResource: false,
+    };
+    yield* errorsBelow(property, below, work);
+  }
+}
+
+/** What is of the wrong kind is not looked at more closely. */
+function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generator<FieldError> {
+  const field = `${place.field}.default`;
+  const lenient = work.lenient(schema);
+  work.schemasLeft -= lenient.size;
+  if (work.schemasLeft < 0) {
+    yield forbiddenField(field, "too many defaults lie within one another");
+    return;
+  }
+  const isUnknown = place.metaPath === undefined && work.prunedDefaults && isUnpruned(schema, place.isResource);
+  if (isUnknown) yield invalidGoValue(field, shownJson(schema.default), "must not have unknown fields");
+  const checks = [
+    () => (place.metaPath === undefined ? resourceErrors(schema, place, field) : metaErrors(schema, place, field)),
+    () => valueErrors(schema.default, lenient.schema, { field, minor: work.minor }),
+    () => ruleErrorsOf(schema, { ...place, field }, schema.default),
+    () => ruleErrorsOf(schema, { ...place, field }, undefined),
+  ];
+  for (const check of checks) {
+    let hasErrors = false;
+    for (const error of check()) {
+      hasErrors = true;
+      yield error;
+    }
+    if (hasErrors) return;
+  }
+}
+
+/** As if it replaced itself, and as if it came to be. */
+function* ruleErrorsOf(
+  schema: StructuralSchema,
+  { field, isResource }: Pick<Place, "field" | "isResource">,
+  existing: unknown,
+): Generator<FieldError> {
+  const rules = compileRules(schema, isResource);
+  if (rules !== undefined) yield* ruleErrors({ rules, object: schema.default, existing, path: field });
+}
+
+const ANY_METADATA: StructSchema = { name: "ObjectMeta", fields: new Map(), mapType: undefined, preserveUnknown: true };
+
+/** DIFFERS: of the metadata of embedded resources only labels are looked at. */
+const EMBEDDED: EmbeddedRules = {
+  type: { struct: ANY_METADATA },
+  metadataErrors: (metadata) => labelsErrors(objectAt(metadata, "labels"), "metadata.labels"),
+};
+
+function resourceErrors(schema: StructuralSchema, { isResource }: Place, field: string): FieldError[] {
+  const visit = compileEmbedded(isResource ? { ...schema, embeddedResource: true } : schema);
+  if (visit === undefined) return [];
+  return embeddedErrors({}, (_value, _path, found) => visit(schema.default, field, found), EMBEDDED);
+}
+
+/** The resource it would be part of, with nothing else in it, must be one. */
+function metaErrors(schema: StructuralSchema, { metaPath = [] }: Place, field: string): FieldError[] {
+  const resource: JsonObject = { apiVersion: "validation/v1", kind: "Validation" };
+  let parent = resource;
+  for (const [index, name] of metaPath.entries()) {
+    const isLast = index === metaPath.length - 1;
+    const member: unknown = isLast ? schema.default : {};
+    setMember(parent, name, member);
+    if (!isLast) parent = member as JsonObject;
+  }
+  const errors = embeddedErrors({}, (_value, _path, found) => found(resource, ""), EMBEDDED);
+  if (errors.length === 0) return [];
+  const sentences = errors.map((error) => `${error.field}: ${error.message}`);
+  const told = sentences.length === 1 ? sentences[0]! : `[${sentences.join(", ")}]`;
+  return [invalidGoValue(field, shownJson(schema.default), `must result in valid metadata: ${told}`)];
+}
+
+function isUnpruned(schema: StructuralSchema, isResourceRoot: boolean): boolean {
+  const pruned = cloneJson(schema.default);
+  pruneUnknown(pruned, schema, { isResourceRoot });
+  return !jsonEquals(pruned, schema.default);
+}
+
+/** Whether something would be left out of what is filled in. */
+export function hasUnprunedDefaults(schema: StructuralSchema): boolean {
+  return hasUnprunedBelow(schema, true);
+}
+
+function hasUnprunedBelow(schema: StructuralSchema, isResource: boolean): boolean {
+  if (schema.default !== undefined && isUnpruned(schema, isResource || schema.embeddedResource)) return true;
+  if (schema.items !== undefined && hasUnprunedBelow(schema.items, false)) return true;
+  const { additionalProperties } = schema;
+  if (typeof additionalProperties === "object" && hasUnprunedBelow(additionalProperties, false)) return true;
+  return schema.properties.values().some((property) => hasUnprunedBelow(property, false));
+}

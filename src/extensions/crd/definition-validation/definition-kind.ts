@@ -1,0 +1,84 @@
+/** Definitions of custom resources. */
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../../../objects/kinds/checks.ts";
+import type { Kind } from "../../../objects/kinds/kind.ts";
+import {
+  ownPointer,
+  ownStruct,
+  setEmpty,
+  setMissing,
+  setMissingInItems,
+} from "../../../objects/kinds/storage/defaults.ts";
+import { definitionErrors, definitionUpdateErrors, statusErrors } from "./definition-rules.ts";
+import { formatWarnings } from "./format-warnings.ts";
+import { readSchema } from "./read-schema.ts";
+
+export const CUSTOM_RESOURCE_DEFINITION: Kind = {
+  setDefaults(definition) {
+    const spec = ownStruct(definition, "spec");
+    const names = ownStruct(spec, "names");
+    const kind = stringAt(names, "kind");
+    if (kind !== "") setEmpty(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });
+    setMissing(spec, { conversion: { strategy: "None" } });
+    const webhook = ownPointer(ownStruct(spec, "conversion"), "webhook");
+    const client = webhook === undefined ? undefined : ownPointer(webhook, "clientConfig");
+    const service = client === undefined ? undefined : ownPointer(client, "service");
+    if (service !== undefined) setMissing(service, { port: 443 });
+    setMissingInItems(spec, "versions", { name: "", served: false, storage: false });
+    setStatusDefaults(definition);
+  },
+  prepareCreate(definition) {
+    definition["status"] = {};
+    prepareSpec(definition);
+    setStatusDefaults(definition);
+  },
+  prepareUpdate(definition) {
+    prepareSpec(definition);
+    const storage = storageVersionOf(definition);
+    const status = ownStruct(definition, "status");
+    const stored = stringsAt(status, "storedVersions");
+    if (storage !== undefined && !stored.includes(storage)) status["storedVersions"] = [...stored, storage];
+  },
+  createErrors: definitionErrors,
+  updateErrors: definitionUpdateErrors,
+  statusUpdateErrors: statusErrors,
+  warnings: formatWarnings,
+};
+
+function storageVersionOf(definition: JsonObject): string | undefined {
+  const versions = objectsAt(objectAt(definition, "spec"), "versions");
+  const storage = versions.find((version) => version["storage"] === true);
+  return storage === undefined ? undefined : stringAt(storage, "name");
+}
+
+/** Members of the status that are always written. */
+function setStatusDefaults(definition: JsonObject): void {
+  const status = ownStruct(definition, "status");
+  setMissing(status, { conditions: null });
+  setMissing(ownStruct(status, "acceptedNames"), { plural: "", kind: "" });
+  if (stringsAt(status, "storedVersions").length > 0) return;
+  const storage = storageVersionOf(definition);
+  status["storedVersions"] = storage === undefined ? null : [storage];
+}
+
+/** Schemas as they are kept, and no webhook of which nothing is said. */
+function prepareSpec(definition: JsonObject): void {
+  const spec = ownStruct(definition, "spec");
+  const { versions } = spec;
+  if (Array.isArray(versions)) spec["versions"] = versions.map(preparedVersion);
+  const { webhook } = objectAt(spec, "conversion");
+  if (!isJsonObject(webhook) || !isEmptyWebhook(webhook)) return;
+  const { webhook: _, ...conversion } = objectAt(spec, "conversion");
+  spec["conversion"] = conversion;
+}
+
+function isEmptyWebhook(webhook: JsonObject): boolean {
+  return webhook["clientConfig"] === undefined && stringsAt(webhook, "conversionReviewVersions").length === 0;
+}
+
+function preparedVersion(version: unknown): unknown {
+  if (!isJsonObject(version)) return version;
+  const { openAPIV3Schema } = objectAt(version, "schema");
+  if (!isJsonObject(openAPIV3Schema)) return version;
+  return { ...version, schema: { openAPIV3Schema: readSchema(openAPIV3Schema) } };
+}

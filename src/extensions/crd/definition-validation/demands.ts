@@ -1,0 +1,117 @@
+/** What is demanded of a definition: of a stored one no more than it lived up to. */
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { parseStructural } from "../structural-schema/parse.ts";
+import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { conditionsOf, isTrue } from "../../../objects/kinds/storage-versions/conditions.ts";
+import { hasKnownReviewVersion, hasValidBundle, type ConversionDemands } from "./conversion-rules.ts";
+import { hasUnprunedDefaults } from "./default-values.ts";
+import { internalSpec, openApiSchema, schemasOf, type InternalSpec } from "./internal-spec.ts";
+import { hasNonAtomicSetItems, listItemErrors } from "./list-rules.ts";
+import { eachSchema, hasDefault, isTooDeep, someSchema, typeOf, VALIDATIONS, PRESERVES } from "./schema-node.ts";
+import { isKnownType } from "./schema-rules.ts";
+import { structuralErrors } from "./structural-rules.ts";
+import { unreadableReason } from "./unsupported-members.ts";
+import type { ValidationDemands } from "./validation-rules.ts";
+import { SELECTABLE_FIELDS_MAX } from "./version-rules.ts";
+
+export interface Demands {
+  readonly schemas: ValidationDemands;
+  readonly conversion: ConversionDemands;
+  /** Every version has a schema. */
+  readonly hasSchemas: boolean;
+  /** Whether the schema of a version is as it was. */
+  isUnchanged(version: string): boolean;
+  /** Whether a version, or "" for all of them, has more selectable fields than it may, as it had. */
+  allowsTooMany(version: string): boolean;
+}
+
+export function createDemands(minor: number): Demands {
+  return {
+    schemas: {
+      structural: true,
+      knownTypes: true,
+      prunedDefaults: true,
+      atomicSets: true,
+      presentMapKeys: true,
+      minor,
+    },
+    conversion: { knownReviewVersion: true, validBundle: false },
+    hasSchemas: true,
+    isUnchanged: () => false,
+    allowsTooMany: () => false,
+  };
+}
+
+export function updateDemands(definition: JsonObject, existing: JsonObject, minor: number): Demands {
+  const spec = objectAt(definition, "spec");
+  const before = objectAt(existing, "spec");
+  const stored = internalSpec(before);
+  const schemas = schemasOf(stored).filter((schema) => !isTooDeep(schema));
+  return {
+    schemas: {
+      structural: !schemas.some((schema) => isNonStructural(schema, minor)),
+      knownTypes: !schemas.some((schema) => someSchema(schema, (one) => !isKnownType(typeOf(one)))),
+      prunedDefaults: !schemas.some((schema) => isUnpruned(schema, minor)),
+      atomicSets: !schemas.some((schema) => someSchema(schema, hasNonAtomicSetItems)),
+      presentMapKeys: !schemas.some((schema) => someSchema(schema, hasListItemErrors)),
+      minor,
+    },
+    conversion: conversionDemands(existing),
+    hasSchemas: openApiSchema(stored.common) !== undefined || stored.versions.every((one) => openApiSchema(one)),
+    isUnchanged: (version) => jsonEquals(schemaOf(spec, version), schemaOf(before, version)),
+    allowsTooMany: (version) => minor >= 35 && allowsTooMany(internalSpec(spec), stored, version),
+  };
+}
+
+function schemaOf(spec: JsonObject, version: string): unknown {
+  const found = objectsAt(spec, "versions").find((one) => stringAt(one, "name") === version);
+  // A version that is not there is not the same as before.
+  return found === undefined ? Symbol(version) : found["schema"];
+}
+
+function hasListItemErrors(schema: JsonObject): boolean {
+  return listItemErrors(schema, "").next().done !== true;
+}
+
+function isNonStructural(schema: JsonObject, minor: number): boolean {
+  return unreadableReason(schema) !== undefined || structuralErrors(schema, "", minor).length > 0;
+}
+
+function isUnpruned(schema: JsonObject, minor: number): boolean {
+  if (!someSchema(schema, hasDefault) || isNonStructural(schema, minor)) return false;
+  return hasUnprunedDefaults(parseStructural(schema));
+}
+
+function conversionDemands(existing: JsonObject): ConversionDemands {
+  const webhook = objectAt(objectAt(objectAt(existing, "spec"), "conversion"), "webhook");
+  const reviewVersions = stringsAt(webhook, "conversionReviewVersions");
+  const clientConfig = objectAt(webhook, "clientConfig");
+  const isEstablished = isTrue(conditionsOf(objectAt(existing, "status")), "Established");
+  return {
+    knownReviewVersion: reviewVersions.length === 0 || hasKnownReviewVersion(reviewVersions),
+    validBundle: isEstablished && hasValidBundle(clientConfig),
+  };
+}
+
+function allowsTooMany(now: InternalSpec, before: InternalSpec, version: string): boolean {
+  const of = ({ common, versions }: InternalSpec): unknown =>
+    (version === "" ? common : versions.find((one) => stringAt(one, "name") === version))?.["selectableFields"];
+  const old = of(before);
+  return Array.isArray(old) && old.length > SELECTABLE_FIELDS_MAX && jsonEquals(of(now), old);
+}
+
+/** What only structural schemas may have. */
+const EXTENSIONS: readonly string[] = [
+  "x-kubernetes-embedded-resource",
+  "x-kubernetes-int-or-string",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-list-type",
+  VALIDATIONS,
+  PRESERVES,
+];
+
+export function hasExtensions(schema: JsonObject): boolean {
+  for (const one of eachSchema(schema))
+    if (EXTENSIONS.some((key) => one[key] !== undefined && (one[key] !== false || key === PRESERVES))) return true;
+  return false;
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { CONTEXT, prepared } from "../../../objects/kinds/core/testing/told.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
+import { formatWarnings } from "./format-warnings.ts";
+import { definitionOf } from "./testing/definition.ts";
+
+const FORMATS = definitionOf({
+  type: "object",
+  properties: {
+    a: { type: "string", format: "date-time" },
+    b: { type: "array", items: { type: "string", format: "lunar" } },
+    c: { type: "integer", format: "int16" },
+    d: { type: "string", format: "lunar" },
+    e: { "x-kubernetes-int-or-string": true, format: "uuid" },
+    f: { type: "object", format: "uri" },
+  },
+});
+
+test.each([
+  [33, []],
+  [34, ['unrecognized format "lunar"']],
+  [36, ['unrecognized format "lunar"', 'unrecognized format "int16"', 'unrecognized format "uri"']],
+])("release 1.%i warns of formats it does not know", (minor, warnings) => {
+  const object = prepared(CUSTOM_RESOURCE_DEFINITION, FORMATS);
+  expect([...formatWarnings(object, undefined, { ...CONTEXT, minor })]).toEqual(warnings);
+});
+
+test("formats that were there before are not told again", () => {
+  const before = definitionOf({ type: "object", properties: { x: { type: "string", format: "lunar" } } });
+  expect([...formatWarnings(FORMATS, before, CONTEXT)]).toEqual([
+    'unrecognized format "int16"',
+    'unrecognized format "uri"',
+  ]);
+});

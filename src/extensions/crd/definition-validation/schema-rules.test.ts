@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, told } from "../../../objects/kinds/core/testing/told.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
+import { definitionOf, toldOfProperty, toldOfSchema } from "./testing/definition.ts";
+
+const TEXT = { type: "string" };
+const IN_SET = "must be atomic as item of a list with x-kubernetes-list-type=set";
+
+describe("a property", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "has nothing that kubernetes does not know",
+      { type: "object", id: "x", $ref: "#/x", definitions: { b: { type: "null" } }, dependencies: { c: ["d"] } },
+      [
+        "a.id: Forbidden: id is not supported",
+        "a.definitions: Forbidden: definitions is not supported",
+        "a.dependencies: Forbidden: dependencies is not supported",
+        "a.$ref: Forbidden: $ref is not supported",
+        'a.definitions[b].type: Unsupported value: "null": supported values: "array", "boolean", "integer", "number", "object", "string"',
+        "a.definitions[b].type: Forbidden: type cannot be set to null, use nullable as an alternative",
+      ],
+    ],
+    [
+      "has no schema of its own",
+      { type: "string", $schema: "x" },
+      [`root: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`],
+    ],
+    [
+      "has names or takes all",
+      { type: "object", properties: { b: TEXT }, additionalProperties: TEXT },
+      ["a.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"],
+    ],
+    [
+      "keeps what is unknown, or says nothing of it",
+      { type: "object", "x-kubernetes-preserve-unknown-fields": false },
+      ["a.x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined"],
+    ],
+    [
+      "is one list, whose items are alike",
+      { type: "array", uniqueItems: true, items: [TEXT] },
+      [
+        "a.items: Forbidden: items must be a schema object and not an array",
+        "a.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+      ],
+    ],
+    [
+      "has defaults neither in metadata that takes all, nor resources in resources",
+      {
+        type: "object",
+        "x-kubernetes-embedded-resource": true,
+        properties: {
+          metadata: {
+            type: "object",
+            properties: {
+              labels: { type: "object", additionalProperties: { type: "string", default: "x" } },
+              spec: { type: "object", "x-kubernetes-embedded-resource": true, properties: { b: TEXT } },
+            },
+          },
+        },
+      },
+      [
+        "a.properties[metadata].properties[labels].additionalProperties.default: Forbidden: must not be set inside additionalProperties applying to object metadata",
+        "a.properties[metadata].properties[spec].x-kubernetes-embedded-resource: Forbidden: must not be used inside of resource meta",
+      ],
+    ],
+  ])("%s", (_what, property, sentences) => {
+    expect(toldOfProperty(property)).toEqual(sentences);
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "is of a known type",
+      { type: "array", "x-kubernetes-list-type": "bag", items: TEXT },
+      ['a.x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"'],
+    ],
+    [
+      "is a list",
+      { type: "object", "x-kubernetes-list-type": "atomic", "x-kubernetes-map-type": "deep" },
+      [
+        'a.x-kubernetes-map-type: Unsupported value: "deep": supported values: "atomic", "granular"',
+        'a.type: Invalid value: "object": must be array if x-kubernetes-list-type is specified',
+      ],
+    ],
+    [
+      "is a set of wholes",
+      { type: "array", "x-kubernetes-list-type": "set", items: { type: "object", nullable: true } },
+      [
+        `a.items.x-kubernetes-map-type: Invalid value: null: ${IN_SET}`,
+        "a.items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set",
+      ],
+    ],
+    [
+      "has keys only if it is a map",
+      { type: "array", "x-kubernetes-list-map-keys": ["b"], items: TEXT },
+      ["a.x-kubernetes-list-type: Required value: must be map if x-kubernetes-list-map-keys is non-empty"],
+    ],
+    [
+      "is a map of objects, by keys",
+      { type: "array", "x-kubernetes-list-type": "map", items: TEXT },
+      [
+        "a.x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map",
+        'a.items.type: Invalid value: "string": must be object if parent array\'s x-kubernetes-list-type is map',
+      ],
+    ],
+    [
+      "is a map by keys that every item has, once",
+      {
+        type: "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["b", "b", "c", "d"],
+        items: { type: "object", properties: { b: TEXT, d: { type: "object" } }, required: ["d"] },
+      },
+      [
+        'a.x-kubernetes-list-map-keys: Invalid value: ["b","b","c","d"]: must not contain duplicate entries',
+        'a.x-kubernetes-list-map-keys: Invalid value: ["b","b","c","d"]: entries must all be names of item properties',
+        'a.items.properties[d].type: Invalid value: "object": must be a scalar type if parent array\'s x-kubernetes-list-type is map',
+        ...Array<string>(2).fill(
+          "a.items.properties[b].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+        ),
+      ],
+    ],
+  ])("that is a list %s", (_what, property, sentences) => {
+    expect(toldOfProperty(property)).toEqual(sentences);
+  });
+});
+
+describe("the root", () => {
+  test("has no default where every resource has a value, and is there", () => {
+    const properties = { kind: { type: "string", default: "X" } };
+    expect(toldOfSchema({ type: "object", nullable: true, properties })).toEqual([
+      "root.nullable: Forbidden: nullable cannot be true at the root",
+      "root.properties[kind].default: Forbidden: must not be set in top-level kind",
+    ]);
+  });
+
+  test("says nothing that would be lost to a status of its own", () => {
+    const [sentence = "", ...others] = toldOfSchema(
+      { type: "object", maxProperties: 3, not: { required: ["<a>"] } },
+      { subresources: { status: {} } },
+    );
+    expect(others).toEqual([]);
+    expect(sentence).toMatch(/^root: Invalid value: \{"ID":"","Schema":"","Ref":null,.*"Type":"object",/);
+    expect(sentence).toContain(String.raw`"Required":["\u003ca\u003e"]`);
+    expect(sentence).toMatch(
+      /: only \[Description Type .* XValidations\] fields are allowed at the root of the schema/,
+    );
+  });
+});
+
+describe("the text of a rule", () => {
+  test.each<[JsonObject, number, readonly string[]]>([
+    [{ rule: " " }, 36, ["rule: Required value: rule is not specified"]],
+    [{ rule: "true", message: " " }, 36, ['message: Invalid value: " ": must be non-empty if specified']],
+    [{ rule: "true", message: "a\nb" }, 33, ['message: Invalid value: "a\\nb": message must not contain line breaks']],
+    [{ rule: "true\n" }, 36, []],
+    [
+      { rule: "true\n&& true" },
+      36,
+      ["message: Required value: message must be specified if rule contains line breaks"],
+    ],
+    [
+      { rule: "true", messageExpression: " ", reason: "No" },
+      36,
+      [
+        "messageExpression: Required value: messageExpression must be non-empty if specified",
+        'reason: Unsupported value: "No": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"',
+      ],
+    ],
+    [{ rule: "true", fieldPath: ".b" }, 36, []],
+    [{ rule: "true", fieldPath: ".c" }, 36, ['fieldPath: Invalid value: ".c": must be a valid path']],
+    [{ rule: "true", fieldPath: "b" }, 33, ['fieldPath: Invalid value: "b": fieldPath must be a valid path']],
+  ])("%j in 1.%i", (rule, minor, sentences) => {
+    const a = { type: "object", properties: { b: TEXT }, "x-kubernetes-validations": [rule] };
+    const at = "spec.validation.openAPIV3Schema.properties[a].x-kubernetes-validations[0].";
+    const object = definitionOf({ type: "object", properties: { a } });
+    expect(told(CUSTOM_RESOURCE_DEFINITION, object, { ...CONTEXT, minor })).toEqual(
+      sentences.map((sentence) => `${at}${sentence}`),
+    );
+  });
+});

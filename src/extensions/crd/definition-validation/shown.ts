@@ -1,0 +1,183 @@
+/** Parts of a definition as messages show them: kubernetes' internal types, written by Go's JSON. */
+import { invalidValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { goValue, type GoType } from "../../../objects/kinds/storage/go-value.ts";
+import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
+
+const ESCAPED = /[<>&\u2028\u2029]/g;
+
+/** Of a value that is no scalar, or a pointer to one. */
+export function invalidGoValue(field: string, value: unknown, why: string): FieldError {
+  const error = invalidValue(field, "", why);
+  const text = (JSON.stringify(value) ?? "null").replace(
+    ESCAPED,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return { ...error, message: `Invalid value: ${text}: ${why}` };
+}
+
+/** DIFFERS: a schema is shown with more than forty members, so only so many of them are. */
+const SCHEMAS_SHOWN_MAX = 1000;
+
+interface Budget {
+  schemas: number;
+}
+
+export function shownSchema(schema: JsonObject, budget: Budget = { schemas: SCHEMAS_SHOWN_MAX }): JsonObject | null {
+  if (budget.schemas-- <= 0) return null;
+  return Object.fromEntries(SCHEMA_MEMBERS.map((member) => [member[0], shownMember(schema, member, budget)]));
+}
+
+function shownMember(schema: JsonObject, [, key, kind]: SchemaMember, budget: Budget): unknown {
+  const value = schema[key];
+  switch (kind) {
+    case "string":
+      return typeof value === "string" ? value : "";
+    case "boolean":
+      return value === true;
+    case "any":
+    case "anys":
+      return shownJson(value);
+    case "schema":
+      return isJsonObject(value) ? shownSchema(value, budget) : null;
+    case "schemas":
+      return Array.isArray(value) ? shownSchemas(schema, key, budget) : null;
+    case "schema-map":
+    case "definitions":
+      return isJsonObject(value)
+        ? shownMap(value, (item) => (isJsonObject(item) ? shownSchema(item, budget) : null))
+        : null;
+    case "schema-or-list":
+      return value === undefined ? null : shownItems(schema, budget);
+    case "schema-or-boolean":
+      if (isJsonObject(value)) return { Allows: true, Schema: shownSchema(value, budget) };
+      return typeof value === "boolean" ? { Allows: value, Schema: null } : null;
+    case "dependencies":
+      return isJsonObject(value) ? shownMap(value, (item) => shownDependency(item, budget)) : null;
+    case "documentation":
+      return goValue(value, DOCUMENTATION);
+    case "rules":
+      return goValue(value, RULES);
+    default:
+      return value ?? null;
+  }
+}
+
+function shownSchemas(schema: JsonObject, key: string, budget: Budget): unknown[] {
+  const schemas = objectsAt(schema, key).slice(0, SCHEMAS_SHOWN_MAX);
+  return schemas.map((part) => shownSchema(part, budget));
+}
+
+export function shownItems(schema: JsonObject, budget: Budget = { schemas: SCHEMAS_SHOWN_MAX }): JsonObject {
+  const { items } = schema;
+  return {
+    Schema: isJsonObject(items) ? shownSchema(items, budget) : null,
+    JSONSchemas: Array.isArray(items) ? shownSchemas(schema, "items", budget) : null,
+  };
+}
+
+function shownDependency(value: unknown, budget: Budget): JsonObject {
+  return {
+    Schema: isJsonObject(value) ? shownSchema(value, budget) : null,
+    Property: Array.isArray(value) ? value : null,
+  };
+}
+
+function shownMap(value: JsonObject, show: (item: unknown) => unknown): JsonObject {
+  const sorted: JsonObject = {};
+  for (const key of Object.keys(value).sort()) setMember(sorted, key, show(value[key]));
+  return sorted;
+}
+
+/** Any value, with the members of objects in the order of the alphabet. */
+export function shownJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shownJson);
+  return isJsonObject(value) ? shownMap(value, shownJson) : (value ?? null);
+}
+
+const DOCUMENTATION: GoType = {
+  isPointer: true,
+  struct: [
+    ["Description", "description", "string"],
+    ["URL", "url", "string"],
+  ],
+};
+
+const RULES: GoType = {
+  list: {
+    struct: [
+      ["Rule", "rule", "string"],
+      ["Message", "message", "string"],
+      ["MessageExpression", "messageExpression", "string"],
+      ["Reason", "reason", "any"],
+      ["FieldPath", "fieldPath", "string"],
+      ["OptionalOldSelf", "optionalOldSelf", "any"],
+    ],
+  },
+};
+
+const SUBRESOURCES: GoType = {
+  isPointer: true,
+  struct: [
+    ["Status", "status", { isPointer: true, struct: [] }],
+    [
+      "Scale",
+      "scale",
+      {
+        isPointer: true,
+        struct: [
+          ["SpecReplicasPath", "specReplicasPath", "string"],
+          ["StatusReplicasPath", "statusReplicasPath", "string"],
+          ["LabelSelectorPath", "labelSelectorPath", "any"],
+        ],
+      },
+    ],
+  ],
+};
+
+const COLUMNS: GoType = {
+  list: {
+    struct: [
+      ["Name", "name", "string"],
+      ["Type", "type", "string"],
+      ["Format", "format", "string"],
+      ["Description", "description", "string"],
+      ["Priority", "priority", "number"],
+      ["JSONPath", "jsonPath", "string"],
+    ],
+  },
+};
+
+const SELECTABLE_FIELDS: GoType = { list: { struct: [["JSONPath", "jsonPath", "string"]] } };
+
+const VERSION: GoType = {
+  struct: [
+    ["Name", "name", "string"],
+    ["Served", "served", "boolean"],
+    ["Storage", "storage", "boolean"],
+    ["Deprecated", "deprecated", "boolean"],
+    ["DeprecationWarning", "deprecationWarning", "any"],
+  ],
+};
+
+/** What the versions have in common must have been taken from them already. */
+export function shownVersions(versions: readonly JsonObject[]): JsonObject[] {
+  const budget = { schemas: SCHEMAS_SHOWN_MAX };
+  return versions.map((version) => shownVersion(version, budget));
+}
+
+function shownVersion(version: JsonObject, budget: Budget): JsonObject {
+  const schema = version["schema"];
+  const openApi = isJsonObject(schema) ? schema["openAPIV3Schema"] : undefined;
+  return {
+    ...(goValue(version, VERSION) as JsonObject),
+    Schema: isJsonObject(schema)
+      ? { OpenAPIV3Schema: isJsonObject(openApi) ? shownSchema(openApi, budget) : null }
+      : null,
+    Subresources: goValue(version["subresources"], SUBRESOURCES),
+    AdditionalPrinterColumns: goValue(version["additionalPrinterColumns"], COLUMNS),
+    SelectableFields: goValue(version["selectableFields"], SELECTABLE_FIELDS),
+  };
+}

@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, told } from "../../../objects/kinds/core/testing/told.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
+import { definitionOf, toldOfProperty, toldOfSchema } from "./testing/definition.ts";
+
+const OBJECT_META = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+
+describe("a schema", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "is fine",
+      { type: "object", properties: { metadata: { type: "object", properties: { name: { type: "string" } } } } },
+      [],
+    ],
+    [
+      "says of everything what it is",
+      {
+        properties: {
+          a: {},
+          b: { type: "array" },
+          c: { type: "array", items: {} },
+          d: { "x-kubernetes-int-or-string": true },
+          e: { type: "object", additionalProperties: {} },
+        },
+      },
+      [
+        "root.properties[a].type: Required value: must not be empty for specified object fields",
+        "root.properties[b].items: Required value: must be specified",
+        "root.properties[c].items.type: Required value: must not be empty for specified array items",
+        "root.properties[e].additionalProperties.type: Required value: must not be empty for specified object fields",
+        "root.type: Required value: must not be empty at the root",
+      ],
+    ],
+    [
+      "is of an object, and of known types",
+      { type: "map", additionalProperties: true },
+      [
+        "root.additionalProperties: Forbidden: must not be used at the root",
+        'root.type: Invalid value: "map": must be object at the root',
+        'root.type: Unsupported value: "map": supported values: "array", "boolean", "integer", "number", "object", "string"',
+      ],
+    ],
+    [
+      "leaves what every resource has as it is",
+      { type: "object", properties: { kind: { type: "integer" }, metadata: { type: "object", required: ["name"] } } },
+      [
+        'root.properties[kind].type: Invalid value: "integer": must be string',
+        `root.properties[metadata]: Forbidden: ${OBJECT_META}`,
+      ],
+    ],
+    [
+      "names outside of conditions what they restrict",
+      {
+        type: "object",
+        properties: { a: { type: "array", items: { type: "object" } } },
+        anyOf: [{ properties: { a: { items: { properties: { b: {} } } } } }, { not: { properties: { c: {} } } }],
+      },
+      [
+        "root.properties[a].items.properties[b]: Required value: because it is defined in root.anyOf[0].properties[a].items.properties[b]",
+        "root.properties[c]: Required value: because it is defined in root.anyOf[1].not.properties[c]",
+      ],
+    ],
+  ])("%s", (_what, schema, sentences) => {
+    expect(toldOfSchema(schema)).toEqual(sentences);
+  });
+
+  test.each([
+    [35, []],
+    [36, [`spec.validation.openAPIV3Schema.properties[metadata]: Forbidden: ${OBJECT_META}`]],
+  ])("of release 1.%i has examples of metadata or not", (minor, sentences) => {
+    const schema = { type: "object", properties: { metadata: { type: "object", example: {} } } };
+    expect(told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, minor })).toEqual(sentences);
+  });
+});
+
+describe("a property", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "knows what lies inside an embedded resource, or keeps it",
+      { "x-kubernetes-embedded-resource": true, type: "object" },
+      [
+        "a.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+      ],
+    ],
+    [
+      "is an integer or a string in one of two ways",
+      {
+        "x-kubernetes-int-or-string": true,
+        anyOf: [{ type: "string" }, { type: "integer" }],
+        oneOf: [{ anyOf: [{ type: "integer" }, { type: "string" }] }],
+      },
+      [
+        "a.anyOf[0].type: Forbidden: must be empty to be structural",
+        "a.anyOf[1].type: Forbidden: must be empty to be structural",
+        "a.oneOf[0].anyOf[0].type: Forbidden: must be empty to be structural",
+        "a.oneOf[0].anyOf[1].type: Forbidden: must be empty to be structural",
+      ],
+    ],
+    [
+      "is an integer or a string, and more",
+      { "x-kubernetes-int-or-string": true, allOf: [{ anyOf: [{ type: "integer" }, { type: "string" }] }, {}] },
+      [],
+    ],
+    [
+      "is restricted by conditions, not defined",
+      {
+        type: "object",
+        allOf: [
+          { nullable: true, default: {}, "x-kubernetes-map-type": "atomic", additionalProperties: true },
+          { properties: { metadata: {} } },
+        ],
+      },
+      [
+        "a.allOf[0].additionalProperties: Forbidden: must be undefined to be structural",
+        "a.allOf[0].default: Forbidden: must be undefined to be structural",
+        "a.allOf[0].nullable: Forbidden: must be false to be structural",
+        "a.allOf[0].x-kubernetes-map-type: Forbidden: must be undefined to be structural",
+        "a.allOf[1].properties[metadata]: Forbidden: must not be specified in a nested context",
+        "a.allOf[0].type: Required value: must be object if x-kubernetes-map-type is specified",
+      ],
+    ],
+    [
+      "has patterns that can be read",
+      { type: "string", pattern: "[a", not: { pattern: "\\" } },
+      [
+        'a.not.pattern: Invalid value: "\\\\": must be a valid regular expression, but isn\'t: error parsing regexp: trailing backslash at end of expression: ``',
+        'a.pattern: Invalid value: "[a": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ]: `[a`',
+      ],
+    ],
+  ])("%s", (_what, property, sentences) => {
+    expect(toldOfProperty(property)).toEqual(sentences);
+  });
+});

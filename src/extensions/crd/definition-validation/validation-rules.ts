@@ -1,0 +1,133 @@
+/** What holds for the schema that objects of a version, or of all versions, are held against. */
+import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
+import { stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { parseStructural } from "../structural-schema/parse.ts";
+import { ruleDefinitionErrors } from "../structural-schema/rules/definition.ts";
+import { defaultErrors } from "./default-values.ts";
+import { patternSize } from "./pattern-size.ts";
+import { isMemberSet, SCHEMA_MEMBERS } from "./schema-members.ts";
+import { eachSchema, isTooDeep, typeOf, VALIDATIONS } from "./schema-node.ts";
+import { schemaErrors, type SchemaDemands } from "./schema-rules.ts";
+import { invalidGoValue, shownSchema } from "./shown.ts";
+import { structuralErrors } from "./structural-rules.ts";
+import { unreadableReason } from "./unsupported-members.ts";
+
+export interface ValidationDemands extends SchemaDemands {
+  readonly structural: boolean;
+  readonly prunedDefaults: boolean;
+}
+
+interface ValidationPlace {
+  /** Of what holds the schema, such as `spec.validation`. */
+  readonly field: string;
+  readonly hasStatus: boolean;
+  /** The schema is the one that is stored. */
+  readonly isUnchanged: boolean;
+}
+
+export function* validationErrors(
+  schema: JsonObject,
+  place: ValidationPlace,
+  demands: ValidationDemands,
+): Generator<FieldError> {
+  const field = `${place.field}.openAPIV3Schema`;
+  if (isTooDeep(schema)) {
+    // DIFFERS: kubernetes knows no such limit.
+    yield forbiddenField(field, "schema is nested too deeply");
+    return;
+  }
+  if (patternsSize(schema) > PATTERNS_SIZE_MAX) {
+    // DIFFERS: kubernetes knows no such limit; here nobody else is served while they are read.
+    yield forbiddenField(field, "patterns are too large");
+    return;
+  }
+  const reason = demands.structural ? unreadableReason(schema) : undefined;
+  const isStructured = demands.structural && reason === undefined;
+  const told = [
+    ...rootErrors(schema, field, place.hasStatus),
+    ...(isStructured ? structureErrors(schema, field, demands) : []),
+  ];
+  const found = schemaErrors(schema, field, demands);
+  yield* told;
+  yield* found;
+  if (told.length > 0 || !demands.structural) return;
+  if (reason !== undefined) {
+    if (found.length === 0) yield invalidValue(field, "", reason);
+    return;
+  }
+  const rules = { schema: parseStructural(schema), path: field, isUnchanged: place.isUnchanged, minor: demands.minor };
+  for (const error of ruleDefinitionErrors(rules)) if (!isAboveAny(error, found)) yield error;
+}
+
+/** Rules are not read where something else is wrong with what they speak of. */
+function isAboveAny(error: FieldError, others: readonly FieldError[]): boolean {
+  const at = error.field.indexOf(`.${VALIDATIONS}`);
+  const node = at < 0 ? error.field : error.field.slice(0, at);
+  return others.some(({ field }) => field.startsWith(`${node}.`));
+}
+
+const PATTERNS_SIZE_MAX = 1_000_000;
+
+function patternsSize(schema: JsonObject): number {
+  let size = 0;
+  for (const one of eachSchema(schema)) {
+    const pattern = stringAt(one, "pattern");
+    if (pattern !== "") size += patternSize(pattern);
+  }
+  return size;
+}
+
+/** Only looked at further when all is well so far. */
+function* structureErrors(schema: JsonObject, field: string, demands: ValidationDemands): Generator<FieldError> {
+  const errors = structuralErrors(schema, field, demands.minor);
+  yield* errors;
+  if (errors.length === 0) yield* defaultErrors(parseStructural(schema), field, demands);
+}
+
+/** As messages list what may stand at the root beside a status. */
+const BESIDE_STATUS: readonly string[] = [
+  "Description",
+  "Type",
+  "Format",
+  "Title",
+  "Maximum",
+  "ExclusiveMaximum",
+  "Minimum",
+  "ExclusiveMinimum",
+  "MaxLength",
+  "MinLength",
+  "Pattern",
+  "MaxItems",
+  "MinItems",
+  "UniqueItems",
+  "MultipleOf",
+  "Required",
+  "Items",
+  "Properties",
+  "ExternalDocs",
+  "Example",
+  "XPreserveUnknownFields",
+  "XValidations",
+];
+
+function* rootErrors(schema: JsonObject, field: string, hasStatus: boolean): Generator<FieldError> {
+  if (hasStatus) yield* besideStatusErrors(schema, field);
+  if (schema["nullable"] === true) yield forbiddenField(`${field}.nullable`, "nullable cannot be true at the root");
+}
+
+/** The status is looked at on its own: the root must not say anything that would be lost then. The first is told. */
+function* besideStatusErrors(schema: JsonObject, field: string): Generator<FieldError> {
+  const where = "at the root of the schema if the status subresource is enabled";
+  for (const member of SCHEMA_MEMBERS) {
+    if (!isMemberSet(schema, member)) continue;
+    const [goName] = member;
+    if (goName === "Type" && typeOf(schema) !== "object") {
+      yield invalidValue(`${field}.type`, typeOf(schema), `only "object" is allowed as the type ${where}`);
+      return;
+    }
+    if (BESIDE_STATUS.includes(goName)) continue;
+    yield invalidGoValue(field, shownSchema(schema), `only [${BESIDE_STATUS.join(" ")}] fields are allowed ${where}`);
+    return;
+  }
+}

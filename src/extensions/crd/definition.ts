@@ -1,0 +1,193 @@
+/** A CustomResourceDefinition as the rest of the server knows it: names, versions, state. */
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+
+export interface Definition {
+  /** plural.group */
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Another one whenever the spec is. */
+  readonly generation: number;
+  readonly group: string;
+  readonly names: DefinitionNames;
+  readonly acceptedNames: DefinitionNames;
+  readonly namespaced: boolean;
+  /** As the definition lists them. */
+  readonly versions: readonly DefinitionVersion[];
+  readonly storageVersion: string;
+  readonly storedVersions: readonly string[];
+  /** Before v1: fields that no schema names stay. */
+  readonly preserveUnknownFields: boolean;
+  readonly conversion: DefinitionConversion;
+  /** Undefined: nobody has decided yet. */
+  readonly areNamesAccepted: boolean | undefined;
+  readonly isEstablished: boolean;
+  readonly isTerminating: boolean;
+  readonly isBeingDeleted: boolean;
+}
+
+export interface DefinitionNames {
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+}
+
+export interface DefinitionVersion {
+  readonly name: string;
+  readonly isServed: boolean;
+  readonly isStorage: boolean;
+  readonly isDeprecated: boolean;
+  /** In the place of the usual one. */
+  readonly deprecationWarning: string | undefined;
+  readonly hasStatus: boolean;
+  readonly scale: ScalePaths | undefined;
+  readonly columns: readonly PrinterColumn[];
+  /** Such as ".spec.color". */
+  readonly selectableFields: readonly string[];
+  /** Reads openAPIV3Schema as it is written in the definition; undefined for none. Whoever asks owns it. */
+  readonly schema: () => JsonObject | undefined;
+}
+
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  /** "": none. */
+  readonly labelSelectorPath: string;
+}
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+  readonly jsonPath: string;
+}
+
+export type DefinitionConversion =
+  | { readonly strategy: "None" }
+  | {
+      readonly strategy: "Webhook";
+      /** spec.conversion.webhook.clientConfig as it is written. */
+      readonly clientConfig: JsonObject;
+      readonly reviewVersions: readonly string[];
+    };
+
+/** Another one whenever the definition says something else of its objects. */
+export function definitionKey({ uid, generation }: Pick<Definition, "uid" | "generation">): string {
+  return `${uid}/${generation}`;
+}
+
+/**
+ * From an object in v1. Whoever is not an honest definition gets one that defines nothing. Schemas are most of a
+ * definition, and of most definitions nobody needs them: `read` gives the object again when somebody does.
+ */
+export function parseDefinition(object: JsonObject, read: () => JsonObject = () => object): Definition {
+  const metadata = objectAt(object, "metadata");
+  const spec = objectAt(object, "spec");
+  const status = objectAt(object, "status");
+  const conditions = objectsAt(status, "conditions");
+  const isTrue = (type: string): boolean => conditionStatus(conditions, type) === "True";
+  const namesAccepted = conditionStatus(conditions, "NamesAccepted");
+  const versions = versionsOf(object).map((version, index) => parseVersion(version, schemaReader(read, index)));
+  return {
+    name: stringAt(metadata, "name"),
+    uid: stringAt(metadata, "uid"),
+    resourceVersion: stringAt(metadata, "resourceVersion"),
+    generation: Number(metadata["generation"] ?? 0),
+    group: stringAt(spec, "group"),
+    names: parseNames(objectAt(spec, "names")),
+    acceptedNames: parseNames(objectAt(status, "acceptedNames")),
+    namespaced: stringAt(spec, "scope") === "Namespaced",
+    versions,
+    storageVersion: versions.find(({ isStorage }) => isStorage)?.name ?? "",
+    storedVersions: stringsAt(status, "storedVersions"),
+    preserveUnknownFields: spec["preserveUnknownFields"] === true,
+    conversion: parseConversion(objectAt(spec, "conversion")),
+    areNamesAccepted: namesAccepted === "" ? undefined : namesAccepted === "True",
+    isEstablished: isTrue("Established"),
+    isTerminating: isTrue("Terminating"),
+    isBeingDeleted: metadata["deletionTimestamp"] !== undefined,
+  };
+}
+
+function objectsAt(parent: JsonObject, key: string): JsonObject[] {
+  const value = parent[key];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+function conditionStatus(conditions: readonly JsonObject[], type: string): string {
+  const condition = conditions.find((candidate) => candidate["type"] === type);
+  return condition === undefined ? "" : stringAt(condition, "status");
+}
+
+function parseNames(names: JsonObject): DefinitionNames {
+  return {
+    plural: stringAt(names, "plural"),
+    singular: stringAt(names, "singular"),
+    kind: stringAt(names, "kind"),
+    listKind: stringAt(names, "listKind"),
+    shortNames: stringsAt(names, "shortNames"),
+    categories: stringsAt(names, "categories"),
+  };
+}
+
+function versionsOf(object: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(object, "spec"), "versions");
+}
+
+/** A function of its own: within the one that has the object at hand, the object would be kept with it. */
+function schemaReader(read: () => JsonObject, index: number): DefinitionVersion["schema"] {
+  return () => {
+    const { openAPIV3Schema } = objectAt(versionsOf(read())[index] ?? {}, "schema");
+    return isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined;
+  };
+}
+
+function parseVersion(version: JsonObject, schema: DefinitionVersion["schema"]): DefinitionVersion {
+  const subresources = objectAt(version, "subresources");
+  return {
+    name: stringAt(version, "name"),
+    isServed: version["served"] === true,
+    isStorage: version["storage"] === true,
+    isDeprecated: version["deprecated"] === true,
+    deprecationWarning: typeof version["deprecationWarning"] === "string" ? version["deprecationWarning"] : undefined,
+    hasStatus: isJsonObject(subresources["status"]),
+    scale: isJsonObject(subresources["scale"]) ? parseScale(subresources["scale"]) : undefined,
+    columns: objectsAt(version, "additionalPrinterColumns").map(parseColumn),
+    selectableFields: objectsAt(version, "selectableFields").map((field) => stringAt(field, "jsonPath")),
+    schema,
+  };
+}
+
+function parseScale(scale: JsonObject): ScalePaths {
+  return {
+    specReplicasPath: stringAt(scale, "specReplicasPath"),
+    statusReplicasPath: stringAt(scale, "statusReplicasPath"),
+    labelSelectorPath: stringAt(scale, "labelSelectorPath"),
+  };
+}
+
+function parseColumn(column: JsonObject): PrinterColumn {
+  return {
+    name: stringAt(column, "name"),
+    type: stringAt(column, "type"),
+    format: stringAt(column, "format"),
+    description: stringAt(column, "description"),
+    priority: Number(column["priority"] ?? 0),
+    jsonPath: stringAt(column, "jsonPath"),
+  };
+}
+
+function parseConversion(conversion: JsonObject): DefinitionConversion {
+  if (conversion["strategy"] !== "Webhook") return { strategy: "None" };
+  const webhook = objectAt(conversion, "webhook");
+  return {
+    strategy: "Webhook",
+    clientConfig: objectAt(webhook, "clientConfig"),
+    reviewVersions: stringsAt(webhook, "conversionReviewVersions"),
+  };
+}

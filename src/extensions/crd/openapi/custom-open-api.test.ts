@@ -1,0 +1,164 @@
+import { expect, test } from "vitest";
+import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
+import { createLocalDocuments, type LocalDocuments } from "../../../serving/discovery/openapi/local.ts";
+import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import { parseDefinition, type Definition } from "../definition.ts";
+import { createCustomOpenApi } from "./custom-open-api.ts";
+
+const V1 = "apis/stable.example.com/v1";
+const V1_PATH = "/apis/stable.example.com/v1";
+const catalogue = openCatalogue({ release: "1.36" });
+
+interface Written {
+  readonly plural?: string;
+  readonly kind?: string;
+  readonly generation?: number;
+  readonly versions?: readonly JsonObject[];
+  readonly established?: string;
+}
+
+const SCALE = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
+
+function version(name: string, others: JsonObject = {}): JsonObject {
+  const openAPIV3Schema = { type: "object", properties: { spec: { type: "object" } } };
+  return { name, served: true, storage: name === "v1", schema: { openAPIV3Schema }, ...others };
+}
+
+function definition(written: Written = {}): Definition {
+  const { plural = "crontabs", kind = "CronTab", versions = [version("v1")], established = "True" } = written;
+  const names = { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` };
+  return parseDefinition({
+    metadata: { name: `${plural}.stable.example.com`, uid: plural, generation: written.generation ?? 1 },
+    spec: { group: "stable.example.com", scope: "Namespaced", names, versions },
+    status: { acceptedNames: names, conditions: [{ type: "Established", status: established }] },
+  });
+}
+
+function documentsOf(definitions: readonly Definition[]): LocalDocuments & { set(next: readonly Definition[]): void } {
+  const table = { generation: 1, definitions: () => definitions };
+  const local = createLocalDocuments(catalogue, createCustomOpenApi(table));
+  const set = (next: readonly Definition[]): void => {
+    table.generation++;
+    table.definitions = () => next;
+  };
+  return Object.assign(Object.create(local) as LocalDocuments, { set });
+}
+
+function parsed(bytes: Buffer | undefined): JsonObject {
+  return JSON.parse(bytes?.toString() ?? "{}") as JsonObject;
+}
+
+function schemasOf(documents: LocalDocuments, path = V1): JsonObject {
+  return objectAt(objectAt(parsed(documents.document(path)?.bytes), "components"), "schemas");
+}
+
+test("a definition has a document with its models, those they refer to, and its operations", () => {
+  const scaled = version("v1", {
+    subresources: { status: {}, scale: SCALE },
+    selectableFields: [{ jsonPath: ".spec" }],
+  });
+  const documents = documentsOf([definition({ versions: [scaled] })]);
+  const kind = { group: "stable.example.com", version: "v1", kind: "CronTab" };
+  const fields = { "x-kubernetes-selectable-fields": [{ fieldPath: "spec" }] };
+  expect(schemasOf(documents)).toMatchObject({
+    "com.example.stable.v1.CronTab": { "x-kubernetes-group-version-kind": [kind], ...fields },
+    "com.example.stable.v1.CronTabList": {
+      "x-kubernetes-group-version-kind": [{ ...kind, kind: "CronTabList" }],
+      ...fields,
+    },
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {},
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta": {},
+    "io.k8s.api.autoscaling.v1.Scale": {},
+  });
+  const paths = objectAt(parsed(documents.document(V1)?.bytes), "paths");
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as JsonObject).map(([method, operation]) => [
+      path.slice(V1_PATH.length),
+      method,
+      (operation as JsonObject)["operationId"],
+    ]),
+  );
+  const own = "/namespaces/{namespace}/crontabs";
+  expect(operations).toEqual([
+    ["/crontabs", "get", "listStableExampleComV1CronTabForAllNamespaces"],
+    [own, "get", "listStableExampleComV1NamespacedCronTab"],
+    [own, "post", "createStableExampleComV1NamespacedCronTab"],
+    [own, "delete", "deleteStableExampleComV1CollectionNamespacedCronTab"],
+    [`${own}/{name}`, "get", "readStableExampleComV1NamespacedCronTab"],
+    [`${own}/{name}`, "put", "replaceStableExampleComV1NamespacedCronTab"],
+    [`${own}/{name}`, "delete", "deleteStableExampleComV1NamespacedCronTab"],
+    [`${own}/{name}`, "patch", "patchStableExampleComV1NamespacedCronTab"],
+    [`${own}/{name}/scale`, "get", "readStableExampleComV1NamespacedCronTabScale"],
+    [`${own}/{name}/scale`, "put", "replaceStableExampleComV1NamespacedCronTabScale"],
+    [`${own}/{name}/scale`, "patch", "patchStableExampleComV1NamespacedCronTabScale"],
+    [`${own}/{name}/status`, "get", "readStableExampleComV1NamespacedCronTabStatus"],
+    [`${own}/{name}/status`, "put", "replaceStableExampleComV1NamespacedCronTabStatus"],
+    [`${own}/{name}/status`, "patch", "patchStableExampleComV1NamespacedCronTabStatus"],
+  ]);
+});
+
+test("definitions of one group version share a document, and OpenAPI 2 shows all, in order", async () => {
+  const documents = documentsOf([
+    definition({ versions: [version("v1"), version("v2")] }),
+    definition({ plural: "apples", kind: "Apple" }),
+  ]);
+  const names = Object.keys(schemasOf(documents)).filter((name) => name.startsWith("com.example"));
+  const ofV1 = ["Apple", "AppleList", "CronTab", "CronTabList"].map((kind) => `com.example.stable.v1.${kind}`);
+  expect(names).toEqual(ofV1);
+  const { definitions, paths } = parsed((await documents.v2()).bytes);
+  const all = [...ofV1, "com.example.stable.v2.CronTab", "com.example.stable.v2.CronTabList"];
+  expect(Object.keys(definitions as JsonObject).filter((name) => name.startsWith("com.example"))).toEqual(all);
+  expect(Object.keys(definitions as JsonObject)).toContain("io.k8s.api.core.v1.Pod");
+  expect(Object.keys(paths as JsonObject)).toEqual(Object.keys(paths as JsonObject).sort());
+});
+
+test("what is not served or not established is not shown", async () => {
+  const unserved = version("v2", { served: false });
+  const documents = documentsOf([
+    definition({ versions: [version("v1"), unserved] }),
+    definition({ plural: "apples", kind: "Apple", established: "False" }),
+  ]);
+  expect([...documents.hashes.keys()].filter((path) => path.includes("stable"))).toEqual([V1]);
+  expect(schemasOf(documents)["com.example.stable.v1.Apple"]).toBeUndefined();
+});
+
+test("documents follow the definitions, and only those that say something else are made anew", async () => {
+  const documents = documentsOf([definition()]);
+  const before = documents.document(V1);
+  const core = documents.document("api/v1");
+  const index = await documents.index();
+  const whole = await documents.v2();
+  expect(await documents.v2()).toBe(whole);
+  documents.set([definition({ plural: "apples", kind: "Apple", versions: [version("v2")] }), definition()]);
+  expect(documents.document(V1)).toBe(before);
+  expect(documents.document("api/v1")).toBe(core);
+  expect((await documents.index()).hash).not.toBe(index.hash);
+  expect((await documents.v2()).hash).not.toBe(whole.hash);
+  documents.set([definition({ generation: 2 })]);
+  const { hash } = documents.document(V1)!;
+  expect(hash).not.toBe(before!.hash);
+  expect(await documents.find(V1, before!.hash)).toEqual({ kind: "moved", hash });
+  documents.set([]);
+  expect(await documents.find(V1, undefined)).toEqual({ kind: "unknown" });
+});
+
+test("servers with the same definitions have the same hashes, however they came to know them", () => {
+  const both = [definition(), definition({ plural: "apples", kind: "Apple" })];
+  expect([...documentsOf(both).hashes]).toEqual([...documentsOf(both.toReversed()).hashes]);
+});
+
+test("nothing is asked of definitions before a document is", () => {
+  const fail = (): never => {
+    throw new Error("asked too early");
+  };
+  createLocalDocuments(catalogue, { generation: fail, groupVersions: fail });
+});
+
+test("what is built in is never displaced", async () => {
+  const builtIn = createLocalDocuments(catalogue);
+  const names = { ...definition().names, plural: "leases", kind: "Lease", listKind: "LeaseList" };
+  const documents = documentsOf([{ ...definition(), group: "coordination.k8s.io", names }, definition()]);
+  const path = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases";
+  const [shown, own] = [await documents.v2(), await builtIn.v2()].map(({ bytes }) => objectAt(parsed(bytes), "paths"));
+  expect(shown![path]).toEqual(own![path]);
+});

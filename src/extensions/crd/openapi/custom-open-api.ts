@@ -1,0 +1,71 @@
+/** What OpenAPI shows of definitions: nothing is made of one before somebody asks for a document that shows it. */
+import {
+  customModelName,
+  type CustomGroupVersion,
+  type CustomOpenApi,
+  type CustomResource,
+} from "../../../serving/discovery/openapi/custom.ts";
+import type { Definition, DefinitionVersion } from "../definition.ts";
+import { publishedListSchema, publishedSchema } from "./schema.ts";
+
+export interface Definitions {
+  /** Another number after every change. */
+  readonly generation: number;
+  definitions(): readonly Definition[];
+}
+
+export function createCustomOpenApi(table: Definitions): CustomOpenApi {
+  return { generation: () => table.generation, groupVersions: () => groupVersionsOf(table.definitions()) };
+}
+
+interface Shown {
+  readonly definition: Definition;
+  readonly version: DefinitionVersion;
+}
+
+function groupVersionsOf(definitions: readonly Definition[]): CustomGroupVersion[] {
+  const shown: Shown[] = definitions
+    .filter(({ isEstablished }) => isEstablished)
+    .flatMap((definition) =>
+      definition.versions.filter(({ isServed }) => isServed).map((version) => ({ definition, version })),
+    );
+  const byGroupVersion = Map.groupBy(shown, ({ definition, version }) => `${definition.group}/${version.name}`);
+  return Array.from(byGroupVersion.values(), (members) => ({
+    group: members[0]!.definition.group,
+    version: members[0]!.version.name,
+    resources: members.map(toResource),
+    hash: () =>
+      members
+        .map(({ definition: { uid, generation } }) => `${uid}/${generation}`)
+        .sort()
+        .join(),
+  }));
+}
+
+function toResource({ definition, version }: Shown): CustomResource {
+  const { group, names, namespaced, preserveUnknownFields } = definition;
+  const { kind, listKind, plural: resource } = names;
+  const own = { group, version: version.name };
+  const model = customModelName(own, kind);
+  return {
+    ...{ ...own, resource, kind, listKind, namespaced },
+    hasStatus: version.hasStatus,
+    hasScale: version.scale !== undefined,
+    schema: (dialect) => ({
+      ...publishedSchema(version.schema(), dialect, preserveUnknownFields),
+      ...extensions({ ...own, kind }, version),
+    }),
+    listSchema: (dialect) => ({
+      ...publishedListSchema({ kind, listKind, resource, model }, dialect),
+      ...extensions({ ...own, kind: listKind }, version),
+    }),
+  };
+}
+
+function extensions(kind: Readonly<Record<"group" | "version" | "kind", string>>, version: DefinitionVersion): object {
+  const fields = version.selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, "") }));
+  return {
+    "x-kubernetes-group-version-kind": [kind],
+    ...(fields.length === 0 ? {} : { "x-kubernetes-selectable-fields": fields }),
+  };
+}

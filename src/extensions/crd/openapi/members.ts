@@ -1,0 +1,93 @@
+/** Members of a schema that are published as they are written, unless they say nothing. */
+import { isJsonObject, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+
+const ALWAYS = (): boolean => true;
+const isNotEmpty = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isTrue = (value: unknown): boolean => value === true;
+const isNumber = (value: unknown): boolean => typeof value === "number";
+
+/** Each with what it must be in order to be shown. */
+const MEMBERS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["description", isText],
+  ["type", isText],
+  ["format", isText],
+  ["title", isText],
+  ["maximum", isNumber],
+  ["exclusiveMaximum", isTrue],
+  ["minimum", isNumber],
+  ["exclusiveMinimum", isTrue],
+  ["maxLength", isNumber],
+  ["minLength", isNumber],
+  ["pattern", isText],
+  ["maxItems", isNumber],
+  ["minItems", isNumber],
+  ["uniqueItems", isTrue],
+  ["multipleOf", isNumber],
+  ["enum", isNotEmpty],
+  ["maxProperties", isNumber],
+  ["minProperties", isNumber],
+  ["required", isNotEmpty],
+  ["externalDocs", isJsonObject],
+  ["example", ALWAYS],
+  ["x-kubernetes-preserve-unknown-fields", isTrue],
+  ["x-kubernetes-embedded-resource", isTrue],
+  ["x-kubernetes-int-or-string", isTrue],
+  ["x-kubernetes-list-map-keys", isNotEmpty],
+  ["x-kubernetes-list-type", isText],
+  ["x-kubernetes-map-type", isText],
+  ["x-kubernetes-validations", isNotEmpty],
+]);
+
+/** All but defaults, null, junctors and the schemas of what is inside. */
+export function sharedMembers(raw: JsonObject): JsonObject {
+  const members: JsonObject = {};
+  for (const name of Object.keys(raw)) {
+    const value = raw[name];
+    if (value !== undefined && value !== null && MEMBERS.get(name)?.(value) === true) members[name] = value;
+  }
+  return members;
+}
+
+type NestedMember = "allOf" | "anyOf" | "oneOf" | "not" | "items" | "properties";
+const NESTED_MEMBERS: readonly NestedMember[] = ["allOf", "anyOf", "oneOf", "not", "items", "properties"];
+
+/** These members of a schema, which say what values must be like and, as kubernetes has it, nothing of map values. */
+export function nestedSchema(raw: JsonObject, names: readonly NestedMember[]): JsonObject {
+  const schema: JsonObject = {};
+  for (const name of names) {
+    const value = raw[name];
+    if (name === "properties") addProperties(schema, value);
+    else if (Array.isArray(value) && value.length > 0) schema[name] = value.filter(isJsonObject).map(valueSchema);
+    else if (isJsonObject(value)) schema[name] = valueSchema(value);
+  }
+  return schema;
+}
+
+function addProperties(schema: JsonObject, value: unknown): void {
+  const names = isJsonObject(value) ? Object.keys(value) : [];
+  if (!isJsonObject(value) || names.length === 0) return;
+  const properties: JsonObject = {};
+  for (const name of names) setMember(properties, name, valueSchema(objectAt(value, name)));
+  schema["properties"] = properties;
+}
+
+function valueSchema(raw: JsonObject): JsonObject {
+  const nullable = raw["nullable"] === true ? { nullable: true } : {};
+  return { ...sharedMembers(raw), ...nullable, ...nestedSchema(raw, NESTED_MEMBERS) };
+}
+
+const INT_OR_STRING: readonly JsonObject[] = [{ type: "integer" }, { type: "string" }];
+
+export function isIntOrString(raw: JsonObject): boolean {
+  return raw["x-kubernetes-int-or-string"] === true;
+}
+
+/** The junctors, which say now in OpenAPI's own words that the value is one of the two. */
+export function withIntOrString(junctors: JsonObject): JsonObject {
+  const { anyOf, allOf } = junctors;
+  const [first, ...others] = Array.isArray(allOf) ? (allOf as JsonObject[]) : [];
+  if (jsonEquals(anyOf, INT_OR_STRING) || jsonEquals(first?.["anyOf"], INT_OR_STRING)) return junctors;
+  if (anyOf === undefined) return { ...junctors, anyOf: INT_OR_STRING };
+  return { ...junctors, allOf: [{ anyOf: INT_OR_STRING }, ...(first === undefined ? [] : [first]), ...others] };
+}

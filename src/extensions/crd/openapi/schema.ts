@@ -1,0 +1,125 @@
+/**
+ * The schema of a definition's version as OpenAPI shows it. Version 3 says all of it; version 2 leaves out what kubectl
+ * could not read there, and the defaults.
+ */
+import { LIST_META, modelPointer, OBJECT_META } from "../../../serving/discovery/openapi/custom.ts";
+import type { Dialect } from "../../../serving/discovery/openapi/schemas.ts";
+import { isJsonObject, objectAt, setMember, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isIntOrString, nestedSchema, sharedMembers, withIntOrString } from "./members.ts";
+
+const PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
+const EMBEDDED_RESOURCE = "x-kubernetes-embedded-resource";
+
+/** Of one kind; undefined for a version without a schema. Whatever the schema says of metadata is not shown. */
+export function publishedSchema(
+  raw: JsonObject | undefined,
+  dialect: Dialect,
+  preservesUnknownFields: boolean,
+): JsonObject {
+  // With properties of its own kubectl would take every other field for unknown.
+  const isOpen = dialect === "v2" && (preservesUnknownFields || raw?.[PRESERVE_UNKNOWN] === true);
+  if (raw === undefined || isOpen) return { type: "object" };
+  const schema = fieldSchema(raw, dialect);
+  return { ...schema, properties: { ...objectAt(schema, "properties"), ...objectProperties(dialect) } };
+}
+
+export function publishedListSchema(
+  { kind, listKind, resource, model }: Readonly<Record<"kind" | "listKind" | "resource" | "model", string>>,
+  dialect: Dialect,
+): JsonObject {
+  const items = { $ref: modelPointer(dialect, model) };
+  return {
+    description: `${listKind} is a list of ${kind}`,
+    type: "object",
+    required: ["items"],
+    properties: {
+      ...TYPE_PROPERTIES,
+      items: { description: `List of ${resource}.`, type: "array", items },
+      metadata: reference(dialect, LIST_META, "Standard list metadata."),
+    },
+  };
+}
+
+const TYPE_PROPERTIES: JsonObject = {
+  apiVersion: {
+    description: "APIVersion defines in which version of its schema the object is written.",
+    type: "string",
+  },
+  kind: { description: "Kind names the type of the object.", type: "string" },
+};
+
+function objectProperties(dialect: Dialect): JsonObject {
+  return { ...TYPE_PROPERTIES, metadata: reference(dialect, OBJECT_META, "Standard object's metadata.") };
+}
+
+function reference(dialect: Dialect, model: string, description: string): JsonObject {
+  const $ref = modelPointer(dialect, model);
+  return dialect === "v2" ? { description, $ref } : { description, allOf: [{ $ref }] };
+}
+
+function fieldSchema(raw: JsonObject, dialect: Dialect): JsonObject {
+  const schema = dialect === "v2" ? lossySchema(raw) : fullSchema(raw);
+  const isOpen = dialect === "v2" && raw[PRESERVE_UNKNOWN] === true;
+  if (raw[EMBEDDED_RESOURCE] !== true || isOpen) return schema;
+  const required = stringsAt(schema, "required");
+  const added = ["kind", "apiVersion"].filter((name) => !required.includes(name));
+  const properties = { ...objectAt(schema, "properties"), ...objectProperties(dialect) };
+  return { ...schema, required: [...required, ...added], properties };
+}
+
+function fullSchema(raw: JsonObject): JsonObject {
+  const { default: byDefault, nullable, items } = raw;
+  const schema: JsonObject = { ...sharedMembers(raw) };
+  if (byDefault !== undefined && byDefault !== null) schema["default"] = byDefault;
+  if (nullable === true) schema["nullable"] = true;
+  if (isJsonObject(items)) schema["items"] = fieldSchema(items, "v3");
+  const properties = propertySchemas(raw, "v3");
+  if (properties !== undefined) schema["properties"] = properties;
+  Object.assign(schema, mapValues(raw, "v3"));
+  const junctors = nestedSchema(raw, ["allOf", "anyOf", "oneOf", "not"]);
+  return { ...schema, ...(isIntOrString(raw) ? withIntOrString(junctors) : junctors) };
+}
+
+/** No junctors, no defaults; where null or anything is allowed neither type nor content. */
+function lossySchema(raw: JsonObject): JsonObject {
+  const { type, required, ...schema } = sharedMembers(raw);
+  const isNullable = raw["nullable"] === true;
+  const isOpen = raw[PRESERVE_UNKNOWN] === true;
+  const hasContent = !isNullable && !isOpen;
+  const items = hasContent && isJsonObject(raw["items"]) ? raw["items"] : undefined;
+  const isUntyped = isNullable || (isOpen && type === "object") || (type === "array" && items === undefined);
+  const demanded = lossyRequired(raw, hasContent);
+  const properties = hasContent ? propertySchemas(raw, "v2") : undefined;
+  return {
+    ...(type === undefined || isUntyped ? {} : { type }),
+    ...schema,
+    ...(required === undefined || demanded.length === 0 ? {} : { required: demanded }),
+    ...(items === undefined ? {} : { items: fieldSchema(items, "v2") }),
+    ...(properties === undefined ? {} : { properties }),
+    ...mapValues(raw, "v2"),
+  };
+}
+
+/** What may be null need not be there. */
+function lossyRequired(raw: JsonObject, hasContent: boolean): string[] {
+  const values = raw["additionalProperties"];
+  if (isJsonObject(values) && values["nullable"] === true) return [];
+  const required = stringsAt(raw, "required");
+  if (!hasContent) return required;
+  const properties = objectAt(raw, "properties");
+  return required.filter((name) => !Object.hasOwn(properties, name) || objectAt(properties, name)["nullable"] !== true);
+}
+
+function propertySchemas(raw: JsonObject, dialect: Dialect): JsonObject | undefined {
+  const names = Object.keys(objectAt(raw, "properties"));
+  if (names.length === 0) return undefined;
+  const schemas: JsonObject = {};
+  for (const name of names) setMember(schemas, name, fieldSchema(objectAt(objectAt(raw, "properties"), name), dialect));
+  return schemas;
+}
+
+function mapValues(raw: JsonObject, dialect: Dialect): JsonObject {
+  const values = raw["additionalProperties"];
+  if (isJsonObject(values)) return { additionalProperties: fieldSchema(values, dialect) };
+  return typeof values === "boolean" ? { additionalProperties: values } : {};
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../meta/json.ts";
+import { parseDefinition } from "./definition.ts";
+import { decidedStatus, takenNames, terminating, withConditions } from "./status.ts";
+import { definitionObject, establishedDefinition } from "./testing/definition-object.ts";
+
+const NOW = "2026-01-01T00:00:00Z";
+const NAMES = { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" };
+const OTHER = establishedDefinition(
+  {},
+  { plural: "others", singular: "other", kind: "Other", listKind: "OtherList", shortNames: ["ot"] },
+);
+
+function decided(object: JsonObject, others = [OTHER]): JsonObject | undefined {
+  const definition = parseDefinition(object);
+  return decidedStatus(object, { definition, taken: takenNames(definition.group, others), now: NOW });
+}
+
+function conditionsOf(status: JsonObject | undefined): Record<string, JsonObject> {
+  const conditions = status?.["conditions"] as JsonObject[];
+  return Object.fromEntries(conditions.map((condition) => [String(condition["type"]), condition]));
+}
+
+describe("the status of a new definition", () => {
+  test("accepts names that nobody has, and establishes it at once", () => {
+    const status = decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }));
+    expect(status?.["acceptedNames"]).toEqual({ ...NAMES, shortNames: ["wd"] });
+    expect(status?.["conditions"]).toEqual([
+      {
+        type: "NamesAccepted",
+        status: "True",
+        lastTransitionTime: NOW,
+        reason: "NoConflicts",
+        message: "no conflicts found",
+      },
+      {
+        type: "Established",
+        status: "True",
+        lastTransitionTime: NOW,
+        reason: "InitialNamesAccepted",
+        message: "the initial names have been accepted",
+      },
+    ]);
+  });
+
+  test.each<[string, JsonObject, string]>([
+    ["a singular", { singular: "other" }, "SingularConflict"],
+    ["a singular that is a short name", { singular: "ot" }, "SingularConflict"],
+    ["a short name", { shortNames: ["others"] }, "ShortNamesConflict"],
+    ["a kind", { kind: "Other" }, "KindConflict"],
+    ["a list kind", { listKind: "OtherList" }, "ListKindConflict"],
+  ])("refuses %s that another definition has", (_what, names, reason) => {
+    const status = decided(definitionObject({ names: { ...NAMES, ...names } }));
+    const { NamesAccepted, Established } = conditionsOf(status);
+    expect(NamesAccepted).toMatchObject({ status: "False", reason });
+    expect(Established).toMatchObject({ status: "False", reason: "NotAccepted" });
+  });
+
+  test("tells the last conflict only", () => {
+    const { NamesAccepted } = conditionsOf(
+      decided(definitionObject({ names: { ...NAMES, singular: "other", listKind: "Other" } })),
+    );
+    expect(NamesAccepted).toMatchObject({ reason: "ListKindConflict", message: '"Other" is already in use' });
+  });
+
+  test("does not mind definitions of other groups", () => {
+    const foreign = { ...OTHER, group: "other.example.com" };
+    const { NamesAccepted } = conditionsOf(
+      decided(definitionObject({ names: { ...NAMES, kind: "Other" } }), [foreign]),
+    );
+    expect(NamesAccepted?.["status"]).toBe("True");
+  });
+});
+
+describe("the status of an established definition", () => {
+  const before = decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }))!;
+
+  test("is nothing new when nothing is", () => {
+    expect(decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }, before))).toBeUndefined();
+  });
+
+  test("keeps what it had when new names are taken, and stays established", () => {
+    const status = decided(definitionObject({ names: { ...NAMES, shortNames: ["ot"] } }, before));
+    expect(status?.["acceptedNames"]).toMatchObject({ shortNames: ["wd"] });
+    const { NamesAccepted, Established } = conditionsOf(status);
+    expect(NamesAccepted).toMatchObject({ status: "False", reason: "ShortNamesConflict" });
+    expect(Established).toMatchObject({ status: "True" });
+  });
+
+  test("keeps names that others have come to want", () => {
+    const rival = establishedDefinition({}, { plural: "rivals", singular: "widget", kind: "Widget" });
+    expect(decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }, before), [rival])).toBeUndefined();
+  });
+});
+
+describe("a group of the community", () => {
+  test.each<[string, string, string]>([
+    ["", "False", "MissingAnnotation"],
+    ["unapproved, for a test", "False", "UnapprovedAnnotation"],
+    ["https://github.com/kubernetes/kubernetes/pull/1", "True", "ApprovedAnnotation"],
+    ["by my neighbour", "False", "InvalidAnnotation"],
+  ])("approved by %j", (annotation, status, reason) => {
+    const object = definitionObject({ group: "a.k8s.io", names: NAMES });
+    const metadata = object["metadata"] as JsonObject;
+    if (annotation !== "") metadata["annotations"] = { "api-approved.kubernetes.io": annotation };
+    const { KubernetesAPIApprovalPolicyConformant: told } = conditionsOf(decided(object));
+    expect(told).toMatchObject({ status, reason });
+  });
+
+  test.each(["example.com", "notk8s.io", "k8s.io.example.com"])("%s is none", (group) => {
+    expect(conditionsOf(decided(definitionObject({ group, names: NAMES })))).not.toHaveProperty(
+      "KubernetesAPIApprovalPolicyConformant",
+    );
+  });
+});
+
+describe("a condition", () => {
+  const held = terminating("True", "InstanceDeletionInProgress", "x");
+
+  test("takes the place of the one of its type, and its time changes only with its status", () => {
+    const before = withConditions({ other: 1 }, [held], NOW);
+    const later = "2026-01-02T00:00:00Z";
+    const same = withConditions(before, [terminating("True", "Other", "y")], later);
+    expect(same).toEqual({
+      other: 1,
+      conditions: [{ type: "Terminating", status: "True", lastTransitionTime: NOW, reason: "Other", message: "y" }],
+    });
+    const changed = withConditions(before, [terminating("False", "Done", "z")], later);
+    expect(conditionsOf(changed)["Terminating"]).toMatchObject({ status: "False", lastTransitionTime: later });
+  });
+
+  test("stands with those of others, whatever these are", () => {
+    expect(withConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
+    const own = { type: "Mine", status: "True" };
+    expect(conditionsOf(withConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });
+  });
+});

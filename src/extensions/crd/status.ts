@@ -1,0 +1,158 @@
+/** What the status of a definition should say. Pure. */
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { Definition, DefinitionNames } from "./definition.ts";
+
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Names that definitions of one group have already. */
+export interface TakenNames {
+  readonly resources: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<string>;
+}
+
+export function takenNames(group: string, definitions: readonly Definition[]): TakenNames {
+  const accepted = definitions
+    .filter((definition) => definition.group === group)
+    .map(({ acceptedNames }) => acceptedNames);
+  return {
+    resources: new Set(accepted.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames])),
+    kinds: new Set(accepted.flatMap(({ kind, listKind }) => [kind, listKind])),
+  };
+}
+
+/** The status by which the definition is served or is not; undefined when it says so already. */
+export function decidedStatus(
+  object: JsonObject,
+  { definition, taken, now }: { definition: Definition; taken: TakenNames; now: string },
+): JsonObject | undefined {
+  const status = objectAt(object, "status");
+  const { acceptedNames, condition } = acceptNames(definition, taken);
+  const named = withConditions({ ...status, acceptedNames: shownNames(acceptedNames) }, [condition], now);
+  const established = isAccepted(condition) || definition.isEstablished ? ESTABLISHED : NOT_ACCEPTED;
+  const decided = withConditions(named, [established, ...approvalConditions(object, definition.group)], now);
+  return jsonEquals(decided, status) ? undefined : decided;
+}
+
+const ESTABLISHED: Condition = {
+  type: "Established",
+  status: "True",
+  reason: "InitialNamesAccepted",
+  message: "the initial names have been accepted",
+};
+const NOT_ACCEPTED: Condition = {
+  type: "Established",
+  status: "False",
+  reason: "NotAccepted",
+  message: "not all names are accepted",
+};
+
+function isAccepted({ status }: Condition): boolean {
+  return status === "True";
+}
+
+/** A name is accepted when it was before, or when no other definition of the group has it. */
+function acceptNames(
+  { names, acceptedNames }: Definition,
+  taken: TakenNames,
+): { readonly acceptedNames: DefinitionNames; readonly condition: Condition } {
+  const conflicts: { readonly reason: string; readonly message: string }[] = [];
+  const accept = (key: "plural" | "singular" | "kind" | "listKind", reason: string): string => {
+    const used = key === "plural" || key === "singular" ? taken.resources : taken.kinds;
+    if (names[key] === acceptedNames[key] || !used.has(names[key])) return names[key];
+    conflicts.push({ reason, message: inUse(names[key]) });
+    return acceptedNames[key];
+  };
+  const plural = accept("plural", "PluralConflict");
+  const singular = accept("singular", "SingularConflict");
+  const refused = names.shortNames.filter(
+    (name) => !acceptedNames.shortNames.includes(name) && taken.resources.has(name),
+  );
+  if (refused.length > 0)
+    conflicts.push({ reason: "ShortNamesConflict", message: aggregated([...new Set(refused.map(inUse))]) });
+  const kind = accept("kind", "KindConflict");
+  const listKind = accept("listKind", "ListKindConflict");
+  const shortNames = refused.length > 0 ? acceptedNames.shortNames : names.shortNames;
+  const last = conflicts.at(-1);
+  return {
+    acceptedNames: { plural, singular, kind, listKind, shortNames, categories: names.categories },
+    condition:
+      last === undefined
+        ? { type: "NamesAccepted", status: "True", reason: "NoConflicts", message: "no conflicts found" }
+        : { type: "NamesAccepted", status: "False", ...last },
+  };
+}
+
+function inUse(name: string): string {
+  return `${JSON.stringify(name)} is already in use`;
+}
+
+function aggregated(messages: readonly string[]): string {
+  return messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`;
+}
+
+function shownNames({ shortNames, categories, singular, listKind, ...names }: DefinitionNames): JsonObject {
+  return {
+    ...names,
+    ...(singular === "" ? {} : { singular }),
+    ...(listKind === "" ? {} : { listKind }),
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+  };
+}
+
+const APPROVAL = "api-approved.kubernetes.io";
+const SEE = "see https://github.com/kubernetes/enhancements/pull/1111";
+
+/** Groups of the community need a word of the community. */
+function approvalConditions(object: JsonObject, group: string): Condition[] {
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
+  const annotation = stringAt(objectAt(objectAt(object, "metadata"), "annotations"), APPROVAL);
+  const type = "KubernetesAPIApprovalPolicyConformant";
+  const quoted = JSON.stringify(APPROVAL);
+  if (annotation === "") {
+    const message = `protected groups must have approval annotation ${quoted}, ${SEE}`;
+    return [{ type, status: "False", reason: "MissingAnnotation", message }];
+  }
+  if (annotation.startsWith("unapproved"))
+    return [
+      { type, status: "False", reason: "UnapprovedAnnotation", message: `not approved: ${JSON.stringify(annotation)}` },
+    ];
+  if (/^[a-z][a-z0-9+.-]*:\/\/[^/\s]+/i.test(annotation))
+    return [{ type, status: "True", reason: "ApprovedAnnotation", message: `approved in ${annotation}` }];
+  const message = `protected groups must have approval annotation ${quoted} with either a URL or a reason starting with "unapproved", ${SEE}`;
+  return [{ type, status: "False", reason: "InvalidAnnotation", message }];
+}
+
+export function terminating(status: "True" | "False", reason: string, message: string): Condition {
+  return { type: "Terminating", status, reason, message };
+}
+
+/** Each in the place of the one of its type, or at the end. Times change only with the status. */
+export function withConditions(status: JsonObject, conditions: readonly Condition[], now: string): JsonObject {
+  const known = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+  const next = [...known];
+  for (const condition of conditions) {
+    const at = next.findIndex(({ type }) => type === condition.type);
+    const before = next[at];
+    if (before === undefined)
+      next.push({
+        type: condition.type,
+        status: condition.status,
+        lastTransitionTime: now,
+        reason: condition.reason,
+        message: condition.message,
+      });
+    else
+      next[at] = {
+        ...before,
+        ...condition,
+        ...(before["status"] === condition.status ? {} : { lastTransitionTime: now }),
+      };
+  }
+  return { ...status, conditions: next };
+}

@@ -1,0 +1,211 @@
+/** A definition version's schema with everything the server does by it. All of it is made when first needed, and once. */
+import type { JsonObject } from "../../../meta/json.ts";
+import type { CauseReason, FieldError } from "../../../meta/status-error.ts";
+import type { StructSchema } from "../../../objects/schema.ts";
+import { compileDefaults, dropNulls } from "./defaults.ts";
+import { compileEmbedded } from "./embedded.ts";
+import { coerceEmbedded, coerceMetadata, embeddedErrors, repairEmbedded } from "./metadata.ts";
+import type { MetadataErrors, MetadataType } from "./metadata.ts";
+import { parseStructural } from "./parse.ts";
+import { pruneUnknown } from "./prune.ts";
+import { compileRules } from "./rules/compile.ts";
+import { ruleErrors } from "./rules/evaluate.ts";
+import type { StructuralSchema } from "./schema.ts";
+import { toStructSchema } from "./struct-schema.ts";
+import { compileListTypes } from "./validate/list-types.ts";
+import { compileValues, RATCHETING_SINCE_MINOR } from "./validate/value-errors.ts";
+import { NO_FIELD } from "./validate/walk.ts";
+
+export interface CustomSchemaParts {
+  /** OpenAPI model name of the kind. */
+  readonly name: string;
+  readonly metadata: MetadataType;
+  /** What holds for the metadata of embedded resources, whose names are path segments and whose scope nobody knows. */
+  readonly metadataErrors: MetadataErrors;
+  /** 36 for release 1.36. */
+  readonly minor: number;
+  /** Of definitions from before v1: fields that no schema names stay. */
+  readonly preservesUnknown?: boolean;
+}
+
+export interface ErrorOptions {
+  /** On update: the object before it. */
+  readonly existing?: JsonObject | undefined;
+  /** What else there is against the object, told after what is wrong with its values. */
+  readonly others?: () => Iterable<FieldError>;
+}
+
+export interface CustomSchema {
+  readonly structural: StructuralSchema;
+  readonly struct: StructSchema;
+  readonly hasDefaults: boolean;
+  /**
+   * In place: what was sent becomes an object of this schema, without defaults. Returns what is unknown of it as field
+   * validation names it. Throws TypeMismatchError where metadata is not of its type.
+   */
+  decode(object: JsonObject): string[];
+  setDefaults(object: JsonObject): void;
+  /** In place: what was stored or converted becomes an object of this schema, with defaults. True when that changed it. */
+  finish(object: JsonObject): boolean;
+  /** Beyond its metadata, which every kind has. */
+  errors(object: JsonObject, options?: ErrorOptions): Generator<FieldError>;
+  /** On update of the status alone. */
+  statusErrors(object: JsonObject, options?: ErrorOptions): Generator<FieldError>;
+}
+
+/** Without a schema everything is kept and nothing demanded. */
+const ANYTHING: JsonObject = Object.freeze({ type: "object", "x-kubernetes-preserve-unknown-fields": true });
+
+export function compileCustomSchema(openAPIV3Schema: JsonObject | undefined, parts: CustomSchemaParts): CustomSchema {
+  return new CompiledSchema(openAPIV3Schema ?? ANYTHING, parts);
+}
+
+class CompiledSchema implements CustomSchema {
+  readonly #parts: CustomSchemaParts;
+  readonly #structural: () => StructuralSchema;
+  readonly #struct: () => StructSchema;
+  readonly #fill: () => ReturnType<typeof compileDefaults>;
+  readonly #embedded: () => ReturnType<typeof compileEmbedded>;
+  readonly #values: () => ReturnType<typeof compileValues>;
+  readonly #statusValues: () => ReturnType<typeof compileValues> | undefined;
+  readonly #listTypes: () => ReturnType<typeof compileListTypes>;
+  readonly #rules: () => ReturnType<typeof compileRules>;
+
+  constructor(source: JsonObject, parts: CustomSchemaParts) {
+    const { name, metadata, minor } = parts;
+    this.#parts = parts;
+    this.#structural = parsedOnce(source);
+    this.#struct = once(() => toStructSchema(this.structural, { name, metadata: metadata.struct }));
+    this.#fill = once(() => compileDefaults(this.structural));
+    this.#embedded = once(() => compileEmbedded(this.structural));
+    this.#values = once(() => compileValues(this.structural, minor));
+    this.#statusValues = once(() => {
+      const status = this.structural.properties.get("status");
+      return status === undefined ? undefined : compileValues(status, minor);
+    });
+    this.#listTypes = once(() => compileListTypes(this.structural));
+    this.#rules = once(() => compileRules(this.structural));
+  }
+
+  get structural(): StructuralSchema {
+    return this.#structural();
+  }
+
+  get struct(): StructSchema {
+    return this.#struct();
+  }
+
+  get hasDefaults(): boolean {
+    return this.#fill() !== undefined;
+  }
+
+  decode(object: JsonObject): string[] {
+    const { metadata, preservesUnknown } = this.#parts;
+    const unknownFields = [...coerceMetadata(object, metadata)];
+    if (preservesUnknown !== true) {
+      unknownFields.push(...pruneUnknown(object, this.structural, { isResourceRoot: true }));
+      dropNulls(object, this.structural);
+    }
+    const embedded = this.#embedded();
+    if (embedded !== undefined) unknownFields.push(...coerceEmbedded(object, embedded, metadata));
+    return unknownFields;
+  }
+
+  setDefaults(object: JsonObject): void {
+    this.#fill()?.(object);
+  }
+
+  finish(object: JsonObject): boolean {
+    const { metadata, preservesUnknown } = this.#parts;
+    let hasChanged = false;
+    if (preservesUnknown !== true) {
+      hasChanged = pruneUnknown(object, this.structural, { isResourceRoot: true }).length > 0;
+      hasChanged = dropNulls(object, this.structural) || hasChanged;
+    }
+    const embedded = this.#embedded();
+    if (embedded !== undefined) hasChanged = repairEmbedded(object, embedded, metadata) || hasChanged;
+    return this.#fill()?.(object) === true || hasChanged;
+  }
+
+  *errors(object: JsonObject, { existing, others }: ErrorOptions = {}): Generator<FieldError> {
+    const embedded = this.#embedded();
+    const { metadata: type, metadataErrors } = this.#parts;
+    yield* this.#withRules({ object, existing }, [
+      () => this.#values()(object, { existing }),
+      () => others?.() ?? [],
+      () => (embedded === undefined ? [] : embeddedErrors(object, embedded, { type, metadataErrors })),
+      () => this.#listTypeErrors(object, existing),
+    ]);
+  }
+
+  *statusErrors(object: JsonObject, { existing, others }: ErrorOptions = {}): Generator<FieldError> {
+    yield* this.#withRules({ object, existing }, [
+      () => this.#statusValueErrors(object, existing),
+      () => others?.() ?? [],
+      () => this.#listTypeErrors(object, existing),
+    ]);
+  }
+
+  #statusValueErrors(object: JsonObject, existing: JsonObject | undefined): readonly FieldError[] {
+    if (!Object.hasOwn(object, "status")) return [];
+    return this.#statusValues()?.(object["status"], { existing: existing?.["status"], field: "status" }) ?? [];
+  }
+
+  /** Who had duplicates before may keep them. */
+  *#listTypeErrors(object: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
+    const check = this.#listTypes();
+    if (check === undefined) return;
+    const errors = check(object, "");
+    const first = errors.next();
+    if (first.done === true || (existing !== undefined && check(existing, "").next().done !== true)) return;
+    yield first.value;
+    yield* errors;
+  }
+
+  /** Rules are not asked about values that are not even of the shape they speak of. */
+  *#withRules(
+    { object, existing }: { readonly object: JsonObject; readonly existing: JsonObject | undefined },
+    checks: readonly (() => Iterable<FieldError>)[],
+  ): Generator<FieldError> {
+    let isBlocked = false;
+    for (const check of checks)
+      for (const error of check()) {
+        isBlocked ||= BLOCKING.has(error.reason);
+        yield error;
+      }
+    const rules = this.#rules();
+    if (rules === undefined) return;
+    if (isBlocked)
+      yield { field: NO_FIELD, reason: "FieldValueInvalid", message: `Invalid value: null: ${NOT_CHECKED}` };
+    else {
+      const isRatcheting = existing !== undefined && this.#parts.minor >= RATCHETING_SINCE_MINOR;
+      yield* ruleErrors({ rules, object, existing, path: "", isRatcheting });
+    }
+  }
+}
+
+const BLOCKING: ReadonlySet<CauseReason> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+
+const NOT_CHECKED =
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+
+/** Apart from whatever else is made of the schema, so that what was read is not kept by it. */
+function parsedOnce(source: JsonObject): () => StructuralSchema {
+  return once(() => parseStructural(source));
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  let pending: (() => Value) | undefined = make;
+  return () => {
+    made ??= { value: pending!() };
+    pending = undefined;
+    return made.value;
+  };
+}

@@ -1,0 +1,154 @@
+/** What is wrong with the rules of a schema when its definition is written. */
+import type { Environment } from "../../../../objects/cel/check/scope.ts";
+import { celEnvironment } from "../../../../objects/cel/environment.ts";
+import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import type { StructuralSchema, ValidationRule } from "../schema.ts";
+import { type CompiledRule, compileRule } from "./compiled-rule.ts";
+import { costMessage, RuleCosts } from "./costs.ts";
+import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
+import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
+
+export interface RuleDefinition {
+  /** The root, as it stands below `openAPIV3Schema`. */
+  readonly schema: StructuralSchema;
+  /** Of the root, such as `spec.versions[0].schema.openAPIV3Schema`. */
+  readonly path: string;
+  /** The schema of this version is the one already stored: the cost of single rules was accepted before. */
+  readonly isUnchanged: boolean;
+  /** The release whose functions new rules may use; without it the newest. */
+  readonly minor?: number;
+}
+
+/** A schema within the root, and what surrounds it. */
+interface Place {
+  readonly schema: StructuralSchema;
+  readonly path: string;
+  readonly isRoot: boolean;
+  /** How often such values can occur; undefined when nothing bounds it. */
+  readonly occurrences: number | undefined;
+  /** The nearest place above where an existing value cannot be told from others. */
+  readonly uncorrelatable: string | undefined;
+}
+
+/** As errors show a rule. */
+function shownRule(rule: ValidationRule): string {
+  const shown = {
+    Rule: rule.rule,
+    Message: rule.message,
+    MessageExpression: rule.messageExpression,
+    Reason: rule.reason ?? null,
+    FieldPath: rule.fieldPath,
+    OptionalOldSelf: rule.optionalOldSelf ?? null,
+  };
+  return JSON.stringify(shown).replaceAll(/[<>&\u2028\u2029]/g, goEscape);
+}
+
+function goEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+function invalidRule(field: string, rule: ValidationRule, why: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shownRule(rule)}: ${why}` };
+}
+
+/** By what factor values below occur more often than the value itself. */
+function multiplier(schema: StructuralSchema): number | undefined {
+  const { maxItems, maxProperties } = schema.value;
+  if (schema.type === "array") return maxItems === undefined ? undefined : Math.max(0, maxItems);
+  if (schema.type !== "object" || schema.additionalProperties === undefined) return 1;
+  return maxProperties === undefined ? undefined : Math.max(0, maxProperties);
+}
+
+function occurrencesBelow({ schema, occurrences }: Place): number | undefined {
+  const factor = multiplier(schema);
+  return occurrences === undefined || factor === undefined ? undefined : occurrences * factor;
+}
+
+function* childrenOf(place: Place): Generator<Place> {
+  const { schema, path, uncorrelatable } = place;
+  const below = { isRoot: false, occurrences: occurrencesBelow(place), uncorrelatable };
+  const { additionalProperties, items } = schema;
+  if (typeof additionalProperties === "object")
+    yield { ...below, schema: additionalProperties, path: `${path}.additionalProperties` };
+  for (const [name, property] of schema.properties)
+    yield { ...below, schema: property, path: `${path}.properties[${name}]` };
+  if (items === undefined) return;
+  const isCorrelated = schema.listType === "map";
+  yield { ...below, schema: items, path: `${path}.items`, uncorrelatable: isCorrelated ? uncorrelatable : path };
+}
+
+class DefinitionCheck {
+  readonly #environment: Environment;
+  readonly #isUnchanged: boolean;
+  readonly costs = new RuleCosts();
+
+  constructor({ minor = NEWEST_MINOR, isUnchanged }: RuleDefinition) {
+    this.#environment = celEnvironment(minor);
+    this.#isUnchanged = isUnchanged;
+  }
+
+  *errors(place: Place): Generator<FieldError> {
+    for (const below of childrenOf(place)) yield* this.errors(below);
+    const { schema, path } = place;
+    if (schema.rules.length === 0) return;
+    const declared = declaredType(schema, place.isRoot || schema.embeddedResource, SELF_TYPE);
+    const field = `${path}.x-kubernetes-validations`;
+    if (declared === undefined) {
+      const why = "unable to convert structural schema to CEL declarations";
+      const what = "internal error: failed to construct type information for x-kubernetes-validations rules";
+      yield { field, reason: "InternalError", message: `Internal error: ${what}: ${why}` };
+      return;
+    }
+    for (const [index, rule] of schema.rules.entries()) {
+      const compiled = compileRule(rule, { schema, declared, environment: this.#environment });
+      yield* this.#ruleErrors(compiled, declared, { ...place, path: `${field}[${index}]` });
+    }
+  }
+
+  *#ruleErrors(compiled: CompiledRule, declared: DeclaredType, place: Place): Generator<FieldError> {
+    const { rule, error } = compiled;
+    const occurrences = place.occurrences ?? Math.floor(REQUEST_BYTES_MAX / (declared.bytesMin + 1));
+    const cost = compiled.costMax * occurrences;
+    const field = `${place.path}.rule`;
+    yield* this.#costErrors(field, cost, "estimated rule cost");
+    this.costs.add(field, cost);
+    if (error !== undefined) yield invalidRule(field, rule, error);
+    yield* this.#messageErrors(compiled, `${place.path}.messageExpression`);
+    if (compiled.usesOldSelf && place.uncorrelatable !== undefined) {
+      const why = "oldSelf cannot be used on the uncorrelatable portion of the schema within";
+      yield invalidValue(field, rule.rule, `${why} ${place.uncorrelatable}`);
+    } else if (!compiled.usesOldSelf && rule.optionalOldSelf !== undefined) {
+      const why = "may not be set if oldSelf is not used in rule";
+      yield invalidValue(`${place.path}.optionalOldSelf`, rule.optionalOldSelf, why);
+    }
+  }
+
+  *#costErrors(field: string, cost: number, what: string): Generator<FieldError> {
+    if (!this.#isUnchanged && cost > RULE_COST_MAX) yield forbiddenField(field, costMessage(what, cost, RULE_COST_MAX));
+  }
+
+  *#messageErrors(compiled: CompiledRule, field: string): Generator<FieldError> {
+    if (compiled.messageError !== undefined) yield invalidRule(field, compiled.rule, compiled.messageError);
+    else if (compiled.message !== undefined) {
+      yield* this.#costErrors(field, compiled.messageCostMax, "estimated messageExpression cost");
+      this.costs.add(field, compiled.messageCostMax);
+    }
+  }
+}
+
+/** To be called only when nothing else is wrong with the schema. */
+export function* ruleDefinitionErrors(definition: RuleDefinition): Generator<FieldError> {
+  const { schema, path } = definition;
+  const check = new DefinitionCheck(definition);
+  yield* check.errors({ schema, path, isRoot: true, occurrences: 1, uncorrelatable: undefined });
+  const { total, mostExpensive } = check.costs;
+  if (total <= SCHEMA_COST_MAX) return;
+  for (const { field } of mostExpensive)
+    yield forbiddenField(
+      field,
+      "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+    );
+  const what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+  yield forbiddenField(path, costMessage(what, total, SCHEMA_COST_MAX));
+}

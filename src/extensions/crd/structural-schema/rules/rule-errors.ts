@@ -1,0 +1,45 @@
+/** The sentences in which rules are told to have failed. */
+import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import type { ValidationRule } from "../schema.ts";
+
+/** As Go writes a path that leads nowhere. */
+const ROOT = "<nil>";
+
+function fieldOf(path: string): string {
+  return path === "" ? ROOT : path;
+}
+
+/** What stands for the rule in messages. */
+export function ruleText(rule: ValidationRule): string {
+  return rule.message === "" ? rule.rule.trim() : rule.message.trim();
+}
+
+/** The rule could not be evaluated. */
+export function ruleFailure(path: string, type: string, why: string): FieldError {
+  return invalidValue(fieldOf(path), type, why);
+}
+
+export interface FailedPlace {
+  readonly path: string;
+  readonly value: unknown;
+  readonly type: string;
+}
+
+/** The value is told unless it is an object or a list. */
+export function failedRule(rule: ValidationRule, { path, value, type }: FailedPlace, detail: string): FieldError {
+  const field = fieldOf(path);
+  const isShown = type !== "object" && type !== "array";
+  switch (rule.reason) {
+    case "FieldValueForbidden":
+      return forbiddenField(field, detail);
+    case "FieldValueRequired":
+      return required(field, detail);
+    case "FieldValueDuplicate":
+      if (isShown) return duplicateValue(field, value);
+      return { field, reason: "FieldValueDuplicate", message: "Duplicate value" };
+    default:
+      if (isShown) return invalidValue(field, value, detail);
+      return { field, reason: "FieldValueInvalid", message: `Invalid value: ${detail}` };
+  }
+}

@@ -1,0 +1,109 @@
+/** Makes a function of a schema that says what is wrong with a value. */
+import type { JsonObject } from "../../../../meta/json.ts";
+import { compileList, compileObject, type ListCheck, type MemberChecks, type ObjectCheck } from "./collections.ts";
+import { isUnchanged } from "./correlate.ts";
+import { compileEnum, type EnumCheck } from "./enums.ts";
+import { formatCheck, knownFormat, type FormatCheck } from "./formats.ts";
+import { compileJunctors, type JunctorCheck } from "./junctors.ts";
+import { toNode, type AnySchema, type Node } from "./node.ts";
+import { compileNumbers, type NumberCheck } from "./numbers.ts";
+import { compileTexts, type TextCheck } from "./texts.ts";
+import { checkType, kindOf, type TypeRules } from "./types.ts";
+import type { Walk } from "./walk.ts";
+
+/**
+ * Adds what is wrong to the walk and returns how much of the value was recognised, in kubernetes' own measure, by which
+ * it chooses the alternative whose errors it tells. `existing` is undefined where there is nothing to compare with.
+ */
+export type Check = (value: unknown, walk: Walk, existing: unknown) => number;
+
+/** `minor` is that of the release whose rules hold. */
+export function compileCheck(schema: AnySchema, minor: number): Check {
+  const node = toNode(schema);
+  const parts = compileParts(node, minor);
+  const { structural } = node;
+  if (structural === undefined) return (value, walk) => checkValue(value, parts, walk, undefined);
+  return (value, walk, existing) => {
+    const before = walk.problems.length;
+    const matches = checkValue(value, parts, walk, existing);
+    const hasProblems = walk.problems.length > before;
+    if (hasProblems && existing !== undefined && isUnchanged(value, existing, structural))
+      walk.problems.length = before;
+    return matches;
+  };
+}
+
+interface Parts {
+  readonly type: TypeRules;
+  readonly hasType: boolean;
+  readonly junctors: JunctorCheck | undefined;
+  readonly texts: TextCheck | undefined;
+  readonly format: FormatCheck | undefined;
+  readonly numbers: NumberCheck | undefined;
+  readonly list: ListCheck;
+  readonly enum: EnumCheck | undefined;
+  readonly object: ObjectCheck;
+}
+
+function compileParts(node: Node, minor: number): Parts {
+  const { types, nullable, value } = node;
+  const format = knownFormat(value.format, types, minor);
+  const compile = (schema: AnySchema) => compiledLater(schema, minor);
+  return {
+    type: { types, nullable, format },
+    hasType: types.length > 0 || format !== "",
+    junctors: compileJunctors(value, compile),
+    texts: compileTexts(value),
+    format: formatCheck(format),
+    numbers: compileNumbers({ value, type: types.length === 1 ? types[0]! : "", format, minor }),
+    list: compileList(node, node.items === undefined ? undefined : compile(node.items)),
+    enum: compileEnum(value.enum),
+    object: compileObject(node, memberChecks(node, compile)),
+  };
+}
+
+function memberChecks({ properties, additionalProperties }: Node, compile: (schema: AnySchema) => Check): MemberChecks {
+  const additional = typeof additionalProperties === "object" ? compile(additionalProperties) : undefined;
+  return {
+    properties: new Map([...properties].map(([name, schema]) => [name, compile(schema)])),
+    additional: additionalProperties === false ? false : additional,
+  };
+}
+
+/** Most objects use a small part of a large schema. */
+function compiledLater(schema: AnySchema, minor: number): Check {
+  let check: Check | undefined;
+  return (value, walk, existing) => {
+    check ??= compileCheck(schema, minor);
+    return check(value, walk, existing);
+  };
+}
+
+/** What every value has for it: that it was looked at, by itself and by the schemas together. */
+const MATCHES_OF_ALL = 4;
+
+function checkValue(value: unknown, parts: Parts, walk: Walk, existing: unknown): number {
+  const kind = kindOf(value);
+  const isOfType = (!parts.hasType && kind !== "null") || checkType(value, kind, parts.type, walk);
+  if (kind === "null") {
+    parts.enum?.(value, walk);
+    return isOfType ? 1 : 0;
+  }
+  let matches = MATCHES_OF_ALL + (parts.junctors?.(value, walk) ?? 0);
+  if (parts.hasType) matches += isOfType ? 2 : 1;
+  if (kind === "string") matches += checkText(value as string, parts, walk);
+  else if (kind === "array") matches += 2 + parts.list(value as readonly unknown[], walk, existing);
+  else if (kind === "integer" || kind === "number") {
+    parts.numbers?.(value as number, walk);
+    matches += 2;
+  }
+  parts.enum?.(value, walk);
+  return kind === "object" ? matches + 1 + parts.object(value as JsonObject, walk, existing) : matches;
+}
+
+function checkText(text: string, { texts, format, type }: Parts, walk: Walk): number {
+  texts?.(text, walk);
+  if (format === undefined) return 1;
+  if (!format(text)) walk.invalidType(type.format, text);
+  return 2;
+}

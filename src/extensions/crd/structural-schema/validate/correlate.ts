@@ -1,0 +1,60 @@
+/** Which existing value a new one takes the place of. What has not changed is not held against an update. */
+import { isJsonObject, jsonEquals, type JsonObject } from "../../../../meta/json.ts";
+import type { StructuralSchema } from "../schema.ts";
+import { goJson } from "./go-values.ts";
+
+/** Undefined everywhere here: there is none. */
+export function existingMember(existing: unknown, name: string): unknown {
+  return isJsonObject(existing) && Object.hasOwn(existing, name) ? existing[name] : undefined;
+}
+
+/** Only the items of lists with keys can be told apart. */
+export function existingItems(existing: unknown, schema: StructuralSchema): (item: unknown) => unknown {
+  if (!Array.isArray(existing) || schema.listType !== "map" || schema.listMapKeys.length === 0) return () => undefined;
+  const byKey = new Map<unknown, JsonObject>();
+  for (const item of existing) {
+    const key = keyOf(item, schema.listMapKeys);
+    if (key !== undefined && !byKey.has(key)) byKey.set(key, item as JsonObject);
+  }
+  return (item) => {
+    const key = keyOf(item, schema.listMapKeys);
+    return key === undefined ? undefined : byKey.get(key);
+  };
+}
+
+/** Undefined where a key is missing or is no scalar. */
+function keyOf(item: unknown, keys: readonly string[]): unknown {
+  const values: unknown[] = [];
+  for (const key of keys) {
+    const value = existingMember(item, key);
+    if (value === undefined || value === null || typeof value === "object") return undefined;
+    values.push(value);
+  }
+  return values.length === 1 ? values[0] : goJson(values);
+}
+
+/** As kubernetes: an object with fields that the schema does not name counts as changed. */
+export function isUnchanged(value: unknown, existing: unknown, schema: StructuralSchema): boolean {
+  if (Array.isArray(value) && Array.isArray(existing)) {
+    if (value.length !== existing.length) return false;
+    const { items } = schema;
+    if (schema.listType !== "map" || items === undefined) return jsonEquals(value, existing);
+    const existingItem = existingItems(existing, schema);
+    return value.every((item) => {
+      const before = existingItem(item);
+      return before !== undefined && isUnchanged(item, before, items);
+    });
+  }
+  if (!isJsonObject(value) || !isJsonObject(existing)) return jsonEquals(value, existing);
+  const names = Object.keys(value);
+  if (names.length !== Object.keys(existing).length) return false;
+  return names.every((name) => {
+    const before = existingMember(existing, name);
+    const member = memberSchema(schema, name);
+    return before !== undefined && member !== undefined && isUnchanged(value[name], before, member);
+  });
+}
+
+function memberSchema({ properties, additionalProperties }: StructuralSchema, name: string) {
+  return properties.get(name) ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+}

@@ -1,0 +1,31 @@
+/** Whether a value is one of those a schema lists. */
+import { goQuote } from "../../../../meta/go-quote.ts";
+import { goJson, isGoInteger } from "./go-values.ts";
+import type { Walk } from "./walk.ts";
+
+export type EnumCheck = (value: unknown, walk: Walk) => void;
+
+/** Undefined where nothing is demanded. */
+export function compileEnum(values: readonly unknown[] | undefined): EnumCheck | undefined {
+  if (values === undefined || values.length === 0) return undefined;
+  const scalars = new Set(values.filter((value) => typeof value !== "object"));
+  const compounds = new Set(values.filter((value) => typeof value === "object" && value !== null).map(goJson));
+  const supported = values.map((value) => goQuote(typeof value === "string" ? value : goJson(value))).join(", ");
+  return (value, walk) => {
+    if (typeof value === "object" ? value !== null && compounds.has(goJson(value)) : isScalarIn(value, scalars)) return;
+    walk.unsupported(value, supported);
+  };
+}
+
+/**
+ * As Go converts values to the types of those listed: a fraction to its whole part, and a whole number to the character
+ * with that code. Null never counts as listed.
+ */
+function isScalarIn(value: unknown, scalars: ReadonlySet<unknown>): boolean {
+  if (scalars.has(value)) return true;
+  if (typeof value !== "number") return false;
+  if (!isGoInteger(value)) return scalars.has(Math.trunc(value));
+  return value >= 0 && value <= CODE_POINT_MAX && scalars.has(String.fromCodePoint(value));
+}
+
+const CODE_POINT_MAX = 0x10ffff;

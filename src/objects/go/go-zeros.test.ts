@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+
+import { protobufTables } from "../catalogue/protobuf-tables.ts";
+import { openSchemas } from "../catalogue/schema-source.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { fillStatusItems, goZeros, leaveOutZeros } from "./go-zeros.ts";
+import type { StructSchema } from "../schema.ts";
+import { decodeTyped } from "../typed-decode.ts";
+
+const zeros = goZeros(protobufTables);
+
+function schemaOf(group: string, kind: string): StructSchema {
+  const schema = openSchemas("1.36").kind(group, "v1", kind);
+  if (schema === undefined) throw new Error(`no schema of ${kind}`);
+  return schema;
+}
+
+const DEPLOYMENT = schemaOf("apps", "Deployment");
+
+function decoded(schema: StructSchema, object: JsonObject): JsonObject {
+  return decodeTyped(object, schema, { zeros }).object;
+}
+
+describe("zeros", () => {
+  test("of values that are omitempty are the same as nothing", () => {
+    const spec = { paused: false, minReadySeconds: 0, template: { spec: { hostNetwork: false, dnsPolicy: "" } } };
+    expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec: { template: { spec: {} } } });
+  });
+
+  test("of pointers are something", () => {
+    const spec = { replicas: 0, template: { spec: { terminationGracePeriodSeconds: 0, enableServiceLinks: false } } };
+    expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec });
+  });
+
+  test("of values that are always written stay", () => {
+    const spec = { template: { spec: { containers: [{ name: "" }] } } };
+    expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec });
+  });
+
+  test("in maps are values like any other", () => {
+    expect(decoded(schemaOf("", "ConfigMap"), { data: { a: "" } })).toEqual({ data: { a: "" } });
+  });
+
+  test("stay where nobody says which of them are nothing", () => {
+    expect(decodeTyped({ spec: { paused: false } }, DEPLOYMENT).object).toEqual({ spec: { paused: false } });
+  });
+
+  test("are left out of what has been merged, with empty lists and maps", () => {
+    const object: JsonObject = { spec: { paused: false, replicas: 0, template: { spec: { nodeSelector: {} } } } };
+    leaveOutZeros(object, DEPLOYMENT, zeros);
+    expect(object).toEqual({ spec: { replicas: 0, template: { spec: {} } } });
+  });
+});
+
+describe("an empty list beside the spec", () => {
+  test("is kept where one is always written", () => {
+    expect(decoded(schemaOf("discovery.k8s.io", "EndpointSlice"), { ports: [] })).toEqual({ ports: [] });
+  });
+
+  test("is not there where none is", () => {
+    expect(decoded(schemaOf("", "Endpoints"), { subsets: [] })).toEqual({});
+  });
+});
+
+test("items of a status' lists have what Go always writes", () => {
+  const node: JsonObject = { status: { conditions: [{ type: "Ready" }], addresses: [{}], phase: "Running" } };
+  fillStatusItems(node, schemaOf("", "Node"), zeros);
+  expect(node).toEqual({
+    status: {
+      conditions: [{ type: "Ready", status: "", lastHeartbeatTime: null, lastTransitionTime: null }],
+      addresses: [{ type: "", address: "" }],
+      phase: "Running",
+    },
+  });
+});

@@ -1,0 +1,151 @@
+/**
+ * Go holds a field that is no pointer at its zero also where nobody set it, and its JSON leaves the zero out where the
+ * field is `omitempty`: whoever sends `paused: false` has said nothing. The tables of protobuf know which fields these are.
+ */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import type { FieldTable, MessageTable, ProtobufTables } from "../protobuf/tables.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+
+export interface GoZeros {
+  /** Whether the zero of a struct's field is the same as nothing. */
+  omits(struct: StructSchema, field: string): boolean;
+  /** Whether a list or map is written, as null, where it has nothing in it. */
+  writesEmpty(struct: StructSchema, field: string): boolean;
+  /** In place: the zeros that are written of a struct, whoever set them. */
+  fill(object: JsonObject, struct: StructSchema): void;
+}
+
+/** The tables are opened when they are first needed. */
+export function goZeros(tables: () => ProtobufTables): GoZeros {
+  return {
+    omits: (struct, name) => {
+      const field = findField(messageOf(struct, tables()), name, tables());
+      return field !== undefined && field.shape === "value" && field.omitEmpty && field.scalar !== undefined;
+    },
+    writesEmpty: (struct, name) => {
+      const field = findField(messageOf(struct, tables()), name, tables());
+      return field !== undefined && (field.shape === "list" || field.shape === "map") && !field.omitEmpty;
+    },
+    fill: (object, struct) => {
+      const opened = tables();
+      for (const name of struct.fields.keys()) {
+        if (object[name] !== undefined) continue;
+        const field = findField(messageOf(struct, opened), name, opened);
+        const zero = field === undefined ? undefined : writtenZero(field, opened);
+        if (zero !== undefined) object[name] = zero;
+      }
+    },
+  };
+}
+
+export function isZeroScalar(value: unknown): boolean {
+  return value === "" || value === 0 || value === false;
+}
+
+const MODEL_PREFIX = "io.k8s.";
+
+/** `io.k8s.api.core.v1.PodSpec` is the message `k8s.io.api.core.v1.PodSpec`. */
+function messageOf({ name }: StructSchema, tables: ProtobufTables): MessageTable | undefined {
+  if (!name.startsWith(MODEL_PREFIX)) return undefined;
+  return tables.message(`k8s.io.${name.slice(MODEL_PREFIX.length).replaceAll("-", "_")}`);
+}
+
+function findField(message: MessageTable | undefined, name: string, tables: ProtobufTables): FieldTable | undefined {
+  for (const field of message?.fields ?? []) {
+    if (field.name === name) return field;
+    if (field.shape !== "inline") continue;
+    const found = findField(tables.message(field.message ?? ""), name, tables);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Undefined where nothing is written, or something other than a scalar or null. */
+function writtenZero(field: FieldTable, tables: ProtobufTables): unknown {
+  if (field.shape !== "value") return field.omitEmpty ? undefined : null;
+  const form = field.message === undefined ? undefined : tables.message(field.message)?.form;
+  // Times are written where they are `omitempty`, too: Go does not take a struct for empty.
+  if (form === "time" || form === "micro-time") return null;
+  if (field.omitEmpty) return undefined;
+  switch (field.scalar) {
+    case "string":
+      return "";
+    case "bool":
+      return false;
+    case "int32":
+    case "int64":
+      return 0;
+    default:
+      return undefined;
+  }
+}
+
+/** In place: without the zeros, empty lists and empty maps that Go does not write. */
+export function leaveOutZeros(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
+  for (const [name, field] of schema.fields) {
+    const value = object[name];
+    if (isZeroScalar(value)) {
+      if (zeros.omits(schema, name)) delete object[name];
+    } else if (isEmptyCollection(value, field)) {
+      if (!field.required && !zeros.writesEmpty(schema, name)) delete object[name];
+    } else leaveOutBelow(value, field, zeros);
+  }
+}
+
+/** As kubernetes: an optional list or map that is empty is not there. */
+export function isEmptyCollection(value: unknown, { type }: FieldSchema): boolean {
+  if (type === "array") return Array.isArray(value) && value.length === 0;
+  return type === "map" && isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+function leaveOutBelow(value: unknown, { struct, items }: FieldSchema, zeros: GoZeros): void {
+  if (typeof value !== "object" || value === null) return;
+  if (struct !== undefined) {
+    if (isJsonObject(value)) leaveOutZeros(value, struct, zeros);
+  } else if (items !== undefined) {
+    for (const item of Object.values(value)) leaveOutBelow(item, items, zeros);
+  }
+}
+
+/**
+ * In place: the items of a status' lists as Go writes them, such as conditions, whose times are null where nobody knows
+ * them. What is always written elsewhere is for the rules of the kind to say.
+ */
+export function fillStatusItems(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
+  const status = object["status"];
+  const struct = schema.fields.get("status")?.struct;
+  if (isJsonObject(status) && struct !== undefined) fillBelow(status, struct, zeros);
+}
+
+function fillBelow(object: JsonObject, struct: StructSchema, zeros: GoZeros): void {
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    const field = struct.fields.get(name);
+    if (field?.struct !== undefined && isJsonObject(value)) fillBelow(value, field.struct, zeros);
+    const item = field?.items?.struct;
+    if (item === undefined || !Array.isArray(value)) continue;
+    for (const one of value.filter(isJsonObject)) {
+      fillBelow(one, item, zeros);
+      zeros.fill(one, item);
+    }
+  }
+}
+
+/** What Go leaves in a list or map where the text says null. */
+export function zeroValue(schema: FieldSchema): unknown {
+  if (schema.quantity) return "0";
+  if (schema.intOrString) return 0;
+  switch (schema.type) {
+    case "string":
+      return "";
+    case "integer":
+    case "number":
+      return 0;
+    case "boolean":
+      return false;
+    case "struct":
+      return {};
+    default:
+      return null;
+  }
+}

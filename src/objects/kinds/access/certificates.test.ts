@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate } from "../core/testing/told.ts";
+import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
+import { requestUpdateErrors } from "./signing-request-rules.ts";
+import { requestProblem } from "./signing-request-text.ts";
+import { ED25519_SIGNING_REQUEST, RSA_SIGNING_REQUEST, SIGNING_REQUEST } from "./testing/signing-request.ts";
+
+const SPEC = { request: SIGNING_REQUEST, signerName: "example.com/signer", usages: ["client auth"] };
+const APPROVED = { type: "Approved", status: "True" };
+const TIMED = { ...APPROVED, lastUpdateTime: CONTEXT.time, lastTransitionTime: CONTEXT.time };
+
+function request(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
+  return { metadata: { name: "r" }, spec: { ...SPEC, ...spec }, status };
+}
+
+function pem(base64: string, type = "CERTIFICATE REQUEST"): string {
+  return Buffer.from(`-----BEGIN ${type}-----\n${base64}\n-----END ${type}-----\n`).toString("base64");
+}
+
+/** With one bit of its signature turned. */
+function forged(base64: string): string {
+  const text = Buffer.from(base64, "base64").toString();
+  const der = Buffer.from(text.replaceAll(/-----.*-----/g, ""), "base64");
+  der.writeUInt8(der.at(-3)! ^ 1, der.length - 3);
+  return pem(der.toString("base64"));
+}
+
+describe("what is asked to be signed", () => {
+  test.each([
+    ["is signed by an elliptic curve key", SIGNING_REQUEST, undefined],
+    ["is signed by an RSA key", RSA_SIGNING_REQUEST, undefined],
+    ["is signed by an Ed25519 key", ED25519_SIGNING_REQUEST, undefined],
+    ["is not signed by that elliptic curve key", forged(SIGNING_REQUEST), "x509: ECDSA verification failure"],
+    ["is not signed by that RSA key", forged(RSA_SIGNING_REQUEST), "crypto/rsa: verification error"],
+    ["is not signed by that Ed25519 key", forged(ED25519_SIGNING_REQUEST), "x509: Ed25519 verification failure"],
+    ["is no PEM", "bWU=", "PEM block type must be CERTIFICATE REQUEST"],
+    ["is PEM of something else", pem("AAEC", "CERTIFICATE"), "PEM block type must be CERTIFICATE REQUEST"],
+    ["is nothing", pem(""), "asn1: syntax error: sequence truncated"],
+    ["is followed by something", pem("MAAA"), "asn1: syntax error: trailing data"],
+    [
+      "is a number",
+      pem("AgEA"),
+      "asn1: structure error: tags don't match (16 vs {class:0 tag:2 length:1 isCompound:false}) {optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false} certificateRequest @2",
+    ],
+  ])("%s", (_what, text, problem) => {
+    expect(requestProblem(text)).toBe(problem);
+  });
+});
+
+test("conditions say when, even when they do not know", () => {
+  const { status } = defaulted(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [{ type: "Failed" }] }));
+  expect(status).toEqual({
+    conditions: [{ type: "Failed", status: "", lastUpdateTime: null, lastTransitionTime: null }],
+  });
+});
+
+test("a new request has no status", () => {
+  expect(prepared(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [APPROVED] }))).toEqual(request());
+});
+
+test.each<[string, JsonObject, readonly string[]]>([
+  ["is fine", {}, []],
+  [
+    "says what for",
+    { request: "bWU=", usages: [], signerName: "", expirationSeconds: 599 },
+    [
+      'spec.request: Invalid value: "bWU=": PEM block type must be CERTIFICATE REQUEST',
+      "spec.usages: Required value",
+      "spec.signerName: Required value",
+      "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)",
+    ],
+  ],
+  ["says it once", { usages: ["any", "any"] }, ['spec.usages[1]: Duplicate value: "any"']],
+  [
+    "does not leave the signer open",
+    { signerName: "kubernetes.io/legacy-unknown" },
+    [
+      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
+    ],
+  ],
+  [
+    "has a signer of a domain",
+    { signerName: "example" },
+    [
+      "spec.signerName: Invalid value: \"example\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
+    ],
+  ],
+  [
+    "has a signer of a whole domain",
+    { signerName: "example/signer" },
+    ['spec.signerName: Invalid value: "example": should be a domain with at least two segments separated by dots'],
+  ],
+])("a new request %s", (_what, spec, sentences) => {
+  expect(told(CERTIFICATE_SIGNING_REQUEST, request(spec))).toEqual(sentences);
+});
+
+test("usages that nobody knows are named beside those that are", () => {
+  const [sentence] = told(CERTIFICATE_SIGNING_REQUEST, request({ usages: ["fun"] }));
+  expect(sentence).toMatch(/^spec\.usages\[0\]: Unsupported value: "fun": supported values: "any", "cert sign", /);
+});
+
+describe("a verdict", () => {
+  test("does not come with the status", () => {
+    expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { conditions: [APPROVED] }))).toEqual([
+      'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
+    ]);
+  });
+
+  test("is kept as it was given, however it is told again", () => {
+    const existing = request({}, { conditions: [TIMED] });
+    const object = request(
+      {},
+      {
+        conditions: [
+          { ...APPROVED, message: "hm" },
+          { type: "Failed", status: "True" },
+        ],
+      },
+    );
+    CERTIFICATE_SIGNING_REQUEST.prepareStatusUpdate?.(object, existing, CONTEXT);
+    expect(object["status"]).toEqual({ conditions: [TIMED, { ...TIMED, type: "Failed" }] });
+  });
+
+  test("is true, is one, and stays", () => {
+    const existing = request({}, { conditions: [TIMED] });
+    const conditions = [{ type: "Denied", status: "False" }, TIMED, TIMED, { type: "", status: "" }];
+    const errors = requestUpdateErrors(request({}, { conditions }), existing, "approval");
+    expect([...errors].map(({ field, message }) => `${field}: ${message}`)).toEqual([
+      'status.conditions[0].status: Unsupported value: "False": supported values: "True"',
+      'status.conditions: Invalid value: "Approved": Approved and Denied conditions are mutually exclusive',
+      'status.conditions: Invalid value: "Approved": Approved and Denied conditions are mutually exclusive',
+      'status.conditions[2].type: Duplicate value: "Approved"',
+      "status.conditions[3].type: Required value",
+      "status.conditions[3].status: Required value",
+    ]);
+    const removed = requestUpdateErrors(request(), existing, "approval");
+    expect([...removed].map(({ message }) => message)).toEqual([
+      'Forbidden: updates may not remove a condition of type "Approved"',
+    ]);
+  });
+
+  test("is not changed by others", () => {
+    const existing = request({}, { conditions: [TIMED] });
+    const changed = request({}, { conditions: [{ ...TIMED, reason: "r" }] });
+    const [error] = requestUpdateErrors(changed, existing, "status");
+    expect(error?.message).toBe(`Forbidden: updates may not modify a condition of type "Approved"
+@@ -2,7 +2,7 @@
+  {
+   "Type": "Approved",
+   "Status": "True",
+-  "Reason": "",
++  "Reason": "r",
+   "Message": "",
+   "LastUpdateTime": "${CONTEXT.time}",
+   "LastTransitionTime": "${CONTEXT.time}"
+`);
+  });
+});
+
+describe("a certificate", () => {
+  const certificate = pem("AAEC", "CERTIFICATE");
+
+  test("comes with the status, once", () => {
+    expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate }))).toEqual([]);
+    const other = pem("AAED", "CERTIFICATE");
+    expect(
+      toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request({}, { certificate }), request({}, { certificate: other })),
+    ).toEqual(["status.certificate: Forbidden: updates may not modify existing certificate content"]);
+  });
+
+  test.each([
+    [pem("AAEC", "KEY"), 'only CERTIFICATE PEM blocks are allowed, found "KEY"'],
+    ["bWU=", "must contain at least one CERTIFICATE PEM block"],
+  ])("is one: %s", (text, why) => {
+    expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate: text }))).toEqual([
+      `status.certificate: Invalid value: "<certificate data>": ${why}`,
+    ]);
+  });
+});
+
+describe("a trust bundle", () => {
+  function bundle(name: string, spec: JsonObject): JsonObject {
+    return { metadata: { name }, spec };
+  }
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "without a signer has no colon in its name",
+      bundle("a:b", { trustBundle: "" }),
+      [
+        'metadata.name: Invalid value: "a:b": ClusterTrustBundle without signer name must not have ":" in its name',
+        'spec.trustBundle: Invalid value: "<value omitted>": at least one trust anchor must be provided',
+      ],
+    ],
+    [
+      "of a signer begins with its name",
+      bundle("a", { signerName: "example.com/s", trustBundle: Buffer.from(pem("AAEC", "KEY"), "base64").toString() }),
+      [
+        'metadata.name: Invalid value: "a": ClusterTrustBundle for signerName example.com/s must be named with prefix example.com:s:',
+        'spec.trustBundle: Invalid value: "<value omitted>": entry 0 has bad block type: KEY',
+      ],
+    ],
+    [
+      "holds certificates",
+      bundle("a", { trustBundle: Buffer.from(pem("AAEC", "CERTIFICATE"), "base64").toString() }),
+      ['spec.trustBundle: Invalid value: "<value omitted>": entry 0 does not parse as X.509'],
+    ],
+  ])("%s", (_what, object, sentences) => {
+    expect(told(CLUSTER_TRUST_BUNDLE, object)).toEqual(sentences);
+  });
+
+  test("keeps its signer, and is not read again", () => {
+    const before = bundle("a", { trustBundle: "odd" });
+    expect(
+      toldOfUpdate(CLUSTER_TRUST_BUNDLE, before, bundle("a", { trustBundle: "odd", signerName: "e.com/s" })),
+    ).toEqual(['spec.signerName: Invalid value: "e.com/s": field is immutable']);
+    expect(defaulted(CLUSTER_TRUST_BUNDLE, bundle("a", {}))).toEqual(bundle("a", { trustBundle: "" }));
+  });
+});

@@ -1,0 +1,204 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { API_SERVICE } from "./api-service.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/definition-validation/definition-kind.ts";
+import { RUNTIME_CLASS } from "./runtime-class.ts";
+
+describe("an API service", () => {
+  function apiService(spec: JsonObject, name = "v1.example.com"): JsonObject {
+    const needed = { group: "example.com", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
+    return { metadata: { name }, spec: { ...needed, ...spec } };
+  }
+
+  test("that is served here is available", () => {
+    expect(prepared(API_SERVICE, apiService({}))["status"]).toEqual({
+      conditions: [
+        {
+          type: "Available",
+          status: "True",
+          lastTransitionTime: CONTEXT.time,
+          reason: "Local",
+          message: "Local APIServices are always available",
+        },
+      ],
+    });
+    expect(prepared(API_SERVICE, apiService({ service: { name: "s" } }))).toMatchObject({
+      spec: { service: { name: "s", port: 443 } },
+      status: {},
+    });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", {}, []],
+    [
+      "is named for what it serves, and ranked",
+      { group: "", version: "v2", groupPriorityMinimum: 20_001, versionPriority: 0 },
+      [
+        'metadata.name: Invalid value: "v1.example.com": must be `spec.version+"."+spec.group`: "v2."',
+        "spec.group: Required value: only v1 may have an empty group and it better be legacy kube",
+        "spec.groupPriorityMinimum: Invalid value: 20001: must be positive and less than 20000",
+        "spec.versionPriority: Invalid value: 0: must be positive and less than 1000",
+      ],
+    ],
+    [
+      "trusts nobody when it is served here",
+      { caBundle: "bWU=", insecureSkipTLSVerify: true },
+      [
+        'spec.caBundle: Invalid value: "2 bytes": local APIServices may not have a caBundle',
+        "spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify",
+      ],
+    ],
+    [
+      "trusts somebody or everybody elsewhere",
+      { service: { port: 0 }, caBundle: "bWU=", insecureSkipTLSVerify: true },
+      [
+        "spec.service.namespace: Required value",
+        "spec.service.name: Required value",
+        "spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+        "spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present",
+      ],
+    ],
+  ])("%s", (_what, spec, sentences) => {
+    expect(told(API_SERVICE, apiService(spec))).toEqual(sentences);
+  });
+
+  test.each(["", "a/b", ".."])("is not asked to have the right name when %j is none", (name) => {
+    expect(told(API_SERVICE, apiService({}, name))).toEqual([]);
+  });
+
+  test("has conditions that hold, or do not", () => {
+    const status = { conditions: [{ type: "Available", status: "Maybe" }] };
+    expect(toldOfStatus(API_SERVICE, apiService({}), { ...apiService({}), status })).toEqual([
+      'status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
+    ]);
+  });
+});
+
+describe("a runtime class", () => {
+  test("has a handler, and keeps it", () => {
+    expect(told(RUNTIME_CLASS, { metadata: { name: "r" } })).toEqual(["handler: Required value"]);
+    expect(toldOfUpdate(RUNTIME_CLASS, { handler: "a" }, { handler: "b" })).toEqual([
+      'handler: Invalid value: "b": field is immutable',
+    ]);
+  });
+
+  test("tolerates a taint once, and is warned about labels that are given up", () => {
+    const toleration = { key: "k", operator: "Exists" };
+    const scheduling = { nodeSelector: { "beta.kubernetes.io/os": "l" }, tolerations: [toleration, toleration] };
+    expect(told(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
+      'scheduling.tolerations[1]: Duplicate value: {"Key":"k","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}',
+    ]);
+    expect(warned(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
+      'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead',
+    ]);
+  });
+});
+
+describe("a definition of custom resources", () => {
+  const V1 = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } };
+  function definition(spec: JsonObject, name = "widgets.example.com"): JsonObject {
+    const names = { plural: "widgets", kind: "Widget" };
+    return { metadata: { name }, spec: { group: "example.com", scope: "Cluster", names, versions: [V1], ...spec } };
+  }
+
+  test("names things, converts nothing, and is not accepted yet", () => {
+    expect(prepared(CUSTOM_RESOURCE_DEFINITION, definition({}))).toEqual({
+      ...definition({
+        names: { plural: "widgets", kind: "Widget", singular: "widget", listKind: "WidgetList" },
+        conversion: { strategy: "None" },
+      }),
+      status: { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: ["v1"] },
+    });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", {}, []],
+    [
+      "is about something",
+      { group: "", scope: "", names: {}, versions: [] },
+      [
+        'metadata.name: Invalid value: "widgets.example.com": must be spec.names.plural+"."+spec.group',
+        "spec.group: Required value",
+        "spec.scope: Required value",
+        "spec.versions: Invalid value: []: must have exactly one version marked as storage version",
+        "spec.names.plural: Required value",
+        "spec.names.singular: Required value",
+        "spec.names.kind: Required value",
+        "spec.names.listKind: Required value",
+        "status.storedVersions: Invalid value: null: must have at least one stored version",
+      ],
+    ],
+    [
+      "stores one version, and shows versions without what they have in common",
+      { versions: [{ ...V1, storage: false }] },
+      [
+        'spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]: must have exactly one version marked as storage version',
+        "status.storedVersions: Invalid value: null: must have at least one stored version",
+      ],
+    ],
+    [
+      "has schemas",
+      { versions: [{ name: "v1", served: true, storage: true }] },
+      ["spec.versions[0].schema.openAPIV3Schema: Required value"],
+    ],
+    [
+      "tells one from many",
+      { names: { plural: "widgets", kind: "Widget", listKind: "Widget" } },
+      ['spec.names.listKind: Invalid value: "Widget": kind and listKind may not be the same'],
+    ],
+  ])("%s", (_what, spec, sentences) => {
+    expect(told(CUSTOM_RESOURCE_DEFINITION, definition(spec))).toEqual(sentences);
+  });
+
+  test.each([
+    [{ deprecationWarning: "old" }, '"old": can only be set for deprecated versions'],
+    [{ deprecationWarning: "", deprecated: true }, '"": must not be an empty string'],
+    [
+      { deprecationWarning: "é\n", deprecated: true },
+      '"é\\n": must only contain printable UTF-8 characters; non-printable character found at index 2',
+    ],
+  ])("warns of deprecated versions in words: %j", (deprecation, sentence) => {
+    expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
+      `spec.versions[0].deprecationWarning: Invalid value: ${sentence}`,
+    ]);
+  });
+
+  test("keeps every version it may have stored", () => {
+    const before = { ...definition({}), status: { storedVersions: ["v1", "v0"] } };
+    const after = { ...definition({ versions: [{ ...V1, name: "v2" }] }), status: before.status };
+    expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, before, after)).toEqual(
+      ["v1", "v0"].map(
+        (name, index) =>
+          `status.storedVersions[${index}]: Invalid value: "${name}": missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+      ),
+    );
+  });
+
+  test("keeps what it is known by, and once it is established also what it is", () => {
+    const conditions = [{ type: "Established", status: "True" }];
+    const status = { storedVersions: ["v1"], conditions };
+    const established = { ...defaulted(CUSTOM_RESOURCE_DEFINITION, definition({})), status };
+    const after = { ...definition({ scope: "Namespaced", names: { plural: "gadgets", kind: "Gadget" } }), status };
+    const always = 'spec.names.plural: Invalid value: "gadgets": field is immutable';
+    expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, definition({}), after)).toEqual([always]);
+    const object = defaulted(CUSTOM_RESOURCE_DEFINITION, after);
+    const errors = [...(CUSTOM_RESOURCE_DEFINITION.updateErrors?.(object, established, CONTEXT) ?? [])];
+    expect(errors.map(({ field }) => field)).toEqual(["spec.scope", "spec.names.kind", "spec.names.plural"]);
+  });
+
+  test("remembers what it has stored", () => {
+    const existing = prepared(CUSTOM_RESOURCE_DEFINITION, definition({}));
+    const next = {
+      ...definition({
+        versions: [
+          { ...V1, name: "v2" },
+          { ...V1, storage: false },
+        ],
+      }),
+      status: existing["status"],
+    };
+    CUSTOM_RESOURCE_DEFINITION.prepareUpdate?.(next, existing, CONTEXT);
+    expect(next["status"]).toMatchObject({ storedVersions: ["v1", "v2"] });
+  });
+});

@@ -1,0 +1,52 @@
+/** The named expressions of a policy, of which every one sees those before it. */
+import {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  listOf,
+  mapOf,
+  NULL,
+  STRING,
+  TIMESTAMP,
+  type Type,
+  UINT,
+} from "../../../cel/types/type.ts";
+import { stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { compileExpression, type CompiledExpression, type ExpressionScope } from "./compile-expression.ts";
+
+export interface CompositedVariables {
+  /** By name, in their order. */
+  readonly compiled: ReadonlyMap<string, CompiledExpression>;
+  /** With what all other expressions are compiled. */
+  readonly scope: ExpressionScope;
+}
+
+const KNOWN: ReadonlySet<Type> = new Set([BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT]);
+
+/** What is neither a simple value nor a list or map of them is of any type. */
+export function compositedType(type: Type): Type {
+  if (KNOWN.has(type)) return type;
+  const [first = DYN, second = DYN] = type.parameters;
+  if (type.kind === "list") return listOf(compositedType(first));
+  return type.kind === "map" ? mapOf(compositedType(first), compositedType(second)) : DYN;
+}
+
+export function compileVariables(
+  variables: readonly JsonObject[],
+  environment: ExpressionScope["environment"],
+  optional: Omit<ExpressionScope["variables"], "composited">,
+): CompositedVariables {
+  const fields = new Map<string, Type>();
+  const scope: ExpressionScope = { environment, variables: { ...optional, composited: fields } };
+  const compiled = new Map<string, CompiledExpression>();
+  for (const variable of variables) {
+    const name = stringAt(variable, "name");
+    const result = compileExpression(stringAt(variable, "expression"), undefined, scope);
+    fields.set(name, compositedType(result.type));
+    compiled.set(name, result);
+  }
+  return { compiled, scope };
+}

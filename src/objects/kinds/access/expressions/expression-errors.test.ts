@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../../meta/json.ts";
+import { ExpressionCheck } from "./expression-errors.ts";
+
+const VARIABLES = { variables: [{}] };
+
+function messages(errors: Iterable<{ message: string }>): string[] {
+  return [...errors].map(({ message }) => message);
+}
+
+test.each([
+  ["object.data.a == 'x' && oldObject == null && request.dryRun && namespaceObject.spec.finalizers.size() > 0", []],
+  ["object.data.a", ["must evaluate to bool but got dyn"]],
+  ["[1]", ["must evaluate to bool but got list(int)"]],
+  ["{'a': 1}", ["must evaluate to bool but got map(string, int)"]],
+  ["duration('1s')", ["must evaluate to bool but got google.protobuf.Duration"]],
+  ["null", ["must evaluate to bool but got null_type"]],
+  ["object.?a", ["must evaluate to bool but got optional_type(dyn)"]],
+  ["request", ["must evaluate to bool but got kubernetes.AdmissionRequest"]],
+  ["namespaceObject.metadata", ["must evaluate to bool but got kubernetes.NamespaceMetadata"]],
+  ["authorizer.requestResource", ["must evaluate to bool but got kubernetes.authorization.ResourceCheck"]],
+  [
+    "request.object == null",
+    ["compilation failed: ERROR: <input>:1:8: undefined field 'object'\n | request.object == null\n | .......^"],
+  ],
+])("%s as a validation", (source, wanted) => {
+  const found = messages(new ExpressionCheck(36).validationErrors(source, "f"));
+  expect(found).toEqual(wanted.map((why) => `Invalid value: ${JSON.stringify(source)}: ${why}`));
+});
+
+test("what can never be evaluated is kubernetes' own error", () => {
+  expect([...new ExpressionCheck(36).validationErrors("int('x') == 1", "f")]).toEqual([
+    {
+      field: "f",
+      reason: "InternalError",
+      message: "Internal error: program instantiation failed: type conversion error from 'string' to 'int'",
+    },
+  ]);
+});
+
+test("messages are strings and have no authorizer", () => {
+  const check = new ExpressionCheck(36);
+  expect(messages(check.messageErrors("'x' + request.name", "f"))).toEqual([]);
+  expect(messages(check.messageErrors("1", "f"))).toEqual(['Invalid value: "1": must evaluate to string but got int']);
+  expect(messages(check.messageErrors("string(authorizer == null)", "f"))[0]).toContain(
+    "undeclared reference to 'authorizer'",
+  );
+});
+
+test("annotations are strings or null, and are compiled without what stands around them", () => {
+  const check = new ExpressionCheck(36);
+  expect(messages(check.annotationErrors("null", "f"))).toEqual([]);
+  expect(messages(check.annotationErrors(" 1 ", "f"))).toEqual([
+    'Invalid value: " 1 ": must evaluate to one of [string null_type] but got int',
+  ]);
+  expect(messages(check.annotationErrors("  foo", "f"))[0]).toContain("<input>:1:1: undeclared");
+});
+
+test("params are known where there is a kind of them", () => {
+  const errors = (spec: JsonObject): string[] =>
+    messages(new ExpressionCheck(36, spec).conditionErrors("params == null", "f"));
+  expect(errors({ paramKind: { apiVersion: "v1", kind: "ConfigMap" } })).toEqual([]);
+  expect(errors({})[0]).toContain("undeclared reference to 'params'");
+});
+
+test("a variable is seen by what comes after it, with its type", () => {
+  const check = new ExpressionCheck(36, VARIABLES);
+  expect(messages(check.variableErrors({ name: "a", source: "variables.b" }, "f"))[0]).toContain("undefined field 'b'");
+  expect(messages(check.variableErrors({ name: "b", source: "['x']" }, "f"))).toEqual([]);
+  expect(messages(check.variableErrors({ name: "c", source: "variables.b[0]" }, "f"))).toEqual([]);
+  expect(messages(check.validationErrors("variables.c == 'x'", "f"))).toEqual([]);
+  expect(messages(check.validationErrors("variables.b", "f"))[0]).toContain("but got list(string)");
+  expect(messages(check.validationErrors("variables.c == 1", "f"))[0]).toContain("found no matching overload");
+  expect(messages(check.conditionErrors("variables.c == 'x'", "f"))[0]).toContain(
+    "undeclared reference to 'variables'",
+  );
+});
+
+test("what is new may use what the release before knew, what is stored what this release knows", () => {
+  const source = "semver('1.2.3').major() == 1";
+  const errors = (minor: number, stored?: JsonObject): string[] => {
+    const check = new ExpressionCheck(minor);
+    if (stored !== undefined) check.addStoredPolicy(stored);
+    return messages(check.validationErrors(source, "f"));
+  };
+  expect(errors(34)).toEqual([]);
+  expect(errors(33)[0]).toContain("undeclared reference to 'semver'");
+  expect(errors(33, { spec: { validations: [{ expression: source }] } })).toEqual([]);
+  expect(errors(33, { spec: { matchConditions: [{ expression: source }] } })).toHaveLength(1);
+});

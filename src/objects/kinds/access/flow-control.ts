@@ -1,0 +1,167 @@
+/** Which requests flow together, and how many of them are served at a time. */
+import { duplicateValue, forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { objectsAt } from "../checks.ts";
+import type { Kind } from "../kind.ts";
+import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../storage/defaults.ts";
+import { goValue, isSemanticallyEqual } from "../storage/go-value.ts";
+import {
+  FLOW_SCHEMA_SPEC,
+  MANDATORY_FLOW_SCHEMAS,
+  MANDATORY_PRIORITY_LEVELS,
+  PRIORITY_LEVEL_SPEC,
+} from "./flow-control-fixed.ts";
+import { flowSchemaSpecErrors } from "./flow-schema-rules.ts";
+import { priorityLevelSpecErrors, type SharesField } from "./priority-level-rules.ts";
+
+const PRESERVED_ZERO_ANNOTATION = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+const DEFAULT_SHARES = 30;
+
+export const FLOW_SCHEMA: Kind = {
+  setDefaults(schema) {
+    const spec = ownStruct(schema, "spec");
+    ownStruct(spec, "priorityLevelConfiguration");
+    setUnlessPositive(spec, { matchingPrecedence: 1000 });
+    setRuleDefaults(spec);
+    setStatusDefaults(schema);
+  },
+  prepareCreate: clearStatus,
+  createErrors: flowSchemaErrors,
+  updateErrors: flowSchemaErrors,
+  statusUpdateErrors: conditionErrors,
+  keepsMetadataInStatus: true,
+};
+
+function setStatusDefaults(object: JsonObject): void {
+  setMissingInItems(ownStruct(object, "status"), "conditions", { lastTransitionTime: null });
+}
+
+/** What Go always writes of rules. */
+function setRuleDefaults(spec: JsonObject): void {
+  if (!Array.isArray(spec["rules"])) return;
+  const verbs = { verbs: null };
+  spec["rules"] = objectsAt(spec, "rules").map((rule) => {
+    const own = { subjects: null, ...rule };
+    setMissingInItems(own, "resourceRules", { ...verbs, apiGroups: null, resources: null, namespaces: null });
+    setMissingInItems(own, "nonResourceRules", { ...verbs, nonResourceURLs: null });
+    return own;
+  });
+}
+
+interface LevelVersion {
+  readonly sharesField: SharesField;
+  /** Before shares could be left out, none was not a number of shares unless an annotation said so. */
+  readonly isZeroUnsaid: boolean;
+}
+
+export const PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
+  sharesField: "nominalConcurrencyShares",
+  isZeroUnsaid: false,
+});
+export const BETA_PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
+  sharesField: "nominalConcurrencyShares",
+  isZeroUnsaid: true,
+});
+/** In its first versions the member had another name. */
+export const ASSURED_PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
+  sharesField: "assuredConcurrencyShares",
+  isZeroUnsaid: true,
+});
+
+function priorityLevelOf(version: LevelVersion): Kind {
+  const errors = (level: JsonObject): Iterable<FieldError> => priorityLevelErrors(level, version);
+  return {
+    setDefaults(level) {
+      const spec = ownStruct(level, "spec");
+      const limited = ownPointer(spec, "limited");
+      if (limited !== undefined) setLimitedDefaults(limited, objectAt(level, "metadata"), version);
+      const exempt = ownPointer(spec, "exempt");
+      if (exempt !== undefined) setMissing(exempt, { nominalConcurrencyShares: 0, lendablePercent: 0 });
+      setStatusDefaults(level);
+    },
+    prepareCreate: clearStatus,
+    createErrors: errors,
+    updateErrors: errors,
+    statusUpdateErrors: conditionErrors,
+    keepsMetadataInStatus: true,
+  };
+}
+
+function setLimitedDefaults(
+  limited: JsonObject,
+  metadata: JsonObject,
+  { sharesField, isZeroUnsaid }: LevelVersion,
+): void {
+  const shares = { [sharesField]: DEFAULT_SHARES };
+  if (isZeroUnsaid && !preservesZero(metadata)) setUnlessPositive(limited, shares);
+  else setMissing(limited, shares);
+  setMissing(limited, { lendablePercent: 0 });
+  const queuing = ownPointer(ownStruct(limited, "limitResponse"), "queuing");
+  if (queuing !== undefined) setUnlessPositive(queuing, { handSize: 8, queues: 64, queueLengthLimit: 50 });
+}
+
+/** Zero counts as unsaid. */
+function setUnlessPositive(target: JsonObject, defaults: Readonly<Record<string, number>>): void {
+  for (const key of Object.keys(defaults)) if ((target[key] ?? 0) === 0) target[key] = defaults[key];
+}
+
+function clearStatus(object: JsonObject): void {
+  object["status"] = {};
+}
+
+function* flowSchemaErrors(schema: JsonObject): Generator<FieldError> {
+  const name = stringAt(objectAt(schema, "metadata"), "name");
+  const spec = objectAt(schema, "spec");
+  yield* flowSchemaSpecErrors(spec, name);
+  const fixed = MANDATORY_FLOW_SCHEMAS.get(name);
+  if (fixed !== undefined && !isSemanticallyEqual(spec, fixed, FLOW_SCHEMA_SPEC))
+    yield invalidValue("spec", goValue(spec, FLOW_SCHEMA_SPEC), `spec of '${name}' must equal the fixed value`);
+  yield* conditionErrors(schema);
+}
+
+function* priorityLevelErrors(level: JsonObject, { sharesField, isZeroUnsaid }: LevelVersion): Generator<FieldError> {
+  const metadata = objectAt(level, "metadata");
+  const name = stringAt(metadata, "name");
+  if (!isZeroUnsaid && preservesZero(metadata))
+    yield forbiddenField("metadata.annotations", `annotation '${PRESERVED_ZERO_ANNOTATION}' is forbidden`);
+  const spec = objectAt(level, "spec");
+  yield* priorityLevelSpecErrors(spec, name, sharesField);
+  yield* fixedLevelErrors(withNominalShares(spec, sharesField), name);
+  yield* conditionErrors(level);
+}
+
+function preservesZero(metadata: JsonObject): boolean {
+  return Object.hasOwn(objectAt(metadata, "annotations"), PRESERVED_ZERO_ANNOTATION);
+}
+
+function withNominalShares(spec: JsonObject, sharesField: SharesField): JsonObject {
+  if (sharesField === "nominalConcurrencyShares" || spec["limited"] === undefined) return spec;
+  const limited = objectAt(spec, "limited");
+  return { ...spec, limited: { ...limited, nominalConcurrencyShares: limited[sharesField] } };
+}
+
+function* fixedLevelErrors(spec: JsonObject, name: string): Generator<FieldError> {
+  const fixed = MANDATORY_PRIORITY_LEVELS.get(name);
+  if (fixed === undefined) return;
+  const isExempt = name === "exempt";
+  const compared = isExempt ? { ...spec, exempt: fixed["exempt"] } : spec;
+  const besides = isExempt ? " except the 'spec.exempt' field" : "";
+  if (!isSemanticallyEqual(compared, fixed, PRIORITY_LEVEL_SPEC))
+    yield invalidValue(
+      "spec",
+      goValue(spec, PRIORITY_LEVEL_SPEC),
+      `spec of '${name}'${besides} must equal the fixed value`,
+    );
+}
+
+function* conditionErrors(object: JsonObject): Generator<FieldError> {
+  const seen = new Set<string>();
+  for (const [index, condition] of objectsAt(objectAt(object, "status"), "conditions").entries()) {
+    const field = `status.conditions[${index}].type`;
+    const type = stringAt(condition, "type");
+    if (seen.has(type)) yield duplicateValue(field, type);
+    seen.add(type);
+    if (type === "") yield required(field);
+  }
+}

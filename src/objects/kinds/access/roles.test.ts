@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { defaulted, told, toldOfUpdate } from "../core/testing/told.ts";
+import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING } from "./roles.ts";
+
+const GROUP = "rbac.authorization.k8s.io";
+const READ = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
+
+describe("a role", () => {
+  test("says that it has no rules", () => {
+    expect(defaulted(ROLE, { metadata: { name: "r" } })).toEqual({ metadata: { name: "r" }, rules: null });
+    expect(defaulted(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/x"] }] })).toEqual({
+      rules: [{ verbs: null, nonResourceURLs: ["/x"] }],
+    });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", { rules: [READ] }, []],
+    [
+      "says what may be done to what",
+      { rules: [{}] },
+      [
+        "rules[0].verbs: Required value: verbs must contain at least one value",
+        "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+        "rules[0].resources: Required value: resource rules must supply at least one resource",
+      ],
+    ],
+    [
+      "is about resources alone",
+      { rules: [{ ...READ, nonResourceURLs: ["/a"] }] },
+      [
+        'rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply to non-resource URLs',
+        'rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs',
+      ],
+    ],
+  ])("of a namespace %s", (_what, role, sentences) => {
+    expect(told(ROLE, role)).toEqual(sentences);
+    expect(toldOfUpdate(ROLE, {}, role)).toEqual(sentences);
+  });
+
+  test("of the cluster may be about paths, and made of others", () => {
+    expect(told(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/a"], verbs: ["get"] }] })).toEqual([]);
+    expect(told(CLUSTER_ROLE, { aggregationRule: {} })).toEqual([
+      "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
+    ]);
+    const clusterRoleSelectors = [{ matchExpressions: [{ key: "a", operator: "Is" }] }];
+    expect(told(CLUSTER_ROLE, { aggregationRule: { clusterRoleSelectors } })).toEqual([
+      'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
+      "aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.",
+    ]);
+  });
+});
+
+describe("a binding", () => {
+  const admin = { kind: "ClusterRole", name: "admin" };
+
+  test("knows the group of roles, users and groups", () => {
+    const subjects = [
+      { kind: "User", name: "jane" },
+      { kind: "ServiceAccount", name: "s", namespace: "n" },
+    ];
+    expect(defaulted(ROLE_BINDING, { roleRef: admin, subjects })).toEqual({
+      roleRef: { ...admin, apiGroup: GROUP },
+      subjects: [{ kind: "User", name: "jane", apiGroup: GROUP }, subjects[1]],
+    });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", { roleRef: admin }, []],
+    [
+      "is to a role",
+      { roleRef: { apiGroup: "x", kind: "Role", name: "" } },
+      [
+        `roleRef.apiGroup: Unsupported value: "x": supported values: "${GROUP}"`,
+        'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
+        "roleRef.name: Required value",
+      ],
+    ],
+    [
+      "is to a role with a name",
+      { roleRef: { ...admin, name: "a/b" } },
+      ["roleRef.name: Invalid value: \"a/b\": may not contain '/'"],
+    ],
+    [
+      "is of somebody",
+      {
+        roleRef: admin,
+        subjects: [
+          { kind: "Robot" },
+          { kind: "Group", name: "g", apiGroup: "x" },
+          { kind: "ServiceAccount", name: "s", apiGroup: "x" },
+        ],
+      },
+      [
+        "subjects[0].name: Required value",
+        'subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"',
+        `subjects[1].apiGroup: Unsupported value: "x": supported values: "${GROUP}"`,
+        'subjects[2].apiGroup: Unsupported value: "x": supported values: ""',
+        "subjects[2].namespace: Required value",
+      ],
+    ],
+  ])("of the cluster %s", (_what, binding, sentences) => {
+    expect(told(CLUSTER_ROLE_BINDING, binding)).toEqual(sentences);
+  });
+
+  test("in a namespace may be to either kind of role, and of accounts beside it", () => {
+    const subjects = [{ kind: "ServiceAccount", name: "s" }];
+    expect(told(ROLE_BINDING, { roleRef: { kind: "Role", name: "r" }, subjects })).toEqual([]);
+  });
+
+  test("stays to its role", () => {
+    expect(toldOfUpdate(ROLE_BINDING, { roleRef: admin }, { roleRef: { kind: "Role", name: "r" } })).toEqual([
+      `roleRef: Invalid value: {"APIGroup":"${GROUP}","Kind":"Role","Name":"r"}: cannot change roleRef`,
+    ]);
+  });
+});

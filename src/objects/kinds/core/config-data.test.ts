@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONFIG_MAP } from "./config-map.ts";
+import { SECRET } from "./secret.ts";
+import { defaulted, told, toldOfUpdate, warned } from "./testing/told.ts";
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+describe("a config map", () => {
+  test("has keys that can be names of files, each once", () => {
+    expect(told(CONFIG_MAP, { data: { "..": "", a: "" }, binaryData: { a: "" } })).toEqual([
+      `data[..]: Invalid value: "..": must not be '..'`,
+      'data[a]: Invalid value: "a": duplicate of key present in binaryData',
+    ]);
+  });
+
+  test("holds a mebibyte", () => {
+    const half = "a".repeat(512 * 1024);
+    expect(told(CONFIG_MAP, { data: { a: half }, binaryData: { b: base64(half) } })).toEqual([]);
+    expect(told(CONFIG_MAP, { data: { a: `${half}a` }, binaryData: { b: base64(half) } })).toEqual([
+      "[]: Too long: may not be more than 1048576 bytes",
+    ]);
+  });
+
+  test("that is immutable stays as it is", () => {
+    const before = { immutable: true, data: { a: "1" } };
+    expect(toldOfUpdate(CONFIG_MAP, before, before)).toEqual([]);
+    expect(toldOfUpdate(CONFIG_MAP, before, { data: { a: "2" }, binaryData: { b: "" } })).toEqual([
+      "immutable: Forbidden: field is immutable when `immutable` is set",
+      "data: Forbidden: field is immutable when `immutable` is set",
+      "binaryData: Forbidden: field is immutable when `immutable` is set",
+    ]);
+  });
+});
+
+describe("a secret", () => {
+  test("without a type is opaque, and takes texts", () => {
+    expect(defaulted(SECRET, { stringData: { a: "x" }, data: { b: "eQ==" } })).toEqual({
+      type: "Opaque",
+      data: { a: "eA==", b: "eQ==" },
+    });
+  });
+
+  test.each<[string, JsonObject, string[]]>([
+    ["tls", {}, ["data[tls.crt]: Required value", "data[tls.key]: Required value"]],
+    ["ssh-auth", { "ssh-privatekey": "" }, ["data[ssh-privatekey]: Required value"]],
+    ["basic-auth", {}, ["data[username]: Required value", "data[password]: Required value"]],
+    ["basic-auth", { password: "" }, []],
+    ["dockercfg", {}, ["data[.dockercfg]: Required value"]],
+    ["dockercfg", { ".dockercfg": base64("{}") }, []],
+    ["dockerconfigjson", { ".dockerconfigjson": base64("null") }, []],
+    [
+      "dockerconfigjson",
+      { ".dockerconfigjson": "" },
+      ['data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": unexpected end of JSON input'],
+    ],
+    [
+      "dockerconfigjson",
+      { ".dockerconfigjson": base64("[]") },
+      [
+        'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into Go value of type map[string]interface {}',
+      ],
+    ],
+    ["service-account-token", {}, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
+    ["something-else", {}, []],
+  ])("of the type %s with %j", (type, data, expected) => {
+    expect(told(SECRET, { type: `kubernetes.io/${type}`, data })).toEqual(expected);
+  });
+
+  test("of an account names it", () => {
+    const metadata = { annotations: { "kubernetes.io/service-account.name": "a" } };
+    expect(told(SECRET, { type: "kubernetes.io/service-account-token", metadata })).toEqual([]);
+  });
+
+  test("keeps its type", () => {
+    expect(toldOfUpdate(SECRET, { type: "a" }, { type: "b" })).toEqual([
+      'type: Invalid value: "b": field is immutable',
+    ]);
+  });
+});
+
+describe("a certificate and its key", () => {
+  const pem = (type: string): string => base64(`-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`);
+  const warnings = (certificate: string, key: string): string[] =>
+    warned(SECRET, { type: "kubernetes.io/tls", data: { "tls.crt": certificate, "tls.key": key } });
+
+  test.each([
+    ["", "", ["tls: failed to find any PEM data in certificate input"]],
+    [pem("CERTIFICATE"), "", ["tls: failed to find any PEM data in key input"]],
+    [pem("CERTIFICATE"), pem("EC PRIVATE KEY"), []],
+    [
+      pem("PRIVATE KEY"),
+      pem("CERTIFICATE"),
+      [
+        "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched",
+      ],
+    ],
+    [
+      pem("CERTIFICATE"),
+      pem("CERTIFICATE"),
+      ["tls: found a certificate rather than a key in the PEM for the private key"],
+    ],
+    [
+      pem("X"),
+      pem("Y"),
+      [
+        'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [X]',
+      ],
+    ],
+  ])("are looked at (%#)", (certificate, key, expected) => {
+    expect(warnings(certificate, key)).toEqual(expected);
+  });
+
+  test("are read in one pass, however odd they are", () => {
+    const odd = base64("-----BEGIN x-----END ".repeat(40_000));
+    expect(warnings(odd, odd)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,56 @@
+/** ConfigMaps: named values for everybody to read. */
+import { forbiddenField, invalidValue, tooLong } from "../../../meta/field-errors.ts";
+import { jsonEquals, objectAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import type { Kind } from "../kind.ts";
+import { configKeyErrors } from "./name-checks.ts";
+
+export const CONFIG_MAP: Kind = {
+  createErrors: configMapErrors,
+  *updateErrors(configMap, existing) {
+    yield* immutableDataErrors(configMap, existing, ["data", "binaryData"]);
+    yield* configMapErrors(configMap);
+  },
+};
+
+/** What the values of a config map or a secret may hold together. */
+const DATA_BYTES_MAX = 1024 * 1024;
+
+function* configMapErrors(configMap: JsonObject): Generator<FieldError> {
+  const data = objectAt(configMap, "data");
+  const binaryData = objectAt(configMap, "binaryData");
+  for (const key of Object.keys(data).sort()) {
+    yield* dataKeyErrors(key, `data[${key}]`);
+    if (Object.hasOwn(binaryData, key))
+      yield invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData");
+  }
+  for (const key of Object.keys(binaryData).sort()) yield* dataKeyErrors(key, `binaryData[${key}]`);
+  const textBytes = Object.values(data).reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), 0);
+  // As kubernetes: the whole object is too long, and a field without a name is written like this.
+  yield* dataSizeErrors("[]", textBytes + decodedBytes(binaryData));
+}
+
+export function* dataKeyErrors(key: string, field: string): Generator<FieldError> {
+  for (const sentence of configKeyErrors(key)) yield invalidValue(field, key, sentence);
+}
+
+export function* dataSizeErrors(field: string, bytes: number): Generator<FieldError> {
+  if (bytes > DATA_BYTES_MAX) yield tooLong(field, DATA_BYTES_MAX);
+}
+
+/** How many bytes values of base64 stand for. */
+export function decodedBytes(values: JsonObject): number {
+  return Object.values(values).reduce((sum: number, value) => sum + Buffer.byteLength(String(value), "base64"), 0);
+}
+
+export function* immutableDataErrors(
+  object: JsonObject,
+  existing: JsonObject,
+  fields: readonly string[],
+): Generator<FieldError> {
+  if (existing["immutable"] !== true) return;
+  const why = "field is immutable when `immutable` is set";
+  if (object["immutable"] !== true) yield forbiddenField("immutable", why);
+  for (const field of fields)
+    if (!jsonEquals(objectAt(object, field), objectAt(existing, field))) yield forbiddenField(field, why);
+}

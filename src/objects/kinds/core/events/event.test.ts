@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../meta/json.ts";
+import { defaulted, told, toldOfUpdate } from "../testing/told.ts";
+import { EVENT, NEW_EVENT } from "./event.ts";
+
+const metadata = { name: "e", namespace: "default" };
+const TIME = "2026-01-01T00:00:00.000000Z";
+
+const NEW: JsonObject = {
+  metadata,
+  eventTime: TIME,
+  regarding: { kind: "Pod", namespace: "default", name: "p" },
+  reason: "r",
+  action: "a",
+  type: "Normal",
+  reportingController: "example.com/c",
+  reportingInstance: "i",
+};
+
+describe("an event of the core group", () => {
+  test("has all members that are always written", () => {
+    expect(defaulted(EVENT, { metadata })).toEqual({
+      metadata,
+      involvedObject: {},
+      source: {},
+      firstTimestamp: null,
+      lastTimestamp: null,
+      eventTime: null,
+      reportingComponent: "",
+      reportingInstance: "",
+    });
+  });
+
+  test.each([
+    ["default", "default", []],
+    ["default", undefined, []],
+    ["other", undefined, ['involvedObject.namespace: Invalid value: "": does not match event.namespace']],
+    ["other", "default", ['involvedObject.namespace: Invalid value: "default": does not match event.namespace']],
+  ])("in %s about something in %s", (namespace, involved, expected) => {
+    const involvedObject = involved === undefined ? {} : { namespace: involved };
+    expect(told(EVENT, { metadata: { name: "e", namespace }, involvedObject })).toEqual(expected);
+  });
+
+  test("with a time says who tells it", () => {
+    const event = { metadata, eventTime: TIME, involvedObject: {}, message: "m".repeat(1025), action: "a".repeat(129) };
+    expect(told(EVENT, event)).toEqual([
+      "reportingComponent: Required value",
+      'reportingComponent: Invalid value: "": name part must be non-empty',
+      expect.stringMatching(/^reportingComponent: Invalid value: "": name part must consist of/),
+      "reportingInstance: Required value",
+      'action: Invalid value: "": can have at most 128 characters',
+      "reason: Required value",
+      'message: Invalid value: "": can have at most 1024 characters',
+    ]);
+  });
+
+  test("may change", () => {
+    const event = { metadata, involvedObject: { namespace: "default" }, reason: "a" };
+    expect(toldOfUpdate(EVENT, event, { ...event, reason: "b" })).toEqual([]);
+  });
+});
+
+describe("an event of events.k8s.io", () => {
+  test("is complete", () => {
+    expect(told(NEW_EVENT, NEW)).toEqual([]);
+    const old = { deprecatedCount: 1, deprecatedFirstTimestamp: TIME, deprecatedSource: { host: "h" } };
+    expect(told(NEW_EVENT, { metadata, regarding: {}, type: "X", series: { count: 1 }, ...old })).toEqual([
+      'series.count: Invalid value: "": should be at least 2',
+      "series.lastObservedTime: Required value",
+      "eventTime: Required value",
+      'type: Invalid value: "": has invalid value: X',
+      'firstTimestamp: Invalid value: "": needs to be unset',
+      'count: Invalid value: "": needs to be unset',
+      'source: Invalid value: "": needs to be unset',
+    ]);
+  });
+
+  test("goes on in its series, and changes in nothing else", () => {
+    expect(toldOfUpdate(NEW_EVENT, NEW, { ...NEW, series: { count: 2, lastObservedTime: TIME } })).toEqual([]);
+    const changes = { regarding: { namespace: "default" }, note: "n", related: { name: "x" }, action: "b" };
+    const shown = (name: string): string =>
+      `{"Kind":"","Namespace":"${name}","Name":"${name === "" ? "x" : ""}","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}`;
+    expect(toldOfUpdate(NEW_EVENT, NEW, { ...NEW, ...changes })).toEqual([
+      `involvedObject: Invalid value: ${shown("default")}: field is immutable`,
+      'message: Invalid value: "n": field is immutable',
+      'action: Invalid value: "b": field is immutable',
+      `related: Invalid value: ${shown("")}: field is immutable`,
+    ]);
+  });
+});

@@ -1,0 +1,30 @@
+/** Events: what happened to an object, in the core group and in one of their own. */
+import { objectAt, type JsonObject } from "../../../../meta/json.ts";
+import type { Kind } from "../../kind.ts";
+import { CORE_NAMES, EVENTS_NAMES, type EventNames } from "./event-fields.ts";
+import { eventErrors, legacyEventErrors, newEventUpdateErrors } from "./event-rules.ts";
+
+/** The core group asks little of events, as it always did. */
+export const EVENT: Kind = {
+  setDefaults(event) {
+    writeEmptyMembers(event, CORE_NAMES);
+    for (const key of [CORE_NAMES.reportingController, "reportingInstance"]) event[key] ??= "";
+  },
+  createErrors: (event) => legacyEventErrors(event, CORE_NAMES),
+  updateErrors: (event) => legacyEventErrors(event, CORE_NAMES),
+};
+
+export const NEW_EVENT: Kind = {
+  setDefaults: (event) => writeEmptyMembers(event, EVENTS_NAMES),
+  createErrors: (event) => eventErrors(event, EVENTS_NAMES),
+  *updateErrors(event, existing) {
+    yield* legacyEventErrors(event, EVENTS_NAMES);
+    yield* newEventUpdateErrors(event, existing, EVENTS_NAMES);
+  },
+};
+
+/** Structs and times are always written, however empty they are. */
+function writeEmptyMembers(event: JsonObject, names: EventNames): void {
+  for (const key of [names.involvedObject, names.source]) event[key] = objectAt(event, key);
+  for (const key of [names.firstTimestamp, names.lastTimestamp, "eventTime"]) event[key] ??= null;
+}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { LIMIT_RANGE } from "./limit-range.ts";
+import { defaulted, told } from "./testing/told.ts";
+
+const ranging = (...limits: JsonObject[]): JsonObject => ({ spec: { limits } });
+
+describe("a limit range", () => {
+  test("gives containers what they may have at most when it gives nothing else", () => {
+    const limit = {
+      type: "Container",
+      max: { cpu: "2000m", memory: "1Gi" },
+      min: { cpu: "1", "hugepages-1Mi": "1Mi" },
+    };
+    expect(defaulted(LIMIT_RANGE, ranging(limit))).toEqual(
+      ranging({
+        type: "Container",
+        max: { cpu: "2", memory: "1Gi" },
+        min: { cpu: "1", "hugepages-1Mi": "1Mi" },
+        default: { cpu: "2", memory: "1Gi" },
+        defaultRequest: { cpu: "2", memory: "1Gi", "hugepages-1Mi": "1Mi" },
+      }),
+    );
+  });
+
+  test("gives pods and claims nothing", () => {
+    const limit = { type: "Pod", max: { cpu: "1" } };
+    expect(defaulted(LIMIT_RANGE, ranging(limit))).toEqual(ranging(limit));
+    expect(defaulted(LIMIT_RANGE, {})).toEqual({ spec: { limits: null } });
+  });
+
+  test("has each type once, and knows it", () => {
+    expect(told(LIMIT_RANGE, ranging({ type: "Pod" }, { type: "Pod" }, { type: "X" }, { type: "a.io/x" }))).toEqual([
+      'spec.limits[1].type: Duplicate value: "Pod"',
+      'spec.limits[2].type: Invalid value: "X": must be a standard limit type or fully qualified',
+    ]);
+  });
+
+  test("names resources that there are", () => {
+    expect(told(LIMIT_RANGE, ranging({ type: "Pod", max: { x: "1", "a.io/x": "1", storage: "1" } }))).toEqual([
+      'spec.limits[0].max[storage]: Invalid value: "storage": must be a standard resource for containers',
+      'spec.limits[0].max[x]: Invalid value: "x": must be a standard resource type or fully qualified',
+      'spec.limits[0].max[x]: Invalid value: "x": must be a standard resource for containers',
+    ]);
+  });
+
+  test("has no defaults for pods, and bounds for claims", () => {
+    const claims = { type: "PersistentVolumeClaim" };
+    expect(told(LIMIT_RANGE, ranging({ type: "Pod", default: { cpu: "1" } }, claims))).toEqual([
+      "spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'",
+      "spec.limits[1].limits: Required value: either minimum or maximum storage value is required, but neither was provided",
+    ]);
+  });
+
+  test("is in order", () => {
+    const limit = { min: { cpu: "4" }, max: { cpu: "1" }, default: { cpu: "2" }, defaultRequest: { cpu: "3" } };
+    const at = "spec.limits[0]";
+    expect(told(LIMIT_RANGE, ranging({ type: "Container", ...limit }))).toEqual([
+      `${at}.min[cpu]: Invalid value: "4": min value 4 is greater than max value 1`,
+      `${at}.defaultRequest[cpu]: Invalid value: "3": min value 4 is greater than default request value 3`,
+      `${at}.defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than max value 1`,
+      `${at}.defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than default limit value 2`,
+      `${at}.default[cpu]: Invalid value: "4": min value 4 is greater than default value 2`,
+      `${at}.default[cpu]: Invalid value: "1": default value 2 is greater than max value 1`,
+    ]);
+  });
+
+  test("has a ratio that can be kept", () => {
+    const field = "spec.limits[0].maxLimitRequestRatio[cpu]";
+    const limit = (ratio: string): JsonObject =>
+      ranging({ type: "Pod", min: { cpu: "1" }, max: { cpu: "3" }, maxLimitRequestRatio: { cpu: ratio } });
+    expect(told(LIMIT_RANGE, limit("2"))).toEqual([]);
+    expect(told(LIMIT_RANGE, limit("0.5"))).toEqual([`${field}: Invalid value: "500m": ratio 500m is less than 1`]);
+    expect(told(LIMIT_RANGE, limit("4"))).toEqual([
+      `${field}: Invalid value: "4": ratio 4 is greater than max/min = 3.000000`,
+    ]);
+  });
+
+  test("gives of what cannot be shared what is requested", () => {
+    const limit = { type: "Container", default: { "a.io/x": "2" }, defaultRequest: { "a.io/x": "1" } };
+    expect(told(LIMIT_RANGE, ranging(limit))).toEqual([
+      'spec.limits[0].defaultRequest[a.io/x]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in a.io/x',
+    ]);
+  });
+});

@@ -1,0 +1,131 @@
+/** Which objects a quota counts: scopes, and selectors of scopes; the sentences are kubernetes'. */
+import { invalidValue, required } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { objectsAt } from "../checks.ts";
+import { isQuotaResource } from "./resource-amounts.ts";
+
+const POD_COUNT: ReadonlySet<string> = new Set(["pods"]);
+const PODS: ReadonlySet<string> = new Set([
+  "pods",
+  "cpu",
+  "memory",
+  "limits.cpu",
+  "limits.memory",
+  "requests.cpu",
+  "requests.memory",
+]);
+const CLAIMS: ReadonlySet<string> = new Set(["persistentvolumeclaims", "requests.storage"]);
+
+/** The scopes there are, and which resources they can be about. */
+const SCOPES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["Terminating", PODS],
+  ["NotTerminating", PODS],
+  ["BestEffort", POD_COUNT],
+  ["NotBestEffort", PODS],
+  ["PriorityClass", PODS],
+  ["CrossNamespacePodAffinity", PODS],
+  ["VolumeAttributesClass", CLAIMS],
+]);
+/** These have no values: they hold or do not. */
+const PLAIN_SCOPES: ReadonlySet<string> = new Set([
+  "BestEffort",
+  "NotBestEffort",
+  "Terminating",
+  "NotTerminating",
+  "CrossNamespacePodAffinity",
+]);
+const OPPOSITES: readonly (readonly [string, string])[] = [
+  ["BestEffort", "NotBestEffort"],
+  ["Terminating", "NotTerminating"],
+];
+
+const UNFIT = "unsupported scope applied to resource";
+/** DIFFERS: kubernetes shows a list as often as something is wrong with it, however long it is. */
+const SHOWN_OFTEN_MAX = 100;
+
+export function* quotaScopeErrors(spec: JsonObject): Generator<FieldError> {
+  const scopes = stringsAt(spec, "scopes");
+  yield* scopes.length > SHOWN_OFTEN_MAX ? scopesErrors(spec, scopes).take(1) : scopesErrors(spec, scopes);
+}
+
+function* scopesErrors(spec: JsonObject, scopes: readonly string[]): Generator<FieldError> {
+  const field = "spec.scopes";
+  const unfit = unfitResources(spec);
+  for (const scope of scopes) {
+    if (!SCOPES.has(scope)) yield invalidValue(field, scopes, "unsupported scope");
+    yield* unfitErrors(unfit.get(scope), field, () => scopes);
+  }
+  yield* conflictErrors(scopes, field, scopes);
+}
+
+export function* scopeSelectorErrors(spec: JsonObject): Generator<FieldError> {
+  const selector = spec["scopeSelector"];
+  if (!isJsonObject(selector)) return;
+  const isLong = objectsAt(selector, "matchExpressions").length > SHOWN_OFTEN_MAX;
+  yield* isLong ? selectorErrors(spec, selector).take(1) : selectorErrors(spec, selector);
+}
+
+function* selectorErrors(spec: JsonObject, selector: JsonObject): Generator<FieldError> {
+  const field = "spec.scopeSelector.matchExpressions";
+  const requirements = objectsAt(selector, "matchExpressions");
+  const unfit = unfitResources(spec);
+  for (const requirement of requirements) {
+    const scope = stringAt(requirement, "scopeName");
+    if (!SCOPES.has(scope)) yield invalidValue(`${field}.scopeName`, scope, "unsupported scope");
+    yield* unfitErrors(unfit.get(scope), field, () => shownSelector(selector));
+    yield* operatorErrors(requirement, field);
+  }
+  const names = requirements.map((requirement) => stringAt(requirement, "scopeName"));
+  // As kubernetes: shown are the quota's plain scopes, which need not be there.
+  yield* conflictErrors(names, field, spec["scopes"] ?? null);
+}
+
+/** One for each resource. */
+function* unfitErrors(unfit: number | undefined, field: string, shown: () => unknown): Generator<FieldError> {
+  for (let count = unfit ?? 0; count > 0; count--) yield invalidValue(field, shown(), UNFIT);
+}
+
+/** By scope, how many of the quota's resources it cannot be about. */
+function unfitResources(spec: JsonObject): ReadonlyMap<string, number> {
+  const names = Object.keys(objectAt(spec, "hard")).filter(isQuotaResource);
+  return new Map([...SCOPES].map(([scope, about]) => [scope, names.filter((name) => !about.has(name)).length]));
+}
+
+function* operatorErrors(requirement: JsonObject, field: string): Generator<FieldError> {
+  const operator = stringAt(requirement, "operator");
+  const values = stringsAt(requirement, "values");
+  if (PLAIN_SCOPES.has(stringAt(requirement, "scopeName")) && operator !== "Exists") {
+    const why =
+      "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+    yield invalidValue(`${field}.operator`, operator, why);
+  }
+  if (operator === "In" || operator === "NotIn") {
+    if (values.length === 0)
+      yield required(
+        `${field}.values`,
+        "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+      );
+  } else if (operator === "Exists" || operator === "DoesNotExist") {
+    if (values.length > 0) {
+      const why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+      yield invalidValue(`${field}.values`, values, why);
+    }
+  } else yield invalidValue(`${field}.operator`, operator, "not a valid selector operator");
+}
+
+function* conflictErrors(scopes: readonly string[], field: string, shown: unknown): Generator<FieldError> {
+  for (const pair of OPPOSITES)
+    if (pair.every((scope) => scopes.includes(scope))) yield invalidValue(field, shown, "conflicting scopes");
+}
+
+/** As kubernetes' own form shows it. */
+function shownSelector(selector: JsonObject): JsonObject {
+  return {
+    MatchExpressions: objectsAt(selector, "matchExpressions").map((requirement) => ({
+      ScopeName: stringAt(requirement, "scopeName"),
+      Operator: stringAt(requirement, "operator"),
+      Values: requirement["values"] ?? null,
+    })),
+  };
+}

@@ -1,0 +1,108 @@
+/** Lists of resources with amounts, such as quotas and capacities have: names, texts and checks. */
+import { invalidValue } from "../../../meta/field-errors.ts";
+import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+import { qualifiedNameErrors } from "../../../meta/names.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { canonicalQuantity } from "../../table/quantity.ts";
+import { nanosOf, roundedUpToMilli } from "../quantity.ts";
+
+const OBJECT_COUNTS: readonly string[] = [
+  "configmaps",
+  "persistentvolumeclaims",
+  "pods",
+  "replicationcontrollers",
+  "resourcequotas",
+  "secrets",
+  "services",
+  "services.loadbalancers",
+  "services.nodeports",
+];
+const COMPUTE: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
+
+const QUOTA_RESOURCES: ReadonlySet<string> = new Set([
+  ...OBJECT_COUNTS,
+  ...COMPUTE.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
+  "requests.storage",
+]);
+const STANDARD_RESOURCES: ReadonlySet<string> = new Set([...QUOTA_RESOURCES, "storage"]);
+const CONTAINER_RESOURCES: ReadonlySet<string> = new Set(COMPUTE);
+const INTEGER_RESOURCES: ReadonlySet<string> = new Set(OBJECT_COUNTS);
+
+const HUGE_PAGES = "hugepages-";
+const REQUESTS = "requests.";
+const NANOS_PER_MILLI = 1_000_000n;
+const MILLIS_PER_UNIT = 1000n;
+
+/** The member with amounts as servers keep them; nothing when there is no such member. */
+export function setAmountDefaults(parent: JsonObject, key: string): void {
+  if (parent[key] !== undefined) parent[key] = roundedAmounts(objectAt(parent, key));
+}
+
+function roundedAmounts(list: JsonObject): JsonObject {
+  const rounded: JsonObject = {};
+  for (const name of Object.keys(list)) setMember(rounded, name, roundedUpToMilli(String(list[name])));
+  return rounded;
+}
+
+export function isHugePages(name: string): boolean {
+  return name.startsWith(HUGE_PAGES);
+}
+
+export function isQuotaResource(name: string): boolean {
+  return QUOTA_RESOURCES.has(name) || isHugePages(name) || name.startsWith(REQUESTS + HUGE_PAGES);
+}
+
+/** Kubernetes' own: without a prefix, or with one of its domain. */
+export function isNativeResource(name: string): boolean {
+  return !name.includes("/") || name.includes("kubernetes.io/");
+}
+
+function isExtendedResource(name: string): boolean {
+  return (
+    !isNativeResource(name) && !name.startsWith(REQUESTS) && qualifiedNameErrors(`${REQUESTS}${name}`).length === 0
+  );
+}
+
+export function* resourceNameErrors(name: string, field: string): Generator<FieldError> {
+  const sentences = qualifiedNameErrors(name);
+  for (const sentence of sentences) yield invalidValue(field, name, sentence);
+  if (sentences.length > 0 || name.includes("/")) return;
+  if (!STANDARD_RESOURCES.has(name) && !isQuotaResource(name))
+    yield invalidValue(field, name, "must be a standard resource type or fully qualified");
+}
+
+export function* containerResourceNameErrors(name: string, field: string): Generator<FieldError> {
+  yield* resourceNameErrors(name, field);
+  if (!name.includes("/")) {
+    if (!CONTAINER_RESOURCES.has(name) && !isHugePages(name))
+      yield invalidValue(field, name, "must be a standard resource for containers");
+  } else if (!isNativeResource(name) && !isExtendedResource(name))
+    yield invalidValue(field, name, "doesn't follow extended resource name standard");
+}
+
+export function* quotaResourceNameErrors(name: string, field: string): Generator<FieldError> {
+  yield* resourceNameErrors(name, field);
+  if (!name.includes("/") && !isQuotaResource(name))
+    yield invalidValue(field, name, "must be a standard resource for quota");
+}
+
+export function* amountErrors(name: string, value: unknown, field: string): Generator<FieldError> {
+  const nanos = nanosOf(value);
+  const shown = amountText(value);
+  if (nanos < 0n) yield invalidValue(field, shown, "must be greater than or equal to 0");
+  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && millisOf(value) % MILLIS_PER_UNIT !== 0n)
+    yield invalidValue(field, shown, "must be an integer");
+}
+
+/** The one text of an amount. */
+export function amountText(value: unknown): string {
+  return canonicalQuantity(String(value));
+}
+
+/** Thousandths, rounded away from nothing. */
+export function millisOf(value: unknown): bigint {
+  const nanos = nanosOf(value);
+  const millis = nanos / NANOS_PER_MILLI;
+  if (millis * NANOS_PER_MILLI === nanos) return millis;
+  return nanos < 0n ? millis - 1n : millis + 1n;
+}

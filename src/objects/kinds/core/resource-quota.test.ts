@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { RESOURCE_QUOTA } from "./resource-quota.ts";
+import { prepared, told, toldOfStatus, toldOfUpdate, warned } from "./testing/told.ts";
+
+const quota = (spec: JsonObject): JsonObject => ({ spec });
+
+describe("a quota", () => {
+  test("has its amounts in the one form they have", () => {
+    expect(prepared(RESOURCE_QUOTA, quota({ hard: { cpu: "1000m", memory: "1024Mi" } }))).toEqual({
+      spec: { hard: { cpu: "1", memory: "1Gi" } },
+      status: {},
+    });
+  });
+
+  test("counts what can be counted", () => {
+    const hard = { pods: "1.5", foo: "1", "count/jobs.batch": "2", "requests.a.io/gpu": "1", "limits.cpu": "-1" };
+    expect(told(RESOURCE_QUOTA, quota({ hard }))).toEqual([
+      'spec.hard[foo]: Invalid value: "foo": must be a standard resource type or fully qualified',
+      'spec.hard[foo]: Invalid value: "foo": must be a standard resource for quota',
+      'spec.hard[limits.cpu]: Invalid value: "-1": must be greater than or equal to 0',
+      'spec.hard[pods]: Invalid value: "1500m": must be an integer',
+    ]);
+  });
+
+  test("has scopes that fit each other and what is counted", () => {
+    const scopes = ["BestEffort", "NotBestEffort", "X"];
+    const shown = JSON.stringify(scopes);
+    expect(told(RESOURCE_QUOTA, quota({ hard: { pods: "1", cpu: "1" }, scopes }))).toEqual([
+      `spec.scopes: Invalid value: ${shown}: unsupported scope applied to resource`,
+      `spec.scopes: Invalid value: ${shown}: unsupported scope`,
+      `spec.scopes: Invalid value: ${shown}: conflicting scopes`,
+    ]);
+  });
+
+  test("is told once that something is wrong with a long list", () => {
+    const scopes = Array.from({ length: 200 }, () => "X");
+    expect(told(RESOURCE_QUOTA, quota({ scopes }))).toHaveLength(1);
+  });
+
+  test("selects scopes as they can be selected", () => {
+    const field = "spec.scopeSelector.matchExpressions";
+    const matchExpressions = [
+      { scopeName: "BestEffort", operator: "In" },
+      { scopeName: "PriorityClass", operator: "Exists", values: ["a"] },
+      { scopeName: "Y", operator: "Z" },
+    ];
+    expect(told(RESOURCE_QUOTA, quota({ hard: { pods: "1" }, scopeSelector: { matchExpressions } }))).toEqual([
+      `${field}.operator: Invalid value: "In": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity`,
+      `${field}.values: Required value: must be at least one value when \`operator\` is 'In' or 'NotIn' for scope selector`,
+      `${field}.values: Invalid value: ["a"]: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
+      `${field}.scopeName: Invalid value: "Y": unsupported scope`,
+      `${field}.operator: Invalid value: "Z": not a valid selector operator`,
+    ]);
+  });
+
+  test("shows a selector as kubernetes keeps it", () => {
+    const scopeSelector = { matchExpressions: [{ scopeName: "BestEffort", operator: "Exists" }] };
+    expect(told(RESOURCE_QUOTA, quota({ hard: { cpu: "1" }, scopeSelector }))).toEqual([
+      'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"Exists","Values":null}]}: unsupported scope applied to resource',
+    ]);
+  });
+
+  test("keeps its scopes, in whatever order", () => {
+    const before = quota({ scopes: ["BestEffort", "Terminating"] });
+    expect(toldOfUpdate(RESOURCE_QUOTA, before, quota({ scopes: ["Terminating", "BestEffort"] }))).toEqual([]);
+    expect(toldOfUpdate(RESOURCE_QUOTA, before, quota({}))).toEqual([
+      "spec.scopes: Invalid value: null: field is immutable",
+    ]);
+  });
+
+  test("has a status that counts the same things", () => {
+    const metadata = { resourceVersion: "1" };
+    expect(toldOfStatus(RESOURCE_QUOTA, {}, { metadata, status: { used: { pods: "0.5" } } })).toEqual([
+      'status.used[pods]: Invalid value: "500m": must be an integer',
+    ]);
+  });
+
+  test("is warned when requests go beyond limits", () => {
+    expect(warned(RESOURCE_QUOTA, quota({ hard: { cpu: "2", "limits.cpu": "1", "limits.memory": "1" } }))).toEqual([
+      "ResourceQuota cpu (2) should be less than limits.cpu (1)",
+    ]);
+  });
+});

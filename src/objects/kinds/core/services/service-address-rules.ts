@@ -1,0 +1,49 @@
+/** Addresses from outside that services take, and from which they are reached; the sentences are kubernetes'. */
+import { forbiddenField } from "../../../../meta/field-errors.ts";
+import { objectAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import type { KindContext } from "../../kind.ts";
+import { endpointIpErrors, legacyCidrErrors, legacyIpErrors } from "../../network/ip-checks.ts";
+import { BALANCER_ONLY } from "./load-balancer-class.ts";
+import { specOf } from "./service-fields.ts";
+
+export function* externalIpErrors(
+  spec: JsonObject,
+  service: JsonObject | undefined,
+  context: KindContext,
+): Generator<FieldError> {
+  const existing = new Set(stringsAt(specOf(service ?? {}), "externalIPs"));
+  for (const [index, ip] of stringsAt(spec, "externalIPs").entries()) {
+    const field = `spec.externalIPs[${index}]`;
+    const errors = [...legacyIpErrors(ip, { field, existing }, context)];
+    yield* errors.length > 0 ? errors : endpointIpErrors(ip, field);
+  }
+}
+
+const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+/** In their field, or else in an annotation from before there was one. */
+export function* sourceRangeErrors(
+  service: JsonObject,
+  existing: JsonObject | undefined,
+  context: KindContext,
+): Generator<FieldError> {
+  const spec = specOf(service);
+  const ranges = stringsAt(spec, "loadBalancerSourceRanges");
+  const annotation = annotatedRanges(service);
+  // As kubernetes: with a capital letter that the field does not have.
+  const field = ranges.length > 0 ? "spec.LoadBalancerSourceRanges" : `metadata.annotations[${SOURCE_RANGES}]`;
+  if (ranges.length === 0 && annotation === undefined) return;
+  if (spec["type"] !== "LoadBalancer") yield forbiddenField(field, BALANCER_ONLY);
+  if (ranges.length > 0) {
+    const known = new Set(stringsAt(specOf(existing ?? {}), "loadBalancerSourceRanges").map((range) => range.trim()));
+    for (const [index, range] of ranges.entries())
+      yield* legacyCidrErrors(range.trim(), { field: `${field}[${index}]`, existing: known }, context);
+  } else if (annotation !== undefined && annotation.trim() !== "" && annotation !== annotatedRanges(existing ?? {}))
+    for (const range of annotation.split(",")) yield* legacyCidrErrors(range.trim(), { field }, context);
+}
+
+function annotatedRanges(service: JsonObject): string | undefined {
+  const value = objectAt(objectAt(service, "metadata"), "annotations")[SOURCE_RANGES];
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,168 @@
+/** What the server fills in about a Service before anybody checks it, and what a change of type takes along. */
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  allocatesNodePorts,
+  isExternallyAccessible,
+  needsClusterIp,
+  needsHealthCheckPort,
+  needsNodePorts,
+  numberAt,
+  portsOf,
+  specOf,
+} from "./service-fields.ts";
+import { ingressPoints } from "./service-status.ts";
+
+/** As kubernetes DefaultClientIPServiceAffinitySeconds. */
+const CLIENT_IP_AFFINITY_SECONDS = 10_800;
+
+/** What the writer is taken to have said. */
+export function setServiceDefaults(service: JsonObject): void {
+  const spec = defaultSpec(specOf(service));
+  service["spec"] = spec;
+  const status = objectAt(service, "status");
+  const balancer = objectAt(status, "loadBalancer");
+  const isBalanced = spec["type"] === "LoadBalancer" && Array.isArray(balancer["ingress"]);
+  service["status"] = {
+    ...status,
+    loadBalancer: isBalanced ? { ...balancer, ingress: ingressPoints(service).map(defaultIpMode) } : balancer,
+  };
+}
+
+/** An address is taken to be reached directly. */
+function defaultIpMode(point: JsonObject): JsonObject {
+  return stringAt(point, "ip") !== "" && point["ipMode"] === undefined ? { ...point, ipMode: "VIP" } : point;
+}
+
+export function prepareService(service: JsonObject): void {
+  const spec: JsonObject = { ...specOf(service) };
+  const clusterIp = stringAt(spec, "clusterIP");
+  if (clusterIp !== "" && stringsAt(spec, "clusterIPs").length === 0) spec["clusterIPs"] = [clusterIp];
+  service["spec"] = withoutNeedlessPolicy(spec);
+  service["status"] = { loadBalancer: {} };
+}
+
+/** `service` has its defaults, and its status from what is stored. */
+export function prepareServiceUpdate(service: JsonObject, existing: JsonObject): void {
+  const before = specOf(existing);
+  const given = specOf(service);
+  const spec: JsonObject = {
+    ...given,
+    ...(Array.isArray(given["ports"]) ? { ports: portsOf(given).map((port) => ({ ...port })) } : {}),
+  };
+  keepAllocated(spec, before);
+  keepClusterIpsTogether(spec, before);
+  dropWhatTheTypeLost(spec, before);
+  service["spec"] = withoutNeedlessPolicy(spec);
+  if (stringAt(spec, "type") !== "LoadBalancer")
+    service["status"] = { ...objectAt(service, "status"), loadBalancer: {} };
+}
+
+/** Names have no traffic inside the cluster; what is no policy at all is left to be refused. */
+function withoutNeedlessPolicy(spec: JsonObject): JsonObject {
+  const { internalTrafficPolicy: policy, ...rest } = spec;
+  return !needsClusterIp(spec) && (policy === "Cluster" || policy === "Local") ? rest : spec;
+}
+
+function defaultSpec(given: JsonObject): JsonObject {
+  const spec: JsonObject = { ...given };
+  spec["type"] = stringAt(spec, "type") || "ClusterIP";
+  spec["sessionAffinity"] = stringAt(spec, "sessionAffinity") || "None";
+  if (spec["sessionAffinity"] === "None") delete spec["sessionAffinityConfig"];
+  if (
+    spec["sessionAffinity"] === "ClientIP" &&
+    objectAt(objectAt(spec, "sessionAffinityConfig"), "clientIP")["timeoutSeconds"] === undefined
+  ) {
+    spec["sessionAffinityConfig"] = { clientIP: { timeoutSeconds: CLIENT_IP_AFFINITY_SECONDS } };
+  }
+  if (Array.isArray(spec["ports"])) spec["ports"] = portsOf(spec).map(defaultPort);
+  if (isExternallyAccessible(spec) && stringAt(spec, "externalTrafficPolicy") === "")
+    spec["externalTrafficPolicy"] = "Cluster";
+  if (needsClusterIp(spec) && typeof spec["internalTrafficPolicy"] !== "string")
+    spec["internalTrafficPolicy"] = "Cluster";
+  if (spec["type"] === "LoadBalancer" && typeof spec["allocateLoadBalancerNodePorts"] !== "boolean")
+    spec["allocateLoadBalancerNodePorts"] = true;
+  return spec;
+}
+
+function defaultPort(given: JsonObject): JsonObject {
+  const { targetPort } = given;
+  return {
+    ...given,
+    protocol: stringAt(given, "protocol") || "TCP",
+    targetPort:
+      targetPort === undefined || targetPort === null || targetPort === 0 || targetPort === ""
+        ? numberAt(given, "port")
+        : targetPort,
+  };
+}
+
+/** Whoever writes a service without its allocated values, as a PUT of a manifest does, means those it has. */
+function keepAllocated(spec: JsonObject, before: JsonObject): void {
+  if (needsClusterIp(before) && needsClusterIp(spec)) {
+    if (stringAt(spec, "clusterIP") === "") setOrDelete(spec, "clusterIP", before["clusterIP"]);
+    if (stringsAt(spec, "clusterIPs").length === 0 && spec["clusterIP"] === before["clusterIP"])
+      setOrDelete(spec, "clusterIPs", before["clusterIPs"]);
+  }
+  if (allocatesNodePorts(before) && allocatesNodePorts(spec)) keepNodePorts(spec, before);
+  if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && numberAt(spec, "healthCheckNodePort") === 0) {
+    setOrDelete(spec, "healthCheckNodePort", before["healthCheckNodePort"]);
+  }
+}
+
+/** A port keeps its node port by its name, unless another port has asked for that one. */
+function keepNodePorts(spec: JsonObject, before: JsonObject): void {
+  const byName = new Map(portsOf(before).map((port) => [stringAt(port, "name"), numberAt(port, "nodePort")]));
+  const used = new Set(portsOf(spec).map((port) => numberAt(port, "nodePort")));
+  for (const port of portsOf(spec)) {
+    const kept = byName.get(stringAt(port, "name")) ?? 0;
+    if (numberAt(port, "nodePort") !== 0 || kept === 0 || used.has(kept)) continue;
+    port["nodePort"] = kept;
+    used.add(kept);
+  }
+}
+
+/** clusterIP is the first of clusterIPs; who changes one of the two means both. */
+function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
+  const clusterIp = stringAt(spec, "clusterIP");
+  const listed = stringsAt(spec, "clusterIPs");
+  if (clusterIp === stringAt(before, "clusterIP")) {
+    if (clusterIp !== "" && listed.length === 0) spec["clusterIPs"] = [clusterIp];
+    return;
+  }
+  if (!jsonEquals(listed, stringsAt(before, "clusterIPs"))) {
+    if (listed.length === 0 && clusterIp !== "") spec["clusterIPs"] = [clusterIp];
+    return;
+  }
+  if (clusterIp === "") delete spec["clusterIPs"];
+  else spec["clusterIPs"] = [clusterIp];
+}
+
+/** Fields that only the old type had go by themselves when the request left them as they were. */
+function dropWhatTheTypeLost(spec: JsonObject, before: JsonObject): void {
+  if (needsClusterIp(before) && !needsClusterIp(spec)) {
+    const isSame = jsonEquals([spec["clusterIP"], spec["clusterIPs"]], [before["clusterIP"], before["clusterIPs"]]);
+    if (isSame) for (const field of ["clusterIP", "clusterIPs"]) delete spec[field];
+    for (const field of ["ipFamilies", "ipFamilyPolicy"]) dropIfSame(spec, before, field);
+  }
+  if (needsNodePorts(before) && !needsNodePorts(spec)) {
+    const had = new Set(portsOf(before).map((port) => numberAt(port, "nodePort")));
+    const ports = portsOf(spec);
+    if (ports.every((port) => numberAt(port, "nodePort") === 0 || had.has(numberAt(port, "nodePort"))))
+      for (const port of ports) delete port["nodePort"];
+  }
+  if (needsHealthCheckPort(before) && !needsHealthCheckPort(spec)) dropIfSame(spec, before, "healthCheckNodePort");
+  if (before["type"] === "LoadBalancer" && spec["type"] !== "LoadBalancer") {
+    for (const field of ["allocateLoadBalancerNodePorts", "loadBalancerClass"]) dropIfSame(spec, before, field);
+  }
+  if (isExternallyAccessible(before) && !isExternallyAccessible(spec))
+    dropIfSame(spec, before, "externalTrafficPolicy");
+}
+
+function dropIfSame(spec: JsonObject, before: JsonObject, field: string): void {
+  if (jsonEquals(spec[field], before[field])) delete spec[field];
+}
+
+function setOrDelete(target: JsonObject, field: string, value: unknown): void {
+  if (value === undefined) delete target[field];
+  else target[field] = value;
+}

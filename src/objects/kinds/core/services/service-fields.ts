@@ -1,0 +1,73 @@
+/** What a Service says about addresses and ports, read once for everybody. */
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import type { GroupResource } from "../../../../meta/group-version.ts";
+
+export const HEADLESS = "None";
+
+/** In the order of the alphabet. */
+export const PROTOCOLS: readonly string[] = ["SCTP", "TCP", "UDP"];
+
+export function isServices({ group, resource }: GroupResource): boolean {
+  return group === "" && resource === "services";
+}
+
+export function specOf(service: JsonObject): JsonObject {
+  return objectAt(service, "spec");
+}
+
+export function needsClusterIp(spec: JsonObject): boolean {
+  return stringAt(spec, "type") !== "ExternalName";
+}
+
+export function isHeadless(spec: JsonObject): boolean {
+  return stringAt(spec, "clusterIP") === HEADLESS || stringsAt(spec, "clusterIPs")[0] === HEADLESS;
+}
+
+export function needsNodePorts(spec: JsonObject): boolean {
+  const type = stringAt(spec, "type");
+  return type === "NodePort" || type === "LoadBalancer";
+}
+
+/** A load balancer may be told to do without. */
+export function allocatesNodePorts(spec: JsonObject): boolean {
+  const type = stringAt(spec, "type");
+  return type === "NodePort" || (type === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false);
+}
+
+export function needsHealthCheckPort(spec: JsonObject): boolean {
+  return stringAt(spec, "type") === "LoadBalancer" && stringAt(spec, "externalTrafficPolicy") === "Local";
+}
+
+export function isExternallyAccessible(spec: JsonObject): boolean {
+  return needsNodePorts(spec) || (stringAt(spec, "type") === "ClusterIP" && stringsAt(spec, "externalIPs").length > 0);
+}
+
+export function portsOf(spec: JsonObject): JsonObject[] {
+  const ports = spec["ports"];
+  return Array.isArray(ports) ? ports.filter(isJsonObject) : [];
+}
+
+/** 0 when it is not set. */
+export function numberAt(parent: JsonObject, key: string): number {
+  const value = parent[key];
+  return typeof value === "number" ? value : 0;
+}
+
+export interface Holdings {
+  readonly ips: readonly string[];
+  readonly ports: readonly number[];
+}
+
+/** Which addresses and ports are this service's as long as it is stored like this. */
+export function holdingsOf(service: JsonObject): Holdings {
+  const spec = specOf(service);
+  const listed = stringsAt(spec, "clusterIPs");
+  const clusterIp = stringAt(spec, "clusterIP");
+  const ips = (listed.length > 0 ? listed : [clusterIp]).filter((ip) => ip !== "" && ip !== HEADLESS);
+  const ports = portsOf(spec).map((port) => numberAt(port, "nodePort"));
+  const healthCheck = numberAt(spec, "healthCheckNodePort");
+  return {
+    ips: needsClusterIp(spec) ? ips : [],
+    ports: needsNodePorts(spec) ? [...new Set([...ports, healthCheck])].filter((port) => port > 0) : [],
+  };
+}

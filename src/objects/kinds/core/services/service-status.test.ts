@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../meta/json.ts";
+import { CONTEXT, defaulted, toldOfStatus, warned } from "../testing/told.ts";
+import { SERVICE } from "./service.ts";
+
+const balanced = (...ingress: JsonObject[]): JsonObject => ({
+  spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+  status: { loadBalancer: { ingress } },
+});
+
+describe("what a load balancer tells of a service", () => {
+  test("has a mode for each address", () => {
+    expect(defaulted(SERVICE, balanced({ ip: "10.0.0.1" }, { hostname: "a" }))["status"]).toEqual({
+      loadBalancer: { ingress: [{ ip: "10.0.0.1", ipMode: "VIP" }, { hostname: "a" }] },
+    });
+    expect(defaulted(SERVICE, { spec: {} })["status"]).toEqual({ loadBalancer: {} });
+  });
+
+  test("is well formed", () => {
+    const field = "status.loadBalancer.ingress";
+    const points = [{ ip: "x" }, { hostname: "10.0.0.1", ipMode: "VIP" }, { ip: "10.0.0.1", ipMode: "X" }];
+    expect(toldOfStatus(SERVICE, balanced(), balanced(...points))).toEqual([
+      `${field}[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
+      `${field}[1].ipMode: Forbidden: may not be specified when \`ip\` is not set`,
+      `${field}[1].hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address`,
+      `${field}[2].ipMode: Unsupported value: "X": supported values: "Proxy", "VIP"`,
+    ]);
+    expect(toldOfStatus(SERVICE, balanced({ ip: "x" }), balanced({ ip: "x" }))).toEqual([]);
+  });
+
+  test("is for services that have one", () => {
+    const plain = { ...balanced({ ip: "10.0.0.1" }), spec: { type: "ClusterIP" } };
+    expect(toldOfStatus(SERVICE, plain, plain)).toEqual([
+      "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
+    ]);
+  });
+});
+
+describe("a service is warned", () => {
+  const ports = [{ port: 80 }];
+
+  test.each<[JsonObject, string[]]>([
+    [{}, []],
+    [
+      { clusterIP: "None", externalIPs: ["10.0.0.1"], loadBalancerIP: "10.0.0.1", sessionAffinity: "ClientIP" },
+      [
+        "spec.loadBalancerIP is ignored for headless services",
+        "spec.externalIPs is ignored for headless services",
+        "spec.SessionAffinity is ignored for headless services",
+      ],
+    ],
+    [
+      { externalIPs: ["2001:DB8::1"], externalName: "a" },
+      [
+        'spec.externalIPs[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+        'spec.externalName is ignored when spec.type is not "ExternalName"',
+      ],
+    ],
+    [
+      { type: "ExternalName", externalName: "a", externalIPs: ["10.0.0.1"] },
+      ['spec.externalIPs is ignored when spec.type is "ExternalName"'],
+    ],
+    [
+      { trafficDistribution: "PreferClose" },
+      ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
+    ],
+  ])("of %j", (spec, expected) => {
+    expect(warned(SERVICE, { spec: { ports, ...spec } })).toEqual(expected);
+  });
+
+  test("of its annotation, and of less before 1.35", () => {
+    const annotations = { "service.kubernetes.io/topology-aware-hints": "auto" };
+    const spec = { ports, trafficDistribution: "PreferClose", externalIPs: ["10.0.0.1"] };
+    expect(warned(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, minor: 34 })).toEqual([
+      "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead",
+    ]);
+  });
+});

@@ -1,0 +1,56 @@
+/** Which endpoints get a service's traffic; the sentences are kubernetes'. */
+import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
+import { stringAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { enumErrors, portNumberErrors } from "../../checks.ts";
+import type { KindContext } from "../../kind.ts";
+import { isExternallyAccessible, needsHealthCheckPort, numberAt } from "./service-fields.ts";
+
+const POLICIES: readonly string[] = ["Cluster", "Local"];
+
+export function* trafficErrors(spec: JsonObject, context: KindContext): Generator<FieldError> {
+  yield* externalPolicyErrors(spec);
+  yield* healthCheckPortErrors(spec);
+  yield* internalPolicyErrors(spec);
+  yield* distributionErrors(spec, context);
+}
+
+function* externalPolicyErrors(spec: JsonObject): Generator<FieldError> {
+  const field = "spec.externalTrafficPolicy";
+  const policy = stringAt(spec, "externalTrafficPolicy");
+  if (isExternallyAccessible(spec)) yield* enumErrors(policy, field, POLICIES);
+  else if (policy !== "") yield invalidValue(field, policy, "may only be set for externally-accessible services");
+}
+
+/** A service that needs one and asks for none is given one. */
+function* healthCheckPortErrors(spec: JsonObject): Generator<FieldError> {
+  const field = "spec.healthCheckNodePort";
+  const port = numberAt(spec, "healthCheckNodePort");
+  if (port === 0) return;
+  if (needsHealthCheckPort(spec)) yield* portNumberErrors(port, field);
+  else {
+    const why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    yield invalidValue(field, port, why);
+  }
+}
+
+const HAVE_INTERNAL_TRAFFIC: readonly string[] = ["ClusterIP", "LoadBalancer", "NodePort"];
+
+function* internalPolicyErrors(spec: JsonObject): Generator<FieldError> {
+  const field = "spec.internalTrafficPolicy";
+  const policy = spec["internalTrafficPolicy"];
+  if (typeof policy !== "string") {
+    if (HAVE_INTERNAL_TRAFFIC.includes(stringAt(spec, "type"))) yield required(field);
+  } else if (!POLICIES.includes(policy)) yield unsupportedValue(field, policy, POLICIES);
+}
+
+/** The first release that knows more than one distribution without being asked to. */
+const MANY_DISTRIBUTIONS_SINCE_MINOR = 34;
+
+function* distributionErrors(spec: JsonObject, { minor }: KindContext): Generator<FieldError> {
+  const distribution = spec["trafficDistribution"];
+  const supported =
+    minor >= MANY_DISTRIBUTIONS_SINCE_MINOR ? ["PreferClose", "PreferSameZone", "PreferSameNode"] : ["PreferClose"];
+  if (typeof distribution === "string" && !supported.includes(distribution))
+    yield unsupportedValue("spec.trafficDistribution", distribution, supported);
+}

@@ -1,0 +1,66 @@
+/** What a service keeps for life; the sentences are kubernetes'. */
+import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
+import { stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import type { KindContext } from "../../kind.ts";
+import { invalidStrings } from "./go-strings.ts";
+import { isHeadless, needsClusterIp, needsHealthCheckPort, numberAt } from "./service-fields.ts";
+import { loadBalancerClassErrors } from "./load-balancer-class.ts";
+
+const FIXED = "may not change once set";
+
+export function* specUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
+  if (needsClusterIp(spec) && needsClusterIp(before)) {
+    yield* ipUpdateErrors(spec, before, context);
+    if (!isHeadless(spec) && !isHeadless(before)) yield* familyUpdateErrors(spec, before, context);
+  }
+  const isBalanced = spec["type"] === "LoadBalancer" && before["type"] === "LoadBalancer";
+  if (isBalanced && spec["loadBalancerClass"] !== before["loadBalancerClass"])
+    yield invalidValue("spec.loadBalancerClass", spec["loadBalancerClass"] ?? null, FIXED);
+  yield* loadBalancerClassErrors(spec);
+  if (
+    needsHealthCheckPort(spec) &&
+    needsHealthCheckPort(before) &&
+    numberAt(spec, "healthCheckNodePort") !== numberAt(before, "healthCheckNodePort")
+  )
+    yield forbiddenField("spec.healthCheckNodePort", "field is immutable");
+}
+
+/** A service keeps its address, unless it turns into a mere name and back. */
+function* ipUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
+  if (isHeadless(spec) && isHeadless(before)) return;
+  const ips = stringsAt(spec, "clusterIPs");
+  const had = stringsAt(before, "clusterIPs");
+  const field = (index: number): string => `spec.clusterIPs[${index}]`;
+  if (had.length === ips.length) {
+    for (const [index, ip] of had.entries())
+      if (ip !== ips[index]) yield invalidStrings(field(index), ips, FIXED, context);
+    return;
+  }
+  if (ips.length === 0) yield invalidStrings(field(0), ips, "primary clusterIP can not be unset", context);
+  else if (had.length > 0 && had[0] !== ips[0]) yield invalidStrings(field(0), ips, FIXED, context);
+  if (had.length > ips.length && ips.length === 1) yield* releaseErrors(spec, "clusterIP");
+}
+
+function* familyUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
+  const families = stringsAt(spec, "ipFamilies");
+  const had = stringsAt(before, "ipFamilies");
+  // As kubernetes: whichever family changed, it is told of the first.
+  const field = "spec.ipFamilies[0]";
+  if (had.length === families.length) {
+    for (const [index, family] of had.entries())
+      if (family !== families[index]) yield invalidStrings(field, families, FIXED, context);
+    return;
+  }
+  const ips = stringsAt(spec, "clusterIPs");
+  if (had.length > families.length && ips.length === 0)
+    yield invalidStrings(field, families, "primary ipFamily can not be unset", context);
+  if (had.length > 0 && families.length > 0 && had[0] !== families[0]) yield invalidStrings(field, ips, FIXED, context);
+  if (had.length > families.length && families.length === 1) yield* releaseErrors(spec, "ipFamily");
+}
+
+function* releaseErrors(spec: JsonObject, what: "clusterIP" | "ipFamily"): Generator<FieldError> {
+  if (stringAt(spec, "ipFamilyPolicy") === "SingleStack") return;
+  const why = `must be set to 'SingleStack' when releasing the secondary ${what}`;
+  yield invalidValue("spec.ipFamilyPolicy", spec["ipFamilyPolicy"] ?? null, why);
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, prepared, told, toldOfUpdate } from "../core/testing/told.ts";
+import { LEASE, LEASE_CANDIDATE } from "./lease.ts";
+import { compareVersions, parseVersion } from "./semantic-version.ts";
+
+describe("a lease", () => {
+  test("lasts, and changes hands no less than never", () => {
+    expect(told(LEASE, { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } })).toEqual([
+      "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+      "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
+    ]);
+    expect(told(LEASE, {})).toEqual([]);
+  });
+
+  test("knows no strategies, unless it has one", () => {
+    const coordinated = { spec: { holderIdentity: "a", strategy: "X", preferredHolder: "b" } };
+    expect(prepared(LEASE, coordinated)).toEqual({ spec: { holderIdentity: "a" } });
+    const existing = { spec: { strategy: "OldestEmulationVersion" } };
+    const next: JsonObject = { ...coordinated };
+    LEASE.prepareUpdate!(next, existing, CONTEXT);
+    expect(next).toEqual({ spec: { holderIdentity: "a", strategy: "X" } });
+    expect([...LEASE.updateErrors!(next, existing, CONTEXT)]).toMatchObject([
+      {
+        field: "spec.strategy.strategy",
+        message: 'Unsupported value: "X": supported values: "OldestEmulationVersion"',
+      },
+    ]);
+  });
+});
+
+describe("a candidate for a lease", () => {
+  const SPEC = {
+    leaseName: "l",
+    binaryVersion: "1.2.0",
+    emulationVersion: "1.1.0",
+    strategy: "OldestEmulationVersion",
+  };
+
+  test.each<[JsonObject, string[]]>([
+    [{}, []],
+    [{ leaseName: "" }, ["spec.leaseName: Required value"]],
+    [
+      { emulationVersion: "1.3.0" },
+      ['spec.binaryVersion: Invalid value: "1.2.0": must be greater than or equal to `emulationVersion`'],
+    ],
+    [
+      { binaryVersion: "1.2" },
+      [
+        'spec.binaryVersion: Invalid value: "1.2": must be a valid semantic version',
+        'spec.binaryVersion: Invalid value: "1.2": must be greater than or equal to `emulationVersion`',
+      ],
+    ],
+    [
+      { emulationVersion: "" },
+      ["spec.emulationVersion: Required value: must be specified when `strategy` is 'OldestEmulationVersion'"],
+    ],
+    [{ strategy: "" }, ["spec.strategy: Required value"]],
+    [{ strategy: "a.io/x" }, []],
+  ])("that says %j", (change, expected) => {
+    expect(told(LEASE_CANDIDATE, { spec: { ...SPEC, ...change } })).toEqual(expected);
+  });
+
+  test("stays with its lease", () => {
+    expect(toldOfUpdate(LEASE_CANDIDATE, { spec: SPEC }, { spec: { ...SPEC, leaseName: "m" } })).toEqual([
+      'spec.leaseName: Invalid value: "m": field is immutable',
+    ]);
+  });
+});
+
+describe("versions", () => {
+  test("are in order", () => {
+    const ordered = ["0.9.9", "1.0.0-1", "1.0.0-2", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta", "1.0.0", "1.10.0"];
+    for (const [index, version] of ordered.entries())
+      for (const [at, other] of ordered.entries())
+        expect(Math.sign(compareVersions(parseVersion(version), parseVersion(other)))).toBe(Math.sign(index - at));
+  });
+
+  test.each(["", "1", "1.2", "v1.2.3", "01.2.3", "1.2.3-01", "1.2.3-", "1.2.3+"])("%s is none", (text) => {
+    expect(parseVersion(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,54 @@
+/** AppArmor profiles were annotations once: a new pod's become the fields that took their place. */
+import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { containersWithFields } from "./rules/container-visit.ts";
+
+const APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
+const LOCALHOST = "localhost/";
+const PROFILE_LENGTH_MAX = 4095;
+const FIELDS_SINCE = 30;
+
+export function withAppArmorFields(spec: JsonObject, annotations: JsonObject, context: KindContext): JsonObject {
+  const isAnnotated = Object.keys(annotations).some((key) => key.startsWith(APP_ARMOR_ANNOTATION));
+  if (!isAnnotated || context.minor < FIELDS_SINCE || stringAt(objectAt(spec, "os"), "name") === "windows") return spec;
+  const ofPod = objectAt(spec, "securityContext")["appArmorProfile"];
+  const next = { ...spec };
+  for (const list of ["initContainers", "containers", "ephemeralContainers"] as const)
+    if (spec[list] !== undefined)
+      next[list] = objectsAt(spec, list).map((container) => withProfile(container, annotations, ofPod));
+  return next;
+}
+
+function withProfile(container: JsonObject, annotations: JsonObject, ofPod: unknown): JsonObject {
+  const annotation = annotations[APP_ARMOR_ANNOTATION + stringAt(container, "name")];
+  const security = objectAt(container, "securityContext");
+  if (annotation === undefined || security["appArmorProfile"] !== undefined) return container;
+  const profile = profileOf(String(annotation));
+  if (profile === undefined || jsonEquals(profile, ofPod)) return container;
+  return { ...container, securityContext: { ...security, appArmorProfile: profile } };
+}
+
+/** Undefined for what no field could say. */
+function profileOf(annotation: string): JsonObject | undefined {
+  if (annotation === "unconfined") return { type: "Unconfined" };
+  if (annotation === "runtime/default") return { type: "RuntimeDefault" };
+  const name = annotation.startsWith(LOCALHOST) ? annotation.slice(LOCALHOST.length) : "";
+  const isProfile = name !== "" && name.trim() === name && name.length <= PROFILE_LENGTH_MAX;
+  return isProfile ? { type: "Localhost", localhostProfile: name } : undefined;
+}
+
+/** Annotations that no field says, or that a field says because of them; `field` is that of the annotations. */
+export function* appArmorWarnings(spec: JsonObject, annotations: JsonObject, field: string): Generator<string> {
+  const ofPod = objectAt(spec, "securityContext")["appArmorProfile"];
+  for (const { container } of containersWithFields(spec, "")) {
+    const key = APP_ARMOR_ANNOTATION + stringAt(container, "name");
+    const annotation = annotations[key];
+    if (annotation === undefined) continue;
+    const profile = profileOf(String(annotation));
+    const own = objectAt(container, "securityContext")["appArmorProfile"];
+    const isOwn = own !== undefined && !jsonEquals(own, profile);
+    if (!isOwn && (profile === undefined || !jsonEquals(profile, ofPod)))
+      yield `${field}[${key}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
+  }
+}

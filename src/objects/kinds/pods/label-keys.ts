@@ -1,0 +1,54 @@
+/** Terms that look for pods labelled like the pod itself say so in their selector, once the pod's labels are known. */
+import { isJsonObject, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { hasFeature } from "./pod-features.ts";
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+
+export function withLabelKeysSelected(spec: JsonObject, labels: JsonObject, context: KindContext): JsonObject {
+  const { affinity, topologySpreadConstraints } = spec;
+  const selected = { ...spec };
+  if (isJsonObject(affinity) && hasFeature("MatchLabelKeysInPodAffinity", context))
+    selected["affinity"] = withAffinitySelected(affinity, labels);
+  if (Array.isArray(topologySpreadConstraints) && hasFeature("MatchLabelKeysInPodTopologySpreadSelectorMerge", context))
+    selected["topologySpreadConstraints"] = objectsAt(spec, "topologySpreadConstraints").map((constraint) =>
+      withSelected(constraint, labels),
+    );
+  return selected;
+}
+
+function withAffinitySelected(affinity: JsonObject, labels: JsonObject): JsonObject {
+  const selected = { ...affinity };
+  for (const member of ["podAffinity", "podAntiAffinity"] as const) {
+    const pods = affinity[member];
+    if (!isJsonObject(pods)) continue;
+    const terms = { ...pods };
+    if (terms[REQUIRED] !== undefined)
+      terms[REQUIRED] = objectsAt(pods, REQUIRED).map((term) => withSelected(term, labels));
+    if (terms[PREFERRED] !== undefined)
+      terms[PREFERRED] = objectsAt(pods, PREFERRED).map((weighted) => ({
+        ...weighted,
+        podAffinityTerm: withSelected(objectAt(weighted, "podAffinityTerm"), labels),
+      }));
+    selected[member] = terms;
+  }
+  return selected;
+}
+
+/** Without a selector nothing is looked for at all. */
+function withSelected(term: JsonObject, labels: JsonObject): JsonObject {
+  const selector = term["labelSelector"];
+  const added = [
+    ...requirements(stringsAt(term, "matchLabelKeys"), "In", labels),
+    ...requirements(stringsAt(term, "mismatchLabelKeys"), "NotIn", labels),
+  ];
+  if (!isJsonObject(selector) || added.length === 0) return term;
+  const matchExpressions = [...objectsAt(selector, "matchExpressions"), ...added];
+  return { ...term, labelSelector: { ...selector, matchExpressions } };
+}
+
+function requirements(keys: readonly string[], operator: "In" | "NotIn", labels: JsonObject): JsonObject[] {
+  return keys.filter((key) => Object.hasOwn(labels, key)).map((key) => ({ key, operator, values: [labels[key]] }));
+}

@@ -1,0 +1,54 @@
+/** What a pod is taken to say beyond what any pod spec does. */
+import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { hasFeature } from "./pod-features.ts";
+import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
+import { setPodStatusDefaults } from "./pod-status-defaults.ts";
+import { aggregatedResources, requestLimits } from "./resource-lists.ts";
+
+const CONTAINER_LISTS = ["containers", "initContainers"] as const;
+const HUGE_PAGES = "hugepages-";
+const OVERCOMMITTED: readonly string[] = ["cpu", "memory"];
+
+/** In place. */
+export function setPodDefaults(pod: JsonObject, context: KindContext): void {
+  const spec = objectAt(pod, "spec");
+  setPodSpecDefaults(spec, context);
+  for (const list of CONTAINER_LISTS)
+    for (const container of objectsAt(spec, list)) requestLimits(objectAt(container, "resources"));
+  if (hasFeature("PodLevelResources", context)) setPodResourcesDefaults(spec);
+  spec["enableServiceLinks"] ??= true;
+  if (spec["hostNetwork"] === true) setHostPorts(spec);
+  if ((numberAt(spec, "terminationGracePeriodSeconds") ?? 0) < 0) spec["terminationGracePeriodSeconds"] = 1;
+  pod["spec"] = spec;
+  if (isJsonObject(pod["status"])) setPodStatusDefaults(pod["status"]);
+}
+
+/** On the host's network a container's port is one of the host. */
+function setHostPorts(spec: JsonObject): void {
+  for (const list of CONTAINER_LISTS)
+    for (const container of objectsAt(spec, list))
+      for (const port of objectsAt(container, "ports"))
+        if ((numberAt(port, "hostPort") ?? 0) === 0) port["hostPort"] = numberAt(port, "containerPort") ?? 0;
+}
+
+/** A pod that says something of its resources, but not all, says what its containers come to. */
+function setPodResourcesDefaults(spec: JsonObject): void {
+  const { resources } = spec;
+  if (!isJsonObject(resources)) return;
+  const requests = objectAt(resources, "requests");
+  const limits = objectAt(resources, "limits");
+  if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return;
+  for (const [name, amount] of aggregatedResources(spec, "limits"))
+    if (name.startsWith(HUGE_PAGES) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name))
+      setMember(limits, name, amount);
+  if (Object.keys(limits).length === 0) return;
+  resources["limits"] = limits;
+  for (const [name, amount] of aggregatedResources(spec, "requests"))
+    if (OVERCOMMITTED.includes(name) && !Object.hasOwn(requests, name)) setMember(requests, name, amount);
+  for (const name of Object.keys(limits))
+    if ((OVERCOMMITTED.includes(name) || name.startsWith(HUGE_PAGES)) && !Object.hasOwn(requests, name))
+      setMember(requests, name, limits[name]);
+  if (Object.keys(requests).length > 0) resources["requests"] = requests;
+}

@@ -1,0 +1,43 @@
+/** What a pod's spec is taken to say when it says nothing, be it a pod's own or a template's. */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { setContainerDefaults } from "./container-defaults.ts";
+import { setResourceListDefaults, setResourcesDefaults } from "./resource-lists.ts";
+import { setWhenEmpty } from "./set-when-empty.ts";
+import { setVolumeDefaults } from "./volume-defaults.ts";
+
+const GRACE_PERIOD_SECONDS = 30;
+const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] as const;
+
+/** In place. */
+export function setPodSpecDefaults(spec: JsonObject, context: KindContext): void {
+  setWhenEmpty(spec, "dnsPolicy", "ClusterFirst");
+  setWhenEmpty(spec, "restartPolicy", "Always");
+  spec["securityContext"] ??= {};
+  spec["terminationGracePeriodSeconds"] ??= GRACE_PERIOD_SECONDS;
+  setWhenEmpty(spec, "schedulerName", "default-scheduler");
+  setServiceAccountAlias(spec);
+  for (const volume of objectsAt(spec, "volumes")) setVolumeDefaults(volume, context);
+  for (const list of CONTAINER_LISTS) for (const container of objectsAt(spec, list)) setContainerDefaults(container);
+  setResourceListDefaults(spec, "overhead");
+  setAlwaysWritten(spec);
+  if (isJsonObject(spec["resources"])) setResourcesDefaults(spec["resources"]);
+}
+
+/** As kubernetes: some members are written even when nobody has given them. */
+function setAlwaysWritten(spec: JsonObject): void {
+  for (const sysctl of objectsAt(objectAt(spec, "securityContext"), "sysctls")) sysctl["value"] ??= "";
+  const { nodeAffinity } = objectAt(spec, "affinity");
+  if (!isJsonObject(nodeAffinity)) return;
+  for (const preferred of objectsAt(nodeAffinity, "preferredDuringSchedulingIgnoredDuringExecution"))
+    preferred["preference"] ??= {};
+}
+
+/** Two names of one thing; the newer one wins. */
+function setServiceAccountAlias(spec: JsonObject): void {
+  const name = stringAt(spec, "serviceAccountName") || stringAt(spec, "serviceAccount");
+  if (name === "") return;
+  spec["serviceAccountName"] = name;
+  spec["serviceAccount"] = name;
+}

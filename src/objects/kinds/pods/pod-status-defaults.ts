@@ -1,0 +1,44 @@
+/** What a pod's status says even where nobody has said it: times that are not known, and states without a name. */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
+import { setResourcesDefaults } from "./resource-lists.ts";
+
+const CONTAINER_LISTS = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] as const;
+
+/** In place. */
+export function setPodStatusDefaults(status: JsonObject): void {
+  setTimes(objectsAt(status, "conditions"), ["lastProbeTime", "lastTransitionTime"]);
+  for (const list of CONTAINER_LISTS) for (const container of objectsAt(status, list)) setContainerDefaults(container);
+  setAddressAlias(status);
+}
+
+/** In place: as kubernetes, a time that is not known is written all the same, as null. */
+export function setTimes(objects: Iterable<JsonObject>, times: readonly string[]): void {
+  for (const object of objects) for (const time of times) object[time] ??= null;
+}
+
+function setContainerDefaults(container: JsonObject): void {
+  setResourcesDefaults(objectAt(container, "resources"));
+  for (const text of ["name", "image", "imageID"]) container[text] ??= "";
+  container["ready"] ??= false;
+  container["restartCount"] ??= 0;
+  const { linux } = objectAt(container, "user");
+  if (isJsonObject(linux)) for (const id of ["uid", "gid"]) linux[id] ??= 0;
+  for (const member of ["state", "lastState"]) {
+    const state = objectAt(container, member);
+    container[member] = state;
+    const { running, terminated } = state;
+    if (isJsonObject(running)) setTimes([running], ["startedAt"]);
+    if (!isJsonObject(terminated)) continue;
+    terminated["exitCode"] ??= 0;
+    setTimes([terminated], ["startedAt", "finishedAt"]);
+  }
+}
+
+/** The first address has a name of its own, by which old kubelets know only one. */
+function setAddressAlias(status: JsonObject): void {
+  const ip = stringAt(status, "podIP");
+  const first = stringAt(objectsAt(status, "podIPs")[0] ?? {}, "ip");
+  if (ip !== "" && ip !== first) status["podIPs"] = [{ ip }];
+  else if (ip === "" && first !== "") status["podIP"] = first;
+}

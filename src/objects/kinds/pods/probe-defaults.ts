@@ -1,0 +1,42 @@
+/** What probes and lifecycle handlers are taken to say when they say nothing. */
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
+import { setWhenEmpty } from "./set-when-empty.ts";
+
+const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
+const HANDLERS = ["postStart", "preStop"] as const;
+
+/** In place. */
+export function setProbeDefaults(container: JsonObject): void {
+  for (const name of PROBES) {
+    const probe = container[name];
+    if (isJsonObject(probe)) setOneProbeDefaults(probe);
+  }
+  const { lifecycle } = container;
+  if (!isJsonObject(lifecycle)) return;
+  for (const name of HANDLERS) {
+    const handler = lifecycle[name];
+    if (!isJsonObject(handler)) continue;
+    setHttpGetDefaults(handler);
+    const { sleep } = handler;
+    if (isJsonObject(sleep)) sleep["seconds"] ??= 0;
+  }
+}
+
+function setOneProbeDefaults(probe: JsonObject): void {
+  setWhenEmpty(probe, "timeoutSeconds", 1);
+  setWhenEmpty(probe, "periodSeconds", 10);
+  setWhenEmpty(probe, "successThreshold", 1);
+  setWhenEmpty(probe, "failureThreshold", 3);
+  setHttpGetDefaults(probe);
+  const { grpc } = probe;
+  if (isJsonObject(grpc)) grpc["service"] ??= "";
+}
+
+function setHttpGetDefaults(handler: JsonObject): void {
+  const { httpGet } = handler;
+  if (!isJsonObject(httpGet)) return;
+  setWhenEmpty(httpGet, "path", "/");
+  setWhenEmpty(httpGet, "scheme", "HTTP");
+  for (const header of objectsAt(httpGet, "httpHeaders")) header["value"] ??= "";
+}

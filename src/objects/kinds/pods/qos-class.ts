@@ -1,0 +1,48 @@
+/** The quality of service that a pod's requests and limits amount to. */
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { nanosOf } from "../quantity.ts";
+import { hasFeature } from "./pod-features.ts";
+
+export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
+
+const COUNTED = ["cpu", "memory"] as const;
+
+/** What a pod asks for as a whole counts instead of what its containers do. */
+export function qosClass(pod: JsonObject, context: Pick<KindContext, "minor">): QosClass {
+  const spec = objectAt(pod, "spec");
+  const { resources } = spec;
+  const isWhole = isJsonObject(resources) && hasFeature("PodLevelResources", context);
+  const parts = isWhole
+    ? [resources]
+    : [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")].map((container) =>
+        objectAt(container, "resources"),
+      );
+  const requests = totalOf(parts, "requests");
+  const limits = totalOf(parts, "limits");
+  if (requests.size === 0 && limits.size === 0) return "BestEffort";
+  const isLimited = parts.every(
+    (part) => (isWhole && Object.keys(objectAt(part, "limits")).length === 0) || hasAllLimits(part),
+  );
+  const isEqual = requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name) === amount);
+  return isLimited && isEqual ? "Guaranteed" : "Burstable";
+}
+
+function hasAllLimits(resources: JsonObject): boolean {
+  return COUNTED.every((name) => nanosOf(objectAt(resources, "limits")[name]) > 0n);
+}
+
+/** Who names a limit and no request requests the limit. */
+function totalOf(parts: readonly JsonObject[], amounts: "requests" | "limits"): ReadonlyMap<string, bigint> {
+  const total = new Map<string, bigint>();
+  for (const part of parts) {
+    const limits = objectAt(part, "limits");
+    const list = amounts === "limits" ? limits : { ...limits, ...objectAt(part, "requests") };
+    for (const name of COUNTED) {
+      const amount = nanosOf(list[name]);
+      if (amount > 0n) total.set(name, (total.get(name) ?? 0n) + amount);
+    }
+  }
+  return total;
+}

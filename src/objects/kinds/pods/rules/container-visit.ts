@@ -1,0 +1,14 @@
+/** All containers of a pod, in kubernetes' order. */
+import type { JsonObject } from "../../../../meta/json.ts";
+import { objectsAt } from "../../checks.ts";
+
+export interface ContainerAt {
+  readonly container: JsonObject;
+  readonly field: string;
+}
+
+export function* containersWithFields(spec: JsonObject, field: string): Generator<ContainerAt> {
+  for (const list of ["initContainers", "containers", "ephemeralContainers"])
+    for (const [index, container] of objectsAt(spec, list).entries())
+      yield { container, field: `${field}.${list}[${index}]` };
+}

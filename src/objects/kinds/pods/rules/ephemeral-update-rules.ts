@@ -1,0 +1,54 @@
+/** What is wrong with a change of the containers that look into a running pod: they can only be added. */
+import { forbiddenField } from "../../../../meta/field-errors.ts";
+import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { objectsAt } from "../../checks.ts";
+import type { KindContext } from "../../kind.ts";
+import { goJsonLines, internalJson } from "../internal/internal-json.ts";
+import { unifiedDiff } from "../internal/unified-diff.ts";
+import { annotationUpdateErrors, MIRROR_POD } from "./annotation-rules.ts";
+import { podErrors } from "./pod-rules.ts";
+
+const FIELD = "spec.ephemeralContainers";
+/** Before, a diff was something that only Go can print. */
+const JSON_DIFF_SINCE = 34;
+
+/** The order of the containers does not matter: patches do not keep it. */
+export function* ephemeralUpdateErrors(
+  pod: JsonObject,
+  existing: JsonObject,
+  context: KindContext,
+): Generator<FieldError> {
+  if (annotationsOf(existing)[MIRROR_POD] !== undefined) {
+    yield forbiddenField("", "static pods do not support ephemeral containers");
+    return;
+  }
+  yield* podErrors(pod, context, existing);
+  yield* annotationUpdateErrors(annotationsOf(pod), annotationsOf(existing), "metadata.annotations");
+  const byName = new Map(containersOf(pod).map((container) => [stringAt(container, "name"), container]));
+  for (const before of containersOf(existing)) {
+    const name = JSON.stringify(stringAt(before, "name"));
+    const next = byName.get(stringAt(before, "name"));
+    if (next === undefined) yield forbiddenField(FIELD, `existing ephemeral containers ${name} may not be removed\n`);
+    else if (!jsonEquals(next, before))
+      yield forbiddenField(
+        FIELD,
+        `existing ephemeral containers ${name} may not be changed\n${containerDiff(before, next, context)}`,
+      );
+  }
+}
+
+function annotationsOf(pod: JsonObject): JsonObject {
+  return objectAt(objectAt(pod, "metadata"), "annotations");
+}
+
+function containersOf(pod: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(pod, "spec"), "ephemeralContainers");
+}
+
+function containerDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
+  if (context.minor < JSON_DIFF_SINCE) return "";
+  const lines = (container: JsonObject): string[] =>
+    goJsonLines(internalJson("EphemeralContainer", container, context));
+  return unifiedDiff(lines(before), lines(next));
+}

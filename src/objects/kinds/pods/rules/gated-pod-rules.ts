@@ -1,0 +1,75 @@
+/** A pod that may not be scheduled yet can still become more particular about its nodes. */
+import { invalidValue } from "../../../../meta/field-errors.ts";
+import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { objectsAt } from "../../checks.ts";
+import type { KindContext } from "../../kind.ts";
+import { internalJson } from "../internal/internal-json.ts";
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const TERMS_FIELD = `spec.affinity.nodeAffinity.${REQUIRED}.nodeSelectorTerms`;
+
+export function* gatedPodErrors(next: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
+  const selector = objectAt(next, "nodeSelector");
+  const old = objectAt(before, "nodeSelector");
+  if (Object.keys(old).some((key) => selector[key] !== old[key]))
+    yield invalidValue(
+      "spec.nodeSelector",
+      Object.keys(selector).length === 0 ? null : selector,
+      "only additions to spec.nodeSelector are allowed (no mutations or deletions)",
+    );
+  if (!jsonEquals(nodeAffinityOf(next), nodeAffinityOf(before))) yield* nodeAffinityErrors(next, before, context);
+}
+
+/** The spec with what a gated pod may change as it was before. */
+export function withGatedChangesUndone(next: JsonObject, before: JsonObject): JsonObject {
+  const { nodeSelector: _selector, affinity, ...rest } = next;
+  const old = nodeAffinityOf(before);
+  const undone: JsonObject = { ...rest };
+  if (before["nodeSelector"] !== undefined) undone["nodeSelector"] = before["nodeSelector"];
+  const { nodeAffinity: _affinity, ...others } = isJsonObject(affinity) ? affinity : {};
+  const isNothing = Object.keys(others).length === 0 && old === undefined;
+  if (!isNothing || before["affinity"] !== undefined)
+    undone["affinity"] = old === undefined ? others : { ...others, nodeAffinity: old };
+  return undone;
+}
+
+function nodeAffinityOf(spec: JsonObject): unknown {
+  return objectAt(spec, "affinity")["nodeAffinity"];
+}
+
+function termsOf(spec: JsonObject): JsonObject[] {
+  return objectsAt(objectAt(objectAt(objectAt(spec, "affinity"), "nodeAffinity"), REQUIRED), "nodeSelectorTerms");
+}
+
+function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
+  const terms = termsOf(next);
+  const old = termsOf(before);
+  const shown = (term: JsonObject): JsonObject => internalJson("NodeSelectorTerm", term, context);
+  if (old.length > 0 && old.length !== terms.length) {
+    yield invalidValue(
+      TERMS_FIELD,
+      terms.length === 0 ? null : terms.map(shown),
+      "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
+    );
+    return;
+  }
+  for (const [index, term] of old.entries())
+    if (!isOnlyAddedTo(terms[index]!, term))
+      yield invalidValue(
+        `${TERMS_FIELD}[${index}]`,
+        shown(terms[index]!),
+        "only additions are allowed (no mutations or deletions)",
+      );
+}
+
+/** An empty term matches nothing: whatever is added would make it match more. */
+function isOnlyAddedTo(term: JsonObject, old: JsonObject): boolean {
+  const lists = ["matchExpressions", "matchFields"] as const;
+  const isEmpty = lists.every((list) => objectsAt(old, list).length === 0);
+  if (isEmpty) return lists.every((list) => objectsAt(term, list).length === 0);
+  return lists.every((list) => {
+    const kept = objectsAt(old, list);
+    return jsonEquals(objectsAt(term, list).slice(0, kept.length), kept);
+  });
+}

@@ -1,0 +1,220 @@
+/** What is wrong with the amounts that containers and pods ask for. */
+import {
+  duplicateValue,
+  forbiddenField,
+  invalidValue,
+  notFoundValue,
+  required,
+  unsupportedValue,
+} from "../../../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { qualifiedNameErrors } from "../../../../meta/names.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { objectsAt } from "../../checks.ts";
+import { isWholeAmount, nanosOf } from "../../quantity.ts";
+import { aggregatedResources } from "../resource-lists.ts";
+import { dnsLabelFieldErrors } from "./formats.ts";
+
+const HUGE_PAGES = "hugepages-";
+const REQUESTS = "requests.";
+const NANOS_PER_UNIT = 1_000_000_000n;
+const CONTAINER_RESOURCES: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
+const POD_RESOURCES: readonly string[] = ["cpu", "memory"];
+const COUNTED_RESOURCES: readonly string[] = [
+  "pods",
+  "resourcequotas",
+  "services",
+  "replicationcontrollers",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "services.nodeports",
+  "services.loadbalancers",
+];
+const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
+  ...["", "requests.", "limits."].flatMap((prefix) => CONTAINER_RESOURCES.map((name) => prefix + name)),
+  ...COUNTED_RESOURCES,
+  "storage",
+  "requests.storage",
+]);
+
+type ResourceNameRule = (name: string, field: string) => Iterable<FieldError>;
+
+/** `claimNames` are those that the pod's spec names. */
+export function* containerResourcesErrors(
+  resources: JsonObject,
+  field: string,
+  claimNames: ReadonlySet<string>,
+): Generator<FieldError> {
+  yield* requirementsErrors(resources, field, containerResourceNameErrors);
+  yield* claimErrors(objectsAt(resources, "claims"), `${field}.claims`, claimNames);
+}
+
+export function* overheadErrors(overhead: JsonObject, field: string): Generator<FieldError> {
+  yield* requirementsErrors({ limits: overhead }, field, containerResourceNameErrors);
+}
+
+/** `spec` has resources of its own; `field` is that of the spec. */
+export function* podResourcesErrors(spec: JsonObject, field: string): Generator<FieldError> {
+  const resources = objectAt(spec, "resources");
+  const at = `${field}.resources`;
+  if (stringAt(objectAt(spec, "os"), "name") === "windows") {
+    yield forbiddenField(at, "may not be set for a windows pod");
+    return;
+  }
+  if (resources["claims"] !== undefined)
+    yield forbiddenField(`${at}.claims`, "claims may not be set for Resources at pod-level");
+  yield* requirementsErrors(resources, at, podResourceNameErrors);
+  yield* consistencyErrors(spec, at);
+}
+
+function* requirementsErrors(resources: JsonObject, field: string, rule: ResourceNameRule): Generator<FieldError> {
+  const limits = objectAt(resources, "limits");
+  const requests = objectAt(resources, "requests");
+  for (const [name, amount] of Object.entries(limits))
+    yield* amountErrors(name, amount, `${field}.limits[${name}]`, rule);
+  for (const [name, amount] of Object.entries(requests)) {
+    yield* amountErrors(name, amount, `${field}.requests[${name}]`, rule);
+    yield* requestErrors(name, { amount, limits }, field);
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePages) && !names.some((name) => POD_RESOURCES.includes(name)))
+    yield forbiddenField(field, "HugePages require cpu or memory");
+}
+
+function* amountErrors(name: string, amount: unknown, field: string, rule: ResourceNameRule): Generator<FieldError> {
+  yield* rule(name, field);
+  yield* quantityErrors(name, amount, field);
+  if (isHugePages(name) && !isWholePages(name, amount))
+    yield invalidValue(field, amount, `${String(amount)} is not positive integer multiple of ${name}`);
+}
+
+/** An amount of a resource, by what the resource is counted in. */
+export function* quantityErrors(name: string, amount: unknown, field: string): Generator<FieldError> {
+  if (nanosOf(amount) < 0n) yield invalidValue(field, amount, "must be greater than or equal to 0");
+  if ((COUNTED_RESOURCES.includes(name) || isExtendedResource(name)) && !isWholeAmount(amount))
+    yield invalidValue(field, amount, "must be an integer");
+}
+
+function* requestErrors(
+  name: string,
+  { amount, limits }: { amount: unknown; limits: JsonObject },
+  field: string,
+): Generator<FieldError> {
+  const isOvercommitted = isNative(name) && !isHugePages(name);
+  const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  if (limit === undefined) {
+    if (!isOvercommitted) yield required(`${field}.limits`, "Limit must be set for non overcommitable resources");
+    return;
+  }
+  const difference = nanosOf(amount) - nanosOf(limit);
+  if (difference !== 0n && !isOvercommitted)
+    yield invalidValue(`${field}.requests`, amount, `must be equal to ${name} limit of ${String(limit)}`);
+  else if (difference > 0n)
+    yield invalidValue(`${field}.requests`, amount, `must be less than or equal to ${name} limit of ${String(limit)}`);
+}
+
+function isHugePages(name: string): boolean {
+  return name.startsWith(HUGE_PAGES);
+}
+
+function isWholePages(name: string, amount: unknown): boolean {
+  const size = nanosOf(name.slice(HUGE_PAGES.length));
+  return size > 0n && size % NANOS_PER_UNIT === 0n && nanosOf(amount) % size === 0n;
+}
+
+function isNative(name: string): boolean {
+  return !name.includes("/") || name.includes("kubernetes.io/");
+}
+
+function isExtendedResource(name: string): boolean {
+  return !isNative(name) && !name.startsWith(REQUESTS) && qualifiedNameErrors(REQUESTS + name).length === 0;
+}
+
+function* resourceNameErrors(name: string, field: string): Generator<FieldError> {
+  const sentences = qualifiedNameErrors(name);
+  for (const sentence of sentences) yield invalidValue(field, name, sentence);
+  if (sentences.length > 0 || name.includes("/")) return;
+  if (!STANDARD_RESOURCES.has(name) && !isHugePages(name) && !name.startsWith(REQUESTS + HUGE_PAGES))
+    yield invalidValue(field, name, "must be a standard resource type or fully qualified");
+}
+
+export function* containerResourceNameErrors(name: string, field: string): Generator<FieldError> {
+  yield* resourceNameErrors(name, field);
+  if (!name.includes("/")) {
+    if (!CONTAINER_RESOURCES.includes(name) && !isHugePages(name))
+      yield invalidValue(field, name, "must be a standard resource for containers");
+  } else if (!isNative(name) && !isExtendedResource(name))
+    yield invalidValue(field, name, "doesn't follow extended resource name standard");
+}
+
+function* podResourceNameErrors(name: string, field: string): Generator<FieldError> {
+  const errors = [...resourceNameErrors(name, field)];
+  yield* errors;
+  if (errors.length === 0 && !POD_RESOURCES.includes(name) && !isHugePages(name))
+    yield unsupportedValue(field, name, ["cpu", HUGE_PAGES, "memory"]);
+}
+
+function* consistencyErrors(spec: JsonObject, field: string): Generator<FieldError> {
+  const { requests, limits } = amountsOf(objectAt(spec, "resources"));
+  for (const [name, total] of aggregatedResources(spec, "requests"))
+    if (Object.hasOwn(requests, name) && nanosOf(total) > nanosOf(requests[name]))
+      yield invalidValue(
+        `${field}.requests[${name}]`,
+        requests[name],
+        `must be greater than or equal to aggregate container requests of ${total}`,
+      );
+  for (const [name, total] of aggregatedResources(spec, "limits"))
+    if (isHugePages(name) && Object.hasOwn(limits, name) && nanosOf(total) > nanosOf(limits[name]))
+      yield invalidValue(
+        `${field}.limits[${name}]`,
+        limits[name],
+        `must be greater than or equal to aggregate container limits of ${total}`,
+      );
+  for (const [index, container] of objectsAt(spec, "containers").entries())
+    for (const [name, limit] of Object.entries(amountsOf(objectAt(container, "resources")).limits))
+      if (Object.hasOwn(limits, name) && nanosOf(limit) > nanosOf(limits[name]))
+        yield invalidValue(
+          `${field}.containers[${index}][${name}].limits`,
+          limit,
+          `must be less than or equal to pod limits of ${String(limits[name])}`,
+        );
+}
+
+function amountsOf(resources: JsonObject): { readonly requests: JsonObject; readonly limits: JsonObject } {
+  return { requests: objectAt(resources, "requests"), limits: objectAt(resources, "limits") };
+}
+
+function* claimErrors(
+  claims: readonly JsonObject[],
+  field: string,
+  claimNames: ReadonlySet<string>,
+): Generator<FieldError> {
+  const seen = new Set<string>();
+  const withRequests = new Set<string>();
+  for (const [index, claim] of claims.entries()) {
+    const at = `${field}[${index}]`;
+    const name = stringAt(claim, "name");
+    const request = stringAt(claim, "request");
+    if (name === "") {
+      yield required(at);
+      continue;
+    }
+    if (seen.has(name)) yield duplicateValue(at, name);
+    else {
+      if (request !== "") yield* dnsLabelFieldErrors(request, `${at}.request`);
+      const key = request === "" ? name : `${name}/${request}`;
+      if (seen.has(key) || (request === "" && withRequests.has(name))) yield duplicateValue(at, key);
+      seen.add(key);
+      if (request !== "") withRequests.add(name);
+    }
+    if (!claimNames.has(name)) yield unknownClaim(at, name, claimNames);
+  }
+}
+
+function unknownClaim(field: string, name: string, claimNames: ReadonlySet<string>): FieldError {
+  const names = [...claimNames].sort().join(", ");
+  const why = `must be one of the names in pod.spec.resourceClaims${names === "" ? " which is empty" : `: ${names}`}`;
+  const { message, ...error } = notFoundValue(field, name);
+  return { ...error, message: `${message}: ${why}` };
+}

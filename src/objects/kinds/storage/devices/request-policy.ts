@@ -1,0 +1,106 @@
+/** How much of a shared capacity may be asked for at a time. */
+import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
+import { objectAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { canonicalQuantity } from "../../../table/quantity.ts";
+import { isBinaryQuantity, nanosOf, quantityOf } from "../../quantity.ts";
+import { listErrors } from "./device-checks.ts";
+
+const VALID_VALUES_MAX = 10;
+const NANOS = 10n ** 9n;
+
+/** `total` is the capacity that the requests share. */
+export function* requestPolicyErrors(policy: JsonObject, field: string, total: unknown): Generator<FieldError> {
+  const values = stringsAt(policy, "validValues");
+  const hasRange = policy["validRange"] !== undefined;
+  if (values.length > 0 && hasRange)
+    yield forbiddenField(
+      field,
+      'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time',
+    );
+  else if (values.length === 0 && !hasRange) return;
+  else if ((policy["default"] ?? null) === null)
+    yield required(`${field}.default`, `required when ${hasRange ? "validRange" : "validValues"} is defined`);
+  else if (hasRange)
+    yield* rangeErrors(objectAt(policy, "validRange"), `${field}.validRange`, { usual: policy["default"], total });
+  else yield* validValuesErrors(values, `${field}.validValues`, { usual: policy["default"], total });
+}
+
+interface Bounds {
+  /** What is given to who does not say how much. */
+  readonly usual: unknown;
+  readonly total: unknown;
+}
+
+const shown = (value: unknown): string => canonicalQuantity(String(value));
+
+function* validValuesErrors(values: readonly string[], field: string, { usual, total }: Bounds): Generator<FieldError> {
+  for (const [index, value] of values.entries())
+    if (index > 0 && nanosOf(values[index - 1]) > nanosOf(value))
+      yield invalidValue(`${field}[${index}]`, shown(value), "values must be sorted in ascending order");
+  yield* listErrors(values, field, {
+    max: VALID_VALUES_MAX,
+    *errors(value, at) {
+      if (nanosOf(value) > nanosOf(total))
+        yield invalidValue(at, shown(value), `option is larger than capacity value: ${shown(total)}`);
+    },
+  });
+  const isLookedAt = values.length <= VALID_VALUES_MAX;
+  const seen = new Set<bigint>();
+  for (const [index, value] of isLookedAt ? values.entries() : []) {
+    const units = unitsOf(value);
+    if (seen.has(units)) yield duplicateValue(`${field}[${index}]`, String(units));
+    seen.add(units);
+  }
+  if (!isLookedAt || !values.some((value) => nanosOf(value) === nanosOf(usual)))
+    yield invalidValue(field, shown(usual), "default value is not valid according to the requestPolicy");
+}
+
+function* rangeErrors(range: JsonObject, field: string, { usual, total }: Bounds): Generator<FieldError> {
+  const { min, max, step } = range;
+  if (min === undefined) {
+    yield required(`${field}.min`, "required when validRange is defined");
+    return;
+  }
+  if (nanosOf(min) > nanosOf(total))
+    yield invalidValue(`${field}.min`, shown(min), `min is larger than capacity value: ${shown(total)}`);
+  if (nanosOf(usual) < nanosOf(min))
+    yield invalidValue(`${field}.min`, shown(usual), `default is less than min: ${shown(min)}`);
+  if (max !== undefined) {
+    if (nanosOf(min) > nanosOf(max))
+      yield invalidValue(`${field}.max`, shown(min), `min is larger than max: ${shown(max)}`);
+    if (nanosOf(max) > nanosOf(total))
+      yield invalidValue(`${field}.max`, shown(max), `max is larger than capacity value: ${shown(total)}`);
+    if (nanosOf(usual) > nanosOf(max))
+      yield invalidValue(`${field}.max`, shown(usual), `default is more than max: ${shown(max)}`);
+  }
+  if (step !== undefined) yield* stepErrors({ min, max, step }, `${field}.step`, { usual, total });
+}
+
+function* stepErrors(
+  { min, max, step }: { readonly min: unknown; readonly max: unknown; readonly step: unknown },
+  field: string,
+  { usual, total }: Bounds,
+): Generator<FieldError> {
+  const first = nanosOf(min) + nanosOf(step);
+  if (first > nanosOf(total)) {
+    const isBinary = isBinaryQuantity(shown(nanosOf(min) === 0n ? step : min));
+    const sentence = `one step ${quantityOf(first, isBinary)} is larger than capacity value: ${shown(total)}`;
+    yield invalidValue(field, shown(step), sentence);
+  }
+  // DIFFERS: over a step of nothing, kubernetes' server stumbles and does not answer.
+  if (unitsOf(step) === 0n) return;
+  for (const value of max === undefined ? [usual] : [usual, max])
+    if ((unitsOf(value) - unitsOf(min)) % unitsOf(step) !== 0n)
+      yield invalidValue(
+        field,
+        shown(value),
+        `value is not a multiple of a given step (${shown(step)}) from (${shown(min)})`,
+      );
+}
+
+/** Rounded away from zero, as Go gives the value of a quantity. */
+function unitsOf(value: unknown): bigint {
+  const nanos = nanosOf(value);
+  return nanos < 0n ? -((-nanos + NANOS - 1n) / NANOS) : (nanos + NANOS - 1n) / NANOS;
+}

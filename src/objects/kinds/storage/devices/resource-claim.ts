@@ -1,0 +1,105 @@
+/** Claims on devices, and templates of them. */
+import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
+import { objectAt, type JsonObject } from "../../../../meta/json.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { labelsErrors, objectsAt } from "../../checks.ts";
+import type { Kind, KindContext } from "../../kind.ts";
+import { annotationsErrors } from "../../pods/rules/annotation-rules.ts";
+import { ownStruct } from "../defaults.ts";
+import { goValue, isSemanticallyEqual, type GoType } from "../go-value.ts";
+import { claimStatusErrors, dropDeallocated, setClaimStatusDefaults } from "./claim-status.ts";
+import {
+  claimSpecErrors,
+  DEVICE_CLAIM_SPEC,
+  generalClaimSpec,
+  requestNamesOf,
+  setDeviceClaimDefaults,
+  type RequestForm,
+} from "./device-claim.ts";
+
+/** The release from which constraints can ask for different values without asking for it. */
+const DISTINCT_ATTRIBUTE_FROM_MINOR = 36;
+
+const TEMPLATE_SPEC: GoType = {
+  struct: [
+    ["labels", "labels", { map: "string" }],
+    ["annotations", "annotations", { map: "string" }],
+    ["Spec", "spec", DEVICE_CLAIM_SPEC],
+  ],
+};
+
+export function resourceClaimOf(form: RequestForm): Kind {
+  return {
+    setDefaults(claim) {
+      setDeviceClaimDefaults(ownStruct(claim, "spec"), form);
+      setClaimStatusDefaults(ownStruct(claim, "status"));
+    },
+    prepareCreate(claim) {
+      claim["status"] = {};
+    },
+    createErrors: (claim, context) => specErrors(objectAt(claim, "spec"), { field: "spec", form, context }),
+    *updateErrors(claim, existing) {
+      const [spec, before] = [claim, existing].map((one) => generalClaimSpec(objectAt(one, "spec"), form));
+      if (!isSemanticallyEqual(spec, before, DEVICE_CLAIM_SPEC))
+        yield invalidValue("spec", goValue(spec, DEVICE_CLAIM_SPEC), "field is immutable");
+    },
+    prepareStatusUpdate: dropDeallocated,
+    statusUpdateErrors(claim, existing) {
+      const { devices } = generalClaimSpec(objectAt(claim, "spec"), form);
+      const names = requestNamesOf(objectsAt(objectAt({ devices }, "devices"), "requests"));
+      return claimStatusErrors(claim, existing, names);
+    },
+    keepsMetadataInStatus: true,
+  };
+}
+
+export function resourceClaimTemplateOf(form: RequestForm): Kind {
+  function* errors(template: JsonObject, context: KindContext): Generator<FieldError> {
+    const spec = objectAt(template, "spec");
+    yield* templateMetadataErrors(objectAt(spec, "metadata"), "spec.metadata");
+    yield* specErrors(objectAt(spec, "spec"), { field: "spec.spec", form, context });
+  }
+  return {
+    setDefaults(template) {
+      const spec = ownStruct(template, "spec");
+      ownStruct(spec, "metadata");
+      setDeviceClaimDefaults(ownStruct(spec, "spec"), form);
+    },
+    createErrors: errors,
+    *updateErrors(template, existing, context) {
+      yield* errors(template, context);
+      const [spec, before] = [template, existing].map((one) => shownTemplate(objectAt(one, "spec"), form));
+      if (!isSemanticallyEqual(spec, before, TEMPLATE_SPEC))
+        yield invalidValue("spec", withoutAbsent(goValue(spec, TEMPLATE_SPEC)), "field is immutable");
+    },
+  };
+}
+
+const TEMPLATE_METADATA: readonly string[] = ["labels", "annotations"];
+
+function* templateMetadataErrors(metadata: JsonObject, field: string): Generator<FieldError> {
+  yield* annotationsErrors(objectAt(metadata, "annotations"), `${field}.annotations`);
+  yield* labelsErrors(objectAt(metadata, "labels"), `${field}.labels`);
+  for (const [member, value] of Object.entries(metadata))
+    if (!TEMPLATE_METADATA.includes(member) && value !== "" && value !== null)
+      yield forbiddenField(`${field}.${member}`, "cannot be set");
+}
+
+function specErrors(
+  spec: JsonObject,
+  { field, form, context }: { field: string; form: RequestForm; context: KindContext },
+): Iterable<FieldError> {
+  return claimSpecErrors(generalClaimSpec(spec, form), field, {
+    hasDistinctAttribute: context.minor >= DISTINCT_ATTRIBUTE_FROM_MINOR,
+  });
+}
+
+function shownTemplate(spec: JsonObject, form: RequestForm): JsonObject {
+  const { labels, annotations } = objectAt(spec, "metadata");
+  return { labels, annotations, spec: generalClaimSpec(objectAt(spec, "spec"), form) };
+}
+
+/** Metadata is written without what it does not say. */
+function withoutAbsent(shown: unknown): unknown {
+  return Object.fromEntries(Object.entries(shown as JsonObject).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../meta/json.ts";
+import { CONTEXT, defaulted, told, toldOfUpdate, warned } from "../../core/testing/told.ts";
+import { RESOURCE_SLICE } from "./resource-slice.ts";
+
+const POOL = { name: "p", generation: 1, resourceSliceCount: 1 };
+
+function slice(spec: JsonObject): JsonObject {
+  return { metadata: { name: "s" }, spec: { driver: "d.example.com", pool: POOL, nodeName: "n", ...spec } };
+}
+
+describe("a slice", () => {
+  test("says since when a device is tainted", () => {
+    const devices = [{ name: "a", taints: [{ key: "k", effect: "NoSchedule" }] }];
+    expect(defaulted(RESOURCE_SLICE, slice({ devices }))["spec"]).toMatchObject({
+      devices: [{ name: "a", taints: [{ key: "k", effect: "NoSchedule", timeAdded: CONTEXT.time }] }],
+    });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", { devices: [{ name: "a" }] }, []],
+    [
+      "is part of a pool",
+      { driver: "", pool: { generation: -1 } },
+      [
+        "spec.driver: Required value",
+        "spec.pool.name: Required value",
+        "spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero",
+        "spec.pool.generation: Invalid value: -1: must be greater than or equal to zero",
+      ],
+    ],
+    [
+      "is somewhere",
+      { nodeName: undefined, allNodes: false },
+      [
+        "spec.allNodes: Invalid value: false: must be either unset or set to true",
+        "spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required",
+      ],
+    ],
+    [
+      "is in one place",
+      { allNodes: true },
+      [
+        'spec: Invalid value: "{`nodeName`, `allNodes`}": exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required, but multiple fields are set',
+      ],
+    ],
+    [
+      "has different devices with proper names",
+      {
+        devices: [
+          { name: "a", taints: [{ key: "k" }] },
+          { name: "a", attributes: { "/x": { bool: true } } },
+        ],
+      },
+      [
+        "spec.devices[0].taints[0].effect: Required value",
+        'spec.devices[1].attributes: Invalid value: "": the domain must not be empty',
+        'spec.devices[1]: Duplicate value: "a"',
+      ],
+    ],
+  ])("%s", (_what, spec, sentences) => {
+    expect(told(RESOURCE_SLICE, slice(spec))).toEqual(sentences);
+  });
+
+  test("stays with its driver, pool and node", () => {
+    const after = slice({ driver: "e", pool: { ...POOL, name: "q" }, nodeName: "m" });
+    expect(toldOfUpdate(RESOURCE_SLICE, slice({}), after)).toEqual([
+      'spec.pool.name: Invalid value: "q": field is immutable',
+      'spec.driver: Invalid value: "e": field is immutable',
+      'spec.nodeName: Invalid value: "m": field is immutable',
+    ]);
+  });
+
+  test("is warned about drivers in capitals", () => {
+    expect(warned(RESOURCE_SLICE, slice({ driver: "D" }))).toEqual([
+      'spec.driver: driver names should be lowercase; "D" contains uppercase characters',
+    ]);
+  });
+});
+
+describe("a device", () => {
+  const ofDevice = (device: JsonObject, spec: JsonObject = {}): string[] =>
+    told(RESOURCE_SLICE, slice({ ...spec, devices: [{ name: "a", ...device }] }));
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    [
+      "has attributes of one value each",
+      { attributes: { none: {}, two: { int: 1, bool: true }, long: { string: "x".repeat(65) }, v: { version: "1" } } },
+      [
+        "spec.devices[0].attributes[long].string: Too long: may not be more than 64 bytes",
+        'spec.devices[0].attributes[none]: Invalid value: "": exactly one value must be specified',
+        'spec.devices[0].attributes[two]: Invalid value: {"IntValue":1,"BoolValue":true,"StringValue":null,"VersionValue":null,"IntValues":null,"BoolValues":null,"StringValues":null,"VersionValues":null}: exactly one value must be specified',
+        'spec.devices[0].attributes[v].version: Invalid value: "1": must be a string compatible with semver.org spec 2.0.0',
+      ],
+    ],
+    [
+      "has not too many of them",
+      { attributes: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`a${index}`, { int: index }])) },
+      ["spec.devices[0]: Invalid value: 33: the total number of attributes and capacities must not exceed 32"],
+    ],
+    [
+      "shares a capacity only when it may be given more than once",
+      { capacity: { mem: { value: "1Gi", requestPolicy: { default: "1Gi" } } } },
+      ["spec.devices[0].capacity[mem].requestPolicy: Forbidden: allowMultipleAllocations must be true"],
+    ],
+    [
+      "takes from different sets of counters",
+      { consumesCounters: [{ counterSet: "", counters: { a: {} } }, { counterSet: "" }] },
+      [
+        "spec.devices[0].consumesCounters[0].counterSet: Required value",
+        "spec.devices[0].consumesCounters[1].counterSet: Required value",
+        "spec.devices[0].consumesCounters[1].counters: Required value",
+        'spec.devices[0].consumesCounters[1]: Duplicate value: ""',
+      ],
+    ],
+    [
+      "says both when it is bound and when that failed",
+      { bindingConditions: ["a", "a"] },
+      [
+        'spec.devices[0].bindingConditions[1]: Duplicate value: "a"',
+        "spec.devices[0].bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions",
+      ],
+    ],
+    [
+      "fails to be bound in other ways than it is bound",
+      { bindingConditions: ["a"], bindingFailureConditions: ["a"] },
+      [
+        'spec.devices[0].bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not overlap with bindingConditions',
+      ],
+    ],
+    [
+      "is where the slice is",
+      { allNodes: true },
+      [
+        "spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec",
+      ],
+    ],
+  ])("%s", (_what, device, sentences) => expect(ofDevice(device)).toEqual(sentences));
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["somewhere", { nodeName: "n" }, []],
+    [
+      "not nowhere",
+      { nodeName: "", allNodes: false },
+      [
+        'spec.devices[0].nodeName: Invalid value: "": must not be empty',
+        "spec.devices[0].allNodes: Invalid value: false: must be either unset or set to true",
+        "spec.devices[0]: Required value: exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec",
+      ],
+    ],
+    [
+      "not in two places",
+      { nodeName: "n", allNodes: true },
+      [
+        'spec.devices[0]: Invalid value: "{`nodeName`, `allNodes`}": exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec',
+      ],
+    ],
+  ])("is %s when each says where it is", (_what, device, sentences) =>
+    expect(ofDevice(device, { nodeName: undefined, perDeviceNodeSelection: true })).toEqual(sentences),
+  );
+
+  test("without what no release knows unasked", () => {
+    const devices = [{ name: "a", attributes: { l: { ints: [1] } }, nodeAllocatableResourceMappings: { cpu: {} } }];
+    expect(defaulted(RESOURCE_SLICE, slice({ devices }))["spec"]).toMatchObject({
+      devices: [{ name: "a", attributes: { l: {} } }],
+    });
+    expect(JSON.stringify(defaulted(RESOURCE_SLICE, slice({ devices })))).not.toContain("Mappings");
+  });
+});
+
+test("sets of counters have different names and count something", () => {
+  const sharedCounters = [{ name: "a", counters: { mem: {} } }, { name: "a" }];
+  expect(told(RESOURCE_SLICE, slice({ sharedCounters }))).toEqual([
+    "spec.sharedCounters[1].counters: Required value",
+    'spec.sharedCounters[1]: Duplicate value: "a"',
+  ]);
+  expect(defaulted(RESOURCE_SLICE, slice({ sharedCounters }))["spec"]).toMatchObject({
+    sharedCounters: [{ name: "a", counters: { mem: { value: "0" } } }, { name: "a" }],
+  });
+});

@@ -1,0 +1,178 @@
+/** The slices in which drivers say what devices they have. */
+import { invalidValue, required, tooLong } from "../../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { dnsSubdomainErrors } from "../../../../meta/names.ts";
+import type { FieldError } from "../../../../meta/status-error.ts";
+import { immutableErrors, nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import type { Kind } from "../../kind.ts";
+import { driverNameErrors } from "../../pods/rules/formats.ts";
+import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
+import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
+import { goValue } from "../go-value.ts";
+import { NODE_SELECTOR_TERMS } from "../volume-shapes.ts";
+import { listErrors, uniquenessErrors } from "./device-checks.ts";
+import { counterNameErrors, countersErrors, deviceErrors } from "./slice-device.ts";
+
+const DEVICES_MAX = 128;
+const ADVANCED_DEVICES_MAX = 64;
+const COUNTER_SETS_MAX = 8;
+const POOL_NAME_BYTES_MAX = 253;
+const EXACTLY_ONE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+
+export const RESOURCE_SLICE: Kind = {
+  setDefaults(slice, { time }) {
+    const spec = ownStruct(slice, "spec");
+    setMissing(spec, { driver: "" });
+    setMissing(ownStruct(spec, "pool"), { name: "", generation: 0, resourceSliceCount: 0 });
+    if (Array.isArray(spec["devices"]))
+      spec["devices"] = objectsAt(spec, "devices").map((device) => withDeviceDefaults(device, time));
+    if (Array.isArray(spec["sharedCounters"]))
+      spec["sharedCounters"] = objectsAt(spec, "sharedCounters").map((set) => withAmounts(set, "counters"));
+  },
+  createErrors: (slice) => sliceErrors(slice, undefined),
+  updateErrors: sliceErrors,
+  *warnings(slice) {
+    const driver = stringAt(objectAt(slice, "spec"), "driver");
+    if (driver !== driver.toLowerCase())
+      yield `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`;
+  },
+};
+
+function withDeviceDefaults(given: JsonObject, time: string): JsonObject {
+  const device = withAmounts(withoutUnknown(given), "capacity");
+  if (Array.isArray(device["consumesCounters"]))
+    device["consumesCounters"] = objectsAt(device, "consumesCounters").map((set) => withAmounts(set, "counters"));
+  // A taint is there from when it was first said.
+  if (Array.isArray(device["taints"]))
+    device["taints"] = objectsAt(device, "taints").map((taint) =>
+      taint["timeAdded"] === undefined ? { ...taint, timeAdded: time } : taint,
+    );
+  return device;
+}
+
+/** What no release knows without asking for it: lists as attributes, and what of a node a device takes. */
+function withoutUnknown(given: JsonObject): JsonObject {
+  const { nodeAllocatableResourceMappings: _mappings, ...device } = given;
+  if (!isJsonObject(device["attributes"])) return device;
+  const attributes: JsonObject = {};
+  for (const [name, value] of Object.entries(device["attributes"])) {
+    const {
+      bools: _bools,
+      ints: _ints,
+      strings: _strings,
+      versions: _versions,
+      ...attribute
+    } = objectAt({ value }, "value");
+    setMember(attributes, name, attribute);
+  }
+  return { ...device, attributes };
+}
+
+/** A copy, in which each amount of the member has a value. */
+function withAmounts(parent: JsonObject, key: string): JsonObject {
+  if (!isJsonObject(parent[key])) return { ...parent };
+  const amounts: JsonObject = {};
+  for (const [name, amount] of Object.entries(parent[key])) {
+    const own: JsonObject = { value: "0", ...objectAt({ amount }, "amount") };
+    const policy = ownPointer(own, "requestPolicy");
+    if (policy !== undefined) setMissing(policy, { default: null });
+    setMember(amounts, name, own);
+  }
+  return { ...parent, [key]: amounts };
+}
+
+function* sliceErrors(slice: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
+  const spec = objectAt(slice, "spec");
+  const before = objectAt(existing ?? {}, "spec");
+  yield* driverNameErrors(stringAt(spec, "driver"), "spec.driver");
+  yield* poolErrors(objectAt(spec, "pool"));
+  if (existing !== undefined) yield* sliceChangeErrors(spec, before);
+  yield* placeErrors(spec);
+  if (spec["sharedCounters"] !== undefined && spec["devices"] !== undefined)
+    yield invalidValue("spec", "", "only one of `sharedCounters` or `devices` is allowed");
+  yield* devicesErrors(spec, before);
+  const sets = objectsAt(spec, "sharedCounters");
+  yield* listErrors(sets, "spec.sharedCounters", {
+    max: COUNTER_SETS_MAX,
+    *errors(set, field) {
+      yield* counterNameErrors(stringAt(set, "name"), `${field}.name`);
+      yield* countersErrors(set, `${field}.counters`);
+    },
+  });
+  const names = sets.map((set) => stringAt(set, "name"));
+  yield* uniquenessErrors(names, "spec.sharedCounters", COUNTER_SETS_MAX);
+}
+
+function* devicesErrors(spec: JsonObject, beforeSpec: JsonObject): Generator<FieldError> {
+  const devices = objectsAt(spec, "devices");
+  const isAdvanced = devices.some((device) =>
+    ["taints", "consumesCounters"].some((key) => objectsAt(device, key).length > 0),
+  );
+  const max = isAdvanced ? ADVANCED_DEVICES_MAX : DEVICES_MAX;
+  const before = new Map(
+    objectsAt(beforeSpec, "devices")
+      .toReversed()
+      .map((device) => [stringAt(device, "name"), device]),
+  );
+  const context = { isPlacedAlone: spec["perDeviceNodeSelection"] === true, before };
+  yield* listErrors(devices, "spec.devices", { max, errors: (device, field) => deviceErrors(device, field, context) });
+  const names = devices.map((device) => stringAt(device, "name"));
+  yield* uniquenessErrors(names, "spec.devices", max);
+}
+
+function* poolErrors(pool: JsonObject): Generator<FieldError> {
+  yield* poolNameErrors(stringAt(pool, "name"), "spec.pool.name");
+  const slices = numberAt(pool, "resourceSliceCount") ?? 0;
+  if (slices <= 0) yield invalidValue("spec.pool.resourceSliceCount", slices, "must be greater than zero");
+  const generation = numberAt(pool, "generation") ?? 0;
+  if (generation < 0) yield invalidValue("spec.pool.generation", generation, "must be greater than or equal to zero");
+}
+
+export function* poolNameErrors(name: string, field: string): Generator<FieldError> {
+  if (name === "") {
+    yield required(field);
+    return;
+  }
+  if (Buffer.byteLength(name) > POOL_NAME_BYTES_MAX) yield tooLong(field, POOL_NAME_BYTES_MAX);
+  for (const part of name.split("/")) yield* nameErrors(part, field, dnsSubdomainErrors);
+}
+
+function* sliceChangeErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
+  const poolName = (of: JsonObject): string => stringAt(objectAt(of, "pool"), "name");
+  yield* immutableErrors(poolName(spec), poolName(before), "spec.pool.name");
+  yield* immutableErrors(stringAt(spec, "driver"), stringAt(before, "driver"), "spec.driver");
+  yield* immutableErrors(spec["nodeName"], before["nodeName"], "spec.nodeName");
+}
+
+function* placeErrors(spec: JsonObject): Generator<FieldError> {
+  const places: string[] = [];
+  const { nodeName } = spec;
+  if (nodeName === "") yield invalidValue("spec.nodeName", "", "must be either unset or set to a non-empty string");
+  else if (typeof nodeName === "string") {
+    places.push("`nodeName`");
+    yield* nameErrors(nodeName, "spec.nodeName", dnsSubdomainErrors);
+  }
+  if (spec["nodeSelector"] !== undefined) {
+    places.push("`nodeSelector`");
+    yield* selectorErrors(objectAt(spec, "nodeSelector"), "spec.nodeSelector");
+  }
+  for (const key of ["allNodes", "perDeviceNodeSelection"]) {
+    if (spec[key] === true) places.push(`\`${key}\``);
+    else if (spec[key] === false) yield invalidValue(`spec.${key}`, false, "must be either unset or set to true");
+  }
+  if (places.length === 0) yield required("spec", EXACTLY_ONE);
+  if (places.length > 1)
+    yield invalidValue("spec", `{${places.join(", ")}}`, `${EXACTLY_ONE}, but multiple fields are set`);
+}
+
+/** One term only: slices are merged by what they select. */
+function* selectorErrors(selector: JsonObject, field: string): Generator<FieldError> {
+  yield* nodeSelectorErrors(selector, field);
+  const terms = selector["nodeSelectorTerms"];
+  if (!Array.isArray(terms) || terms.length !== 1)
+    yield invalidValue(
+      `${field}.nodeSelectorTerms`,
+      goValue(terms, NODE_SELECTOR_TERMS),
+      "must have exactly one node selector term",
+    );
+}

@@ -1,0 +1,22 @@
+/** Selectors of nodes as volumes have them, and the labels of nodes nobody should select by any more. */
+import { stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { labelValueErrors } from "../../../meta/names.ts";
+import { objectsAt } from "../checks.ts";
+import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
+
+export function hasInvalidSelectorValue(selector: JsonObject): boolean {
+  return objectsAt(selector, "nodeSelectorTerms").some((term) =>
+    objectsAt(term, "matchExpressions").some((requirement) =>
+      stringsAt(requirement, "values").some((value) => labelValueErrors(value).length > 0),
+    ),
+  );
+}
+
+/** Of `matchExpressions`, as terms of node selectors and label selectors have them. */
+export function* deprecatedExpressionWarnings(selector: JsonObject, field: string): Generator<string> {
+  for (const [index, requirement] of objectsAt(selector, "matchExpressions").entries()) {
+    const key = stringAt(requirement, "key");
+    const why = deprecatedNodeLabel(key);
+    if (why !== undefined) yield `${field}.matchExpressions[${index}].key: ${key} is ${why}`;
+  }
+}

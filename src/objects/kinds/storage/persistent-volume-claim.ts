@@ -1,0 +1,265 @@
+/** Claims: a wish for a volume, which stays as it was made but for its size and its class of attributes. */
+import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { qualifiedNameErrors } from "../../../meta/names.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { canonicalQuantity } from "../../table/quantity.ts";
+import { immutableErrors, labelSelectorErrors } from "../checks.ts";
+import type { Kind, KindContext } from "../kind.ts";
+import { unifiedDiff } from "../pods/internal/unified-diff.ts";
+import { nanosOf } from "../quantity.ts";
+import { claimSpecErrors, type ClaimSpecOptions } from "./claim-spec.ts";
+import {
+  addFinalizer,
+  ownPointer,
+  ownStruct,
+  setEmpty,
+  setMissing,
+  setMissingInItems,
+  setRoundedResources,
+} from "./defaults.ts";
+import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
+import { CLAIM_SPEC } from "./volume-shapes.ts";
+import { basicQuantityErrors } from "./volume-spec.ts";
+
+const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
+const ATTRIBUTES_CLASS = "volumeAttributesClassName";
+/** The release from which a class of volume attributes is known without asking for it. */
+const ATTRIBUTES_CLASS_FROM_MINOR = 34;
+/** And the one from which a growth that failed can be taken back. */
+const EXPANSION_RECOVERY_FROM_MINOR = 32;
+const NANOS_IN_MILLI = 10n ** 6n;
+
+export const PERSISTENT_VOLUME_CLAIM: Kind = {
+  setDefaults(claim) {
+    setStatusDefaults(claim);
+    const spec = ownStruct(claim, "spec");
+    setMissing(spec, { volumeMode: "Filesystem" });
+    for (const key of ["dataSource", "dataSourceRef"]) {
+      const source = ownPointer(spec, key);
+      if (source !== undefined) setMissing(source, { apiGroup: null, kind: "", name: "" });
+    }
+    const resources = ownStruct(spec, "resources");
+    for (const key of ["requests", "limits"]) setRoundedResources(resources, key);
+  },
+  prepareCreate(claim, context) {
+    addFinalizer(claim, "kubernetes.io/pvc-protection");
+    claim["status"] = { phase: "Pending" };
+    prepareSpec(objectAt(claim, "spec"), undefined, context);
+  },
+  prepareUpdate(claim, existing, context) {
+    prepareSpec(objectAt(claim, "spec"), objectAt(existing, "spec"), context);
+  },
+  prepareStatusUpdate: setStatusDefaults,
+  createErrors: (claim, { minor }) =>
+    claimSpecErrors(objectAt(claim, "spec"), "spec", {
+      hasAttributesClass: minor >= ATTRIBUTES_CLASS_FROM_MINOR,
+      allowsInvalidApiGroup: false,
+      allowsInvalidSelectorValues: false,
+    }),
+  updateErrors: claimUpdateErrors,
+  statusUpdateErrors: claimStatusErrors,
+  warnings: claimWarnings,
+};
+
+function setStatusDefaults(claim: JsonObject): void {
+  const status = ownStruct(claim, "status");
+  setEmpty(status, { phase: "Pending" });
+  for (const key of ["capacity", "allocatedResources"]) setRoundedResources(status, key);
+  setMissingInItems(status, "conditions", { type: "", status: "", lastProbeTime: null, lastTransitionTime: null });
+  const modification = ownPointer(status, "modifyVolumeStatus");
+  if (modification !== undefined) setMissing(modification, { status: "" });
+}
+
+function prepareSpec(spec: JsonObject, before: JsonObject | undefined, { minor }: KindContext): void {
+  if (minor < ATTRIBUTES_CLASS_FROM_MINOR && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
+  // A source in another namespace is known to no release without asking for it.
+  const isElsewhere = stringAt(objectAt(spec, "dataSourceRef"), "namespace") !== "";
+  if (isElsewhere && before?.["dataSourceRef"] === undefined) delete spec["dataSourceRef"];
+  const hadSource = before?.["dataSource"] !== undefined || before?.["dataSourceRef"] !== undefined;
+  if (!hadSource && spec["dataSourceRef"] === undefined && !isKnownSource(objectAt(spec, "dataSource")))
+    delete spec["dataSource"];
+  fillInDataSources(spec);
+}
+
+function isKnownSource(source: JsonObject): boolean {
+  const group = stringAt(source, "apiGroup");
+  const kind = stringAt(source, "kind");
+  return (
+    (kind === "PersistentVolumeClaim" && group === "") ||
+    (kind === "VolumeSnapshot" && group === "snapshot.storage.k8s.io")
+  );
+}
+
+/** The two ways to name a source say the same, as long as only one of them is used. */
+function fillInDataSources(spec: JsonObject): void {
+  const { dataSource, dataSourceRef } = spec;
+  if (isJsonObject(dataSource) && dataSourceRef === undefined) spec["dataSourceRef"] = reference(dataSource);
+  else if (isJsonObject(dataSourceRef) && dataSource === undefined && stringAt(dataSourceRef, "namespace") === "")
+    spec["dataSource"] = reference(dataSourceRef);
+}
+
+function reference(source: JsonObject): JsonObject {
+  const { apiGroup, kind, name } = source;
+  return { apiGroup: apiGroup ?? null, kind: kind ?? "", name: name ?? "" };
+}
+
+function* claimUpdateErrors(claim: JsonObject, existing: JsonObject, { minor }: KindContext): Generator<FieldError> {
+  const spec = objectAt(claim, "spec");
+  const before = objectAt(existing, "spec");
+  yield* claimSpecErrors(spec, "spec", optionsFor(before, minor));
+  yield* immutabilityErrors(claim, existing);
+  yield* sizeErrors(claim, existing, minor);
+  yield* immutableErrors(spec["volumeMode"], before["volumeMode"], "volumeMode");
+  yield* attributesClassErrors(spec, existing, minor);
+}
+
+function optionsFor(before: JsonObject, minor: number): ClaimSpecOptions {
+  const hasGroup = ["dataSource", "dataSourceRef"].some((key) => typeof objectAt(before, key)["apiGroup"] === "string");
+  const selectorErrors = labelSelectorErrors(objectAt(before, "selector"), "");
+  return {
+    hasAttributesClass: minor >= ATTRIBUTES_CLASS_FROM_MINOR || before[ATTRIBUTES_CLASS] !== undefined,
+    allowsInvalidApiGroup: hasGroup,
+    allowsInvalidSelectorValues: selectorErrors.next().done !== true,
+  };
+}
+
+/** As kubernetes compares: both specs, with what may change taken over from the other side. */
+function* immutabilityErrors(claim: JsonObject, existing: JsonObject): Generator<FieldError> {
+  const spec = { ...objectAt(claim, "spec") };
+  const before = { ...objectAt(existing, "spec") };
+  fillInDataSources(before);
+  if (stringAt(before, "volumeName") === "") before["volumeName"] = spec["volumeName"];
+  const annotation = classAnnotation(claim);
+  const known = classAnnotation(existing);
+  const [newClass, oldClass] = [spec["storageClassName"], before["storageClassName"]];
+  if (isFromAnnotation({ known, annotation, newClass, oldClass })) delete spec["storageClassName"];
+  else {
+    if ((annotation ?? "") !== (known ?? ""))
+      yield invalidValue(`metadata.annotations.${CLASS_ANNOTATION}`, annotation ?? "", "field is immutable");
+    if (newClass !== undefined && oldClass === undefined && (known === undefined || newClass === known))
+      delete spec["storageClassName"];
+  }
+  if (stringAt(objectAt(claim, "status"), "phase") === "Bound") takeOverMutable(spec, before);
+  if (isSemanticallyEqual(spec, before, CLAIM_SPEC)) return;
+  const [old, now] = [before, spec].map((one) => goPrettyLines(goValue(one, CLAIM_SPEC)));
+  yield forbiddenField(
+    "spec",
+    `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(old!, now!)}`,
+  );
+}
+
+function classAnnotation(claim: JsonObject): string | undefined {
+  const annotations = objectAt(objectAt(claim, "metadata"), "annotations");
+  return Object.hasOwn(annotations, CLASS_ANNOTATION) ? stringAt(annotations, CLASS_ANNOTATION) : undefined;
+}
+
+/** The class of storage moved from where it was written before there was a member for it. */
+function isFromAnnotation(says: {
+  readonly known: string | undefined;
+  readonly annotation: string | undefined;
+  readonly newClass: unknown;
+  readonly oldClass: unknown;
+}): boolean {
+  const { known, annotation, newClass, oldClass } = says;
+  return (
+    known !== undefined &&
+    oldClass === undefined &&
+    newClass === known &&
+    (annotation === undefined || annotation === known)
+  );
+}
+
+function takeOverMutable(spec: JsonObject, before: JsonObject): void {
+  const resources = objectAt(spec, "resources");
+  if (resources["requests"] !== undefined) {
+    const storage = requestOf(before) ?? "0";
+    spec["resources"] = { ...resources, requests: { ...objectAt(resources, "requests"), storage } };
+  }
+  if (before[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
+  else spec[ATTRIBUTES_CLASS] = before[ATTRIBUTES_CLASS];
+}
+
+function requestOf(spec: JsonObject): unknown {
+  return objectAt(objectAt(spec, "resources"), "requests")["storage"];
+}
+
+/** A claim shrinks only as far as its growth has not reached. */
+function* sizeErrors(claim: JsonObject, existing: JsonObject, minor: number): Generator<FieldError> {
+  const size = nanosOf(requestOf(objectAt(claim, "spec")));
+  if (size >= nanosOf(requestOf(objectAt(existing, "spec")))) return;
+  const field = "spec.resources.requests.storage";
+  const status = objectAt(existing, "status");
+  const isRecoverable =
+    minor >= EXPANSION_RECOVERY_FROM_MINOR ||
+    status["allocatedResources"] !== undefined ||
+    status["allocatedResourceStatuses"] !== undefined;
+  if (!isRecoverable) yield forbiddenField(field, "field can not be less than previous value");
+  else if (size <= nanosOf(objectAt(status, "capacity")["storage"]))
+    yield forbiddenField(field, "field can not be less than status.capacity");
+}
+
+function* attributesClassErrors(spec: JsonObject, existing: JsonObject, minor: number): Generator<FieldError> {
+  const name = spec[ATTRIBUTES_CLASS];
+  const before = objectAt(existing, "spec")[ATTRIBUTES_CLASS];
+  if (name === before) return;
+  const field = `spec.${ATTRIBUTES_CLASS}`;
+  if (minor < ATTRIBUTES_CLASS_FROM_MINOR)
+    yield forbiddenField(field, "update is forbidden when the VolumeAttributesClass feature gate is disabled");
+  if (objectAt(existing, "status")["currentVolumeAttributesClassName"] === undefined) return;
+  const because = "is forbidden when status.currentVolumeAttributesClassName is not nil";
+  if (name === undefined) yield forbiddenField(field, `update to nil ${because}`);
+  else if (name === "") yield forbiddenField(field, `update to empty string ${because}`);
+}
+
+const RESIZE_STATUSES: readonly string[] = [
+  "ControllerResizeInProgress",
+  "ControllerResizeInfeasible",
+  "NodeResizeInProgress",
+  "NodeResizeInfeasible",
+  "NodeResizePending",
+];
+
+function* claimStatusErrors(claim: JsonObject): Generator<FieldError> {
+  const status = objectAt(claim, "status");
+  if (objectAt(claim, "spec")["accessModes"] === undefined) yield required("Spec.accessModes");
+  const capacity = objectAt(status, "capacity");
+  for (const key of Object.keys(capacity).sort()) yield* basicQuantityErrors(capacity[key], `status.capacity[${key}]`);
+  const statuses = objectAt(status, "allocatedResourceStatuses");
+  for (const key of Object.keys(statuses).sort()) {
+    yield* resourceKeyErrors(key, "status.allocatedResourceStatuses");
+    if (!RESIZE_STATUSES.includes(String(statuses[key])))
+      yield unsupportedValue("status.allocatedResourceStatuses", key, RESIZE_STATUSES);
+  }
+  const allocated = objectAt(status, "allocatedResources");
+  for (const key of Object.keys(allocated).sort()) {
+    const errors = [...resourceKeyErrors(key, "status.allocatedResources")];
+    yield* errors;
+    if (errors.length === 0) yield* basicQuantityErrors(allocated[key], `status.allocatedResources[${key}]`);
+  }
+}
+
+function* resourceKeyErrors(key: string, field: string): Generator<FieldError> {
+  const sentences = qualifiedNameErrors(key);
+  for (const sentence of sentences) yield invalidValue(field, key, sentence);
+  if (sentences.length > 0) return;
+  const isNative = !key.includes("/") || key.includes("kubernetes.io/");
+  if (isNative && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
+}
+
+/** Whether it is a whole number, once what is smaller than a thousandth has been rounded away from zero. */
+function isWholeUpToMilli(nanos: bigint): boolean {
+  const magnitude = nanos < 0n ? -nanos : nanos;
+  return ((magnitude + NANOS_IN_MILLI - 1n) / NANOS_IN_MILLI) % 1000n === 0n;
+}
+
+function* claimWarnings(claim: JsonObject): Generator<string> {
+  if (classAnnotation(claim) !== undefined)
+    yield `metadata.annotations[${CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+  const resources = objectAt(objectAt(claim, "spec"), "resources");
+  for (const part of ["requests", "limits"]) {
+    const storage = objectAt(resources, part)["storage"];
+    if (!isWholeUpToMilli(nanosOf(storage)))
+      yield `spec.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(String(storage)))} is invalid, must be an integer`;
+  }
+}

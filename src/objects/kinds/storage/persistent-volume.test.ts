@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, defaulted, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { PERSISTENT_VOLUME } from "./persistent-volume.ts";
+
+const SUBDOMAIN =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+function volume(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  const needed = { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } };
+  return { metadata: { name: "v", ...metadata }, spec: { ...needed, hostPath: { path: "/data" }, ...spec } };
+}
+
+describe("a volume without more than it must say", () => {
+  test("is pending, keeps its data, and is held while it is used", () => {
+    expect(prepared(PERSISTENT_VOLUME, volume())).toEqual({
+      metadata: { name: "v", finalizers: ["kubernetes.io/pv-protection"] },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        capacity: { storage: "1Gi" },
+        hostPath: { path: "/data", type: "" },
+        persistentVolumeReclaimPolicy: "Retain",
+        volumeMode: "Filesystem",
+      },
+      status: { phase: "Pending", lastPhaseTransitionTime: CONTEXT.time },
+    });
+  });
+
+  test("is filled in the same when it is read again", () => {
+    const once = defaulted(PERSISTENT_VOLUME, volume());
+    expect(defaulted(PERSISTENT_VOLUME, once)).toEqual(once);
+  });
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ["rbd", { monitors: ["m"], image: "i" }, { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" }],
+    ["iscsi", { iqn: "iqn" }, { iscsiInterface: "default", lun: 0 }],
+    ["scaleIO", { gateway: "g" }, { storageMode: "ThinProvisioned", fsType: "xfs", secretRef: null }],
+    ["azureDisk", { diskName: "d" }, { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" }],
+  ])("has what %s means without saying", (key, source, defaults) => {
+    const { spec } = defaulted(PERSISTENT_VOLUME, volume({ [key]: source }));
+    expect((spec as JsonObject)[key]).toEqual({ ...source, ...defaults });
+  });
+});
+
+describe("a new volume", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", {}, []],
+    [
+      "has access modes, a capacity and a source",
+      { accessModes: [], capacity: undefined, hostPath: undefined },
+      [
+        "spec.accessModes: Required value",
+        "spec.capacity: Required value",
+        'spec.capacity: Unsupported value: null: supported values: "storage"',
+        "spec: Required value: must specify a volume type",
+      ],
+    ],
+    [
+      "has known access modes, and one for a single pod alone",
+      { accessModes: ["Once", "ReadWriteOncePod", "ReadWriteMany"] },
+      [
+        'spec.accessModes: Unsupported value: "Once": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+        "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes",
+      ],
+    ],
+    [
+      "has a capacity of storage alone, and of some",
+      { capacity: { storage: "0", cpu: "-1500m" } },
+      [
+        'spec.capacity: Unsupported value: {"cpu":"-1500m","storage":"0"}: supported values: "storage"',
+        "spec.capacity[cpu]: Invalid value: -2: must be a valid resource quantity",
+        'spec.capacity[cpu]: Invalid value: "-1500m": must be greater than zero',
+        'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
+      ],
+    ],
+    [
+      "has one source",
+      { nfs: { server: "s", path: "/" } },
+      ["spec.nfs: Forbidden: may not specify more than 1 volume type"],
+    ],
+    [
+      "has known policies and modes, and names for names",
+      { persistentVolumeReclaimPolicy: "Keep", volumeMode: "Tape", storageClassName: "A" },
+      [
+        'spec.persistentVolumeReclaimPolicy: Unsupported value: "Keep": supported values: "Delete", "Recycle", "Retain"',
+        `spec.storageClassName: Invalid value: "A": ${SUBDOMAIN}`,
+        'spec.volumeMode: Unsupported value: "Tape": supported values: "Block", "Filesystem"',
+      ],
+    ],
+    [
+      "is not the recycled root of a node",
+      { hostPath: { path: "/a/.." }, persistentVolumeReclaimPolicy: "Recycle" },
+      [
+        "spec.hostPath.path: Invalid value: \"/a/..\": must not contain '..'",
+        "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'",
+      ],
+    ],
+    [
+      "has attributes of a class only with CSI",
+      { volumeAttributesClassName: "" },
+      [
+        "spec.volumeAttributesClassName: Required value: an empty string is disallowed",
+        "spec.csi: Required value: has to be specified when using volumeAttributesClassName",
+      ],
+    ],
+    [
+      "says for which nodes",
+      { nodeAffinity: {} },
+      ["spec.nodeAffinity.required: Required value: must specify required node constraints"],
+    ],
+  ])("%s", (_what, spec, sentences) => {
+    expect(told(PERSISTENT_VOLUME, volume(spec))).toEqual(sentences);
+  });
+
+  test("has options of mounting only where something is mounted", () => {
+    const annotations = { "volume.beta.kubernetes.io/mount-options": "ro" };
+    expect(told(PERSISTENT_VOLUME, volume({}, { annotations }))).toEqual([
+      "metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type",
+    ]);
+  });
+
+  test("is warned about what is given up", () => {
+    const annotations = { "volume.beta.kubernetes.io/storage-class": "fast" };
+    const spec = { persistentVolumeReclaimPolicy: "Recycle", hostPath: undefined, storageos: {} };
+    expect(warned(PERSISTENT_VOLUME, volume(spec, { annotations }))).toEqual([
+      'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
+      "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
+      "spec.storageOS: deprecated in v1.22, non-functional in v1.25+",
+    ]);
+  });
+});
+
+describe("a change", () => {
+  test("of the source is refused, with the difference", () => {
+    expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), volume({ hostPath: { path: "/other" } }))).toEqual([
+      `spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation
+@@ -2,7 +2,7 @@
+  "GCEPersistentDisk": null,
+  "AWSElasticBlockStore": null,
+  "HostPath": {
+-  "Path": "/data",
++  "Path": "/other",
+   "Type": ""
+  },
+  "Glusterfs": null,
+`,
+    ]);
+  });
+
+  test("of the mode is refused, and one of the policy is not", () => {
+    const changed = volume({ volumeMode: "Block", persistentVolumeReclaimPolicy: "Delete" });
+    expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), changed)).toEqual([
+      'volumeMode: Invalid value: "Block": field is immutable',
+    ]);
+  });
+
+  test("may add the secret for growing a volume", () => {
+    const csi = { driver: "d.example.com", volumeHandle: "h" };
+    const secret = { controllerExpandSecretRef: { name: "s", namespace: "n" } };
+    const before = volume({ hostPath: undefined, csi });
+    expect(
+      toldOfUpdate(PERSISTENT_VOLUME, before, volume({ hostPath: undefined, csi: { ...csi, ...secret } })),
+    ).toEqual([]);
+  });
+
+  test("of the nodes is refused but for the labels' new names", () => {
+    const at = (key: string, zone: string): JsonObject => ({
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: "In", values: [zone] }] }] },
+      },
+    });
+    const before = volume(at("failure-domain.beta.kubernetes.io/zone", "a"));
+    expect(toldOfUpdate(PERSISTENT_VOLUME, before, volume(at("topology.kubernetes.io/zone", "a")))).toEqual([]);
+    expect(toldOfUpdate(PERSISTENT_VOLUME, before, volume(at("topology.kubernetes.io/zone", "b")))).toEqual([
+      'nodeAffinity: Invalid value: {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"topology.kubernetes.io/zone","Operator":"In","Values":["b"]}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA',
+    ]);
+  });
+});
+
+test("a phase that changes says since when, and one that stays keeps saying it", () => {
+  const status = { phase: "Bound", lastPhaseTransitionTime: "2020-01-01T00:00:00Z" };
+  const existing = defaulted(PERSISTENT_VOLUME, { ...volume(), status });
+  const transition = (next: JsonObject): unknown => {
+    const changed = { ...existing, status: next };
+    PERSISTENT_VOLUME.prepareStatusUpdate?.(changed, existing, CONTEXT);
+    return changed["status"];
+  };
+  expect(transition({ phase: "Released" })).toEqual({ phase: "Released", lastPhaseTransitionTime: CONTEXT.time });
+  expect(transition({ phase: "Bound" })).toEqual(status);
+});

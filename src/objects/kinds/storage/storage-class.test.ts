@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTEXT, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS } from "./storage-class.ts";
+
+const LOCAL = { metadata: { name: "c" }, provisioner: "example.com/local" };
+
+function topology(key: string, ...values: readonly string[]): JsonObject {
+  return { matchLabelExpressions: [{ key, values }] };
+}
+
+describe("a class of storage", () => {
+  test("deletes at once, and binds at once, if it does not say otherwise", () => {
+    expect(prepared(STORAGE_CLASS, LOCAL)).toEqual({
+      ...LOCAL,
+      reclaimPolicy: "Delete",
+      volumeBindingMode: "Immediate",
+    });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["is fine", {}, []],
+    ["has a provisioner", { provisioner: "" }, ["provisioner: Required value"]],
+    [
+      "has a provisioner with a name",
+      { provisioner: "A B" },
+      [
+        "provisioner: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+      ],
+    ],
+    [
+      "has parameters with names",
+      { parameters: { "": "x" } },
+      ['parameters: Invalid value: "": field can not be empty.'],
+    ],
+    [
+      "has not too many parameters",
+      { parameters: Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, ""])) },
+      ["parameters: Too long: may not be more than 512 bytes"],
+    ],
+    [
+      "has not too large parameters",
+      { parameters: { p: "x".repeat(256 * 1024) } },
+      ["parameters: Too long: may not be more than 262144 bytes"],
+    ],
+    [
+      "has known policies",
+      { reclaimPolicy: "Recycle", volumeBindingMode: "Later" },
+      [
+        'reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"',
+        'volumeBindingMode: Unsupported value: "Later": supported values: "Immediate", "WaitForFirstConsumer"',
+      ],
+    ],
+    [
+      "has different topologies of different values",
+      {
+        allowedTopologies: [
+          topology("zone", "a", "b"),
+          topology("zone", "b", "a"),
+          topology("zone", "c", "c"),
+          topology("zone"),
+        ],
+      },
+      [
+        'allowedTopologies[1].matchLabelExpressions: Duplicate value: ""',
+        'allowedTopologies[2].matchLabelExpressions[0].values[1]: Duplicate value: "c"',
+        "allowedTopologies[3].matchLabelExpressions[0].values: Required value",
+      ],
+    ],
+    [
+      "selects by something, and is told of each time that it does not",
+      { allowedTopologies: [{}, { matchLabelExpressions: [] }] },
+      [0, 0, 1, 1, 1].map((index) => `allowedTopologies[${index}].matchLabelExpressions: Duplicate value: ""`),
+    ],
+  ])("%s", (_what, more, sentences) => {
+    expect(told(STORAGE_CLASS, { ...LOCAL, ...more })).toEqual(sentences);
+  });
+
+  test("stays what it is", () => {
+    const before = { ...LOCAL, parameters: { b: "1", a: "2" } };
+    const after = {
+      ...LOCAL,
+      provisioner: "other",
+      reclaimPolicy: "Retain",
+      volumeBindingMode: "WaitForFirstConsumer",
+    };
+    expect(toldOfUpdate(STORAGE_CLASS, before, after)).toEqual([
+      "parameters: Invalid value: null: field is immutable",
+      'provisioner: Invalid value: "other": field is immutable',
+      'reclaimPolicy: Invalid value: "Retain": field is immutable',
+      'volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable',
+    ]);
+    expect(toldOfUpdate(STORAGE_CLASS, LOCAL, { ...LOCAL, parameters: {}, allowVolumeExpansion: true })).toEqual([]);
+  });
+
+  test("is warned about labels that are given up", () => {
+    expect(warned(STORAGE_CLASS, { ...LOCAL, allowedTopologies: [topology("beta.kubernetes.io/os", "a")] })).toEqual([
+      'allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead',
+    ]);
+  });
+});
+
+describe("a class of volume attributes", () => {
+  const fast = { metadata: { name: "f" }, driverName: "d.example.com", parameters: { iops: "1" } };
+
+  test("is held while it is used, from the release that knows it", () => {
+    expect(prepared(VOLUME_ATTRIBUTES_CLASS, fast)["metadata"]).toEqual({
+      name: "f",
+      finalizers: ["kubernetes.io/vac-protection"],
+    });
+    expect(prepared(VOLUME_ATTRIBUTES_CLASS, fast, { ...CONTEXT, minor: 33 })).toEqual(fast);
+  });
+
+  test("has a driver and parameters, and keeps both", () => {
+    expect(told(VOLUME_ATTRIBUTES_CLASS, { metadata: { name: "f" } })).toEqual([
+      "driverName: Required value",
+      "parameters: Required value: must contain at least one key/value pair",
+    ]);
+    expect(
+      toldOfUpdate(VOLUME_ATTRIBUTES_CLASS, fast, { ...fast, driverName: "e", parameters: { iops: "2" } }),
+    ).toEqual([
+      "driverName: Forbidden: updates to driverName are forbidden.",
+      "parameters: Forbidden: updates to parameters are forbidden.",
+    ]);
+  });
+});

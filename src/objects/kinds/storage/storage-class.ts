@@ -1,0 +1,135 @@
+/** Classes of storage and of volume attributes: parameters for whoever provisions volumes. */
+import {
+  duplicateValue,
+  forbiddenField,
+  invalidValue,
+  required,
+  tooLong,
+  unsupportedValue,
+} from "../../../meta/field-errors.ts";
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { qualifiedNameErrors } from "../../../meta/names.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { immutableErrors, objectsAt } from "../checks.ts";
+import type { Kind } from "../kind.ts";
+import { addFinalizer, setMissing } from "./defaults.ts";
+import { goValue, isSemanticallyEqual } from "./go-value.ts";
+import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
+
+const PARAMETERS_MAX = 512;
+const PARAMETERS_BYTES_MAX = 256 * 1024;
+const RECLAIM_POLICIES: readonly string[] = ["Delete", "Retain"];
+const BINDING_MODES: readonly string[] = ["Immediate", "WaitForFirstConsumer"];
+/** The release that protects classes of volume attributes from deletion while they are used. */
+const ATTRIBUTES_CLASS_FROM_MINOR = 34;
+
+export const STORAGE_CLASS: Kind = {
+  setDefaults: (storageClass) => setMissing(storageClass, { reclaimPolicy: "Delete", volumeBindingMode: "Immediate" }),
+  createErrors: storageClassErrors,
+  *updateErrors(storageClass, existing) {
+    yield* storageClassErrors(storageClass);
+    if (!isSemanticallyEqual(storageClass["parameters"], existing["parameters"], { map: "string" }))
+      yield invalidValue("parameters", goValue(storageClass["parameters"], { map: "string" }), "field is immutable");
+    yield* immutableErrors(stringAt(storageClass, "provisioner"), stringAt(existing, "provisioner"), "provisioner");
+    for (const key of ["reclaimPolicy", "volumeBindingMode"])
+      yield* immutableErrors(storageClass[key], existing[key], key);
+  },
+  *warnings(storageClass) {
+    for (const [index, term] of objectsAt(storageClass, "allowedTopologies").entries())
+      for (const [position, requirement] of objectsAt(term, "matchLabelExpressions").entries()) {
+        const why = deprecatedNodeLabel(stringAt(requirement, "key"));
+        if (why !== undefined) yield `allowedTopologies[${index}].matchLabelExpressions[${position}].key: ${why}`;
+      }
+  },
+};
+
+export const VOLUME_ATTRIBUTES_CLASS: Kind = {
+  prepareCreate(attributesClass, { minor }) {
+    if (minor >= ATTRIBUTES_CLASS_FROM_MINOR) addFinalizer(attributesClass, "kubernetes.io/vac-protection");
+  },
+  createErrors: attributesClassErrors,
+  *updateErrors(attributesClass, existing) {
+    if (stringAt(attributesClass, "driverName") !== stringAt(existing, "driverName"))
+      yield forbiddenField("driverName", "updates to driverName are forbidden.");
+    if (!jsonEquals(attributesClass["parameters"], existing["parameters"]))
+      yield forbiddenField("parameters", "updates to parameters are forbidden.");
+    yield* attributesClassErrors(attributesClass);
+  },
+};
+
+function* storageClassErrors(storageClass: JsonObject): Generator<FieldError> {
+  yield* provisionerErrors(stringAt(storageClass, "provisioner"), "provisioner");
+  yield* parameterErrors(objectAt(storageClass, "parameters"));
+  const policy = stringAt(storageClass, "reclaimPolicy");
+  if (policy !== "" && !RECLAIM_POLICIES.includes(policy))
+    yield unsupportedValue("reclaimPolicy", policy, RECLAIM_POLICIES);
+  const mode = stringAt(storageClass, "volumeBindingMode");
+  if (!BINDING_MODES.includes(mode)) yield unsupportedValue("volumeBindingMode", mode, BINDING_MODES);
+  yield* topologyErrors(storageClass);
+}
+
+function* attributesClassErrors(attributesClass: JsonObject): Generator<FieldError> {
+  yield* provisionerErrors(stringAt(attributesClass, "driverName"), "driverName");
+  const parameters = objectAt(attributesClass, "parameters");
+  yield* parameterErrors(parameters);
+  if (Object.keys(parameters).length === 0) yield required("parameters", "must contain at least one key/value pair");
+}
+
+function* provisionerErrors(name: string, field: string): Generator<FieldError> {
+  if (name === "") yield required(field);
+  else
+    for (const sentence of qualifiedNameErrors(name.toLowerCase()))
+      yield invalidValue(field, name.toLowerCase(), sentence);
+}
+
+function* parameterErrors(parameters: JsonObject): Generator<FieldError> {
+  const keys = Object.keys(parameters);
+  if (keys.length > PARAMETERS_MAX) {
+    yield tooLong("parameters", PARAMETERS_MAX);
+    return;
+  }
+  if (keys.includes("")) yield invalidValue("parameters", "", "field can not be empty.");
+  const bytes = keys.reduce((sum, key) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(parameters[key])), 0);
+  if (bytes > PARAMETERS_BYTES_MAX) yield tooLong("parameters", PARAMETERS_BYTES_MAX);
+}
+
+/** Terms say something different each: told once for each equal one before. */
+function* topologyErrors(storageClass: JsonObject): Generator<FieldError> {
+  const terms = objectsAt(storageClass, "allowedTopologies");
+  // As kubernetes, which begins with as many empty terms to compare with as there are terms.
+  const seen = new Map([[termIdentity({}), terms.length]]);
+  for (const [index, term] of terms.entries()) {
+    const at = `allowedTopologies[${index}].matchLabelExpressions`;
+    yield* termErrors(term, at);
+    const identity = termIdentity(term);
+    const times = seen.get(identity) ?? 0;
+    for (let told = 0; told < times; told++) yield duplicateValue(at, "");
+    seen.set(identity, times + 1);
+  }
+}
+
+function termIdentity(term: JsonObject): string {
+  const requirements = objectsAt(term, "matchLabelExpressions").map((requirement): [string, string[]] => [
+    stringAt(requirement, "key"),
+    [...new Set(stringsAt(requirement, "values"))].sort(),
+  ]);
+  return JSON.stringify([...new Map(requirements)].sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function* termErrors(term: JsonObject, field: string): Generator<FieldError> {
+  const keys = new Set<string>();
+  for (const [index, requirement] of objectsAt(term, "matchLabelExpressions").entries()) {
+    const at = `${field}[${index}]`;
+    const values = stringsAt(requirement, "values");
+    if (values.length === 0) yield required(`${at}.values`);
+    const known = new Set<string>();
+    for (const [position, value] of values.entries()) {
+      if (known.has(value)) yield duplicateValue(`${at}.values[${position}]`, value);
+      known.add(value);
+    }
+    const key = stringAt(requirement, "key");
+    for (const sentence of qualifiedNameErrors(key)) yield invalidValue(`${at}.key`, key, sentence);
+    if (keys.has(key)) yield duplicateValue(`${at}.key`, key);
+    keys.add(key);
+  }
+}

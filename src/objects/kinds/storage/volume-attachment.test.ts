@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { prepared, told, toldOfStatus, toldOfUpdate } from "../core/testing/told.ts";
+import { VOLUME_ATTACHMENT } from "./volume-attachment.ts";
+
+const SPEC = { attacher: "d.example.com", nodeName: "n", source: { persistentVolumeName: "v" } };
+
+function attachment(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
+  return { metadata: { name: "a" }, spec: { ...SPEC, ...spec }, status };
+}
+
+test("a new attachment is not attached", () => {
+  expect(prepared(VOLUME_ATTACHMENT, attachment({}, { attached: true }))).toEqual(attachment({}, { attached: false }));
+});
+
+test.each<[string, JsonObject, readonly string[]]>([
+  ["is fine", {}, []],
+  [
+    "says who, what and where",
+    { attacher: "", nodeName: "n", source: {} },
+    [
+      "spec.attacher: Required value",
+      "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName",
+    ],
+  ],
+  [
+    "says it one way",
+    { source: { persistentVolumeName: "v", inlineVolumeSpec: {} } },
+    ["spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName"],
+  ],
+  [
+    "may hold a volume of CSI, and nothing else of a volume",
+    { source: { inlineVolumeSpec: { hostPath: { path: "/" }, capacity: { storage: "1" }, volumeMode: "Block" } } },
+    [
+      "spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes",
+      "spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes",
+      "spec.source.inlineVolumeSpec.accessModes: Required value",
+      "spec.source.inlineVolumeSpec.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes",
+    ],
+  ],
+])("a new attachment %s", (_what, spec, sentences) => {
+  expect(told(VOLUME_ATTACHMENT, attachment(spec))).toEqual(sentences);
+});
+
+test("an attachment stays where it is", () => {
+  expect(toldOfUpdate(VOLUME_ATTACHMENT, attachment(), attachment({ nodeName: "m" }))).toEqual([
+    'spec: Invalid value: {"Attacher":"d.example.com","Source":{"PersistentVolumeName":"v","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable',
+  ]);
+});
+
+test("what is wrong with a status is said", () => {
+  const status = {
+    attached: false,
+    attachmentMetadata: { a: "x".repeat(256 * 1024) },
+    attachError: { message: "x".repeat(1025), errorCode: -1 },
+  };
+  expect(toldOfStatus(VOLUME_ATTACHMENT, attachment(), attachment({}, status))).toEqual([
+    "status.attachmentMetadata: Too long: may not be more than 262144 bytes",
+    "status.attachError.message: Too long: may not be more than 262144 bytes",
+    "status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+  ]);
+});

@@ -1,0 +1,96 @@
+/** Attachments of volumes to nodes. */
+import { forbiddenField, invalidValue, required, tooLong } from "../../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { dnsSubdomainErrors } from "../../../meta/names.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { nameErrors, numberAt } from "../checks.ts";
+import type { Kind } from "../kind.ts";
+import { driverNameErrors } from "../pods/rules/formats.ts";
+import { ownPointer, ownStruct, setMissing, setRoundedResources } from "./defaults.ts";
+import { goValue, isSemanticallyEqual, type GoType } from "./go-value.ts";
+import { setVolumeSourceDefaults } from "./persistent-volume.ts";
+import { VOLUME_SPEC } from "./volume-shapes.ts";
+import { inlineVolumeSpecErrors } from "./volume-spec.ts";
+
+const METADATA_BYTES_MAX = 256 * 1024;
+const ERROR_MESSAGE_BYTES_MAX = 1024;
+
+const ATTACHMENT_SPEC: GoType = {
+  struct: [
+    ["Attacher", "attacher", "string"],
+    [
+      "Source",
+      "source",
+      {
+        struct: [
+          ["PersistentVolumeName", "persistentVolumeName", "any"],
+          ["InlineVolumeSpec", "inlineVolumeSpec", VOLUME_SPEC],
+        ],
+      },
+    ],
+    ["NodeName", "nodeName", "string"],
+  ],
+};
+
+export const VOLUME_ATTACHMENT: Kind = {
+  setDefaults(attachment) {
+    setMissing(ownStruct(attachment, "status"), { attached: false });
+    const inline = ownPointer(ownStruct(ownStruct(attachment, "spec"), "source"), "inlineVolumeSpec");
+    if (inline === undefined) return;
+    setRoundedResources(inline, "capacity");
+    setVolumeSourceDefaults(inline);
+  },
+  prepareCreate(attachment) {
+    attachment["status"] = { attached: false };
+  },
+  createErrors: attachmentErrors,
+  updateErrors: attachmentUpdateErrors,
+  statusUpdateErrors: attachmentUpdateErrors,
+  keepsMetadataInStatus: true,
+};
+
+function* attachmentUpdateErrors(attachment: JsonObject, existing: JsonObject): Generator<FieldError> {
+  yield* attachmentErrors(attachment);
+  if (!isSemanticallyEqual(attachment["spec"], existing["spec"], ATTACHMENT_SPEC))
+    yield invalidValue("spec", goValue(attachment["spec"], ATTACHMENT_SPEC), "field is immutable");
+}
+
+function* attachmentErrors(attachment: JsonObject): Generator<FieldError> {
+  const spec = objectAt(attachment, "spec");
+  yield* driverNameErrors(stringAt(spec, "attacher"), "spec.attacher");
+  yield* sourceErrors(objectAt(spec, "source"), "spec.source");
+  yield* nameErrors(stringAt(spec, "nodeName"), "spec.nodeName", dnsSubdomainErrors);
+  yield* statusErrors(objectAt(attachment, "status"));
+  const { persistentVolumeName } = objectAt(spec, "source");
+  if (typeof persistentVolumeName === "string")
+    yield* nameErrors(persistentVolumeName, "spec.source.persistentVolumeName", dnsSubdomainErrors);
+}
+
+function* sourceErrors(source: JsonObject, field: string): Generator<FieldError> {
+  const { inlineVolumeSpec, persistentVolumeName } = source;
+  const exactlyOne = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+  if (inlineVolumeSpec === undefined && persistentVolumeName === undefined) yield required(field, exactlyOne);
+  else if (inlineVolumeSpec !== undefined && persistentVolumeName !== undefined)
+    yield forbiddenField(field, exactlyOne);
+  else if (persistentVolumeName === "")
+    yield required(`${field}.persistentVolumeName`, "must specify non empty persistentVolumeName");
+  else if (inlineVolumeSpec !== undefined)
+    yield* inlineVolumeSpecErrors(objectAt(source, "inlineVolumeSpec"), `${field}.inlineVolumeSpec`);
+}
+
+function* statusErrors(status: JsonObject): Generator<FieldError> {
+  const metadata = objectAt(status, "attachmentMetadata");
+  const bytes = Object.keys(metadata).reduce(
+    (sum, key) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(metadata[key])),
+    0,
+  );
+  if (bytes > METADATA_BYTES_MAX) yield tooLong("status.attachmentMetadata", METADATA_BYTES_MAX);
+  for (const key of ["attachError", "detachError"]) {
+    const error = objectAt(status, key);
+    // As kubernetes: the sentence names the limit of the metadata.
+    if (Buffer.byteLength(stringAt(error, "message")) > ERROR_MESSAGE_BYTES_MAX)
+      yield tooLong(`status.${key}.message`, METADATA_BYTES_MAX);
+    const code = numberAt(error, "errorCode") ?? 0;
+    if (code < 0) yield invalidValue(`status.${key}.errorCode`, code, "must be between 0 and 2147483647, inclusive");
+  }
+}

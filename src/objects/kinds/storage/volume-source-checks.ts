@@ -1,0 +1,36 @@
+/** Checks that sources of volumes share. */
+import { invalidValue, required } from "../../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { nameErrors, numberAt } from "../checks.ts";
+
+/** Whether the text is empty is all that is asked of these. */
+export function* requiredTextErrors(source: JsonObject, field: string, keys: readonly string[]): Generator<FieldError> {
+  for (const key of keys) if (stringAt(source, key) === "") yield required(`${field}.${key}`);
+}
+
+/** Undefined counts as zero, as an absent number does. */
+export function* rangeErrors(
+  source: JsonObject,
+  field: string,
+  { key, max, sentence }: { readonly key: string; readonly max: number; readonly sentence: string },
+): Generator<FieldError> {
+  const value = numberAt(source, key) ?? 0;
+  if (value < 0 || value > max) yield invalidValue(`${field}.${key}`, value, sentence);
+}
+
+/** Only whether both parts are named. */
+export function* namedSecretErrors(source: JsonObject, field: string): Generator<FieldError> {
+  if (source["secretRef"] === undefined) return;
+  yield* requiredTextErrors(objectAt(source, "secretRef"), `${field}.secretRef`, ["name", "namespace"]);
+}
+
+export function* secretReferenceErrors(source: JsonObject, field: string, key: string): Generator<FieldError> {
+  if (source[key] === undefined) return;
+  const { name, namespace } = { name: "", namespace: "", ...objectAt(source, key) };
+  if (name === "") yield required(`${field}.${key}.name`);
+  else yield* nameErrors(name, `${field}.${key}.name`, dnsSubdomainErrors);
+  if (namespace === "") yield required(`${field}.${key}.namespace`);
+  else yield* nameErrors(namespace, `${field}.${key}.namespace`, dnsLabelErrors);
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { jobStatusErrors } from "./job-status-rules.ts";
+import { CONTEXT, sentences } from "./testing/objects.ts";
+
+const START = "2030-01-01T00:00:00Z";
+const END = "2030-01-01T00:01:00Z";
+
+function conditions(...types: string[]): JsonObject[] {
+  return types.map((type) => ({ type, status: "True" }));
+}
+
+const DONE = { startTime: START, completionTime: END, conditions: conditions("SuccessCriteriaMet", "Complete") };
+
+function changed(before: JsonObject, status: JsonObject, spec: JsonObject = {}, minor = 36): string[] {
+  return sentences(jobStatusErrors({ spec, status }, { spec, status: before }, { ...CONTEXT, minor }));
+}
+
+describe("how a Job ends", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["well", DONE, []],
+    [
+      "without saying when",
+      { startTime: START, conditions: conditions("SuccessCriteriaMet", "Complete") },
+      ["status.completionTime: Required value: completionTime is required for Complete jobs"],
+    ],
+    [
+      "before it began, with pods left",
+      { ...DONE, startTime: END, completionTime: START, active: 1, terminating: 2 },
+      [
+        `status.completionTime: Invalid value: "${START}": must be equal to or after \`startTime\``,
+        "status.active: Invalid value: 1: active>0 is invalid for finished job",
+        "status.terminating: Invalid value: 2: terminating>0 is invalid for finished job",
+      ],
+    ],
+    [
+      "badly, without having aimed at it",
+      { startTime: START, conditions: conditions("Failed") },
+      ["status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition"],
+    ],
+    [
+      "both ways",
+      { ...DONE, conditions: conditions("Complete", "Failed", "FailureTarget") },
+      [
+        "status.conditions: Invalid value: cannot set Complete=True and Failed=true conditions",
+        "status.conditions: Invalid value: cannot set Complete=True and FailureTarget=true conditions",
+        "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+      ],
+    ],
+    [
+      "with pods nobody counted",
+      { ...DONE, uncountedTerminatedPods: { succeeded: ["a"] } },
+      [
+        'status.uncountedTerminatedPods: Invalid value: {"Succeeded":["a"],"Failed":null}: must be empty for finished job',
+      ],
+    ],
+  ])("%s", (_what, status, errors) => {
+    expect(changed({ startTime: START }, { ...status })).toEqual(
+      status["startTime"] === END ? [...errors, START_IS_FIXED] : errors,
+    );
+  });
+
+  const START_IS_FIXED = `status.startTime: Invalid value: "${END}": field is immutable for unsuspended job once set`;
+});
+
+describe("what a Job cannot take back", () => {
+  test("its end and its counts", () => {
+    expect(changed({ ...DONE, failed: 2, succeeded: 1 }, { startTime: START, failed: 1 })).toEqual([
+      "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
+      "status.failed: Invalid value: 1: cannot decrease the failed counter",
+      "status.succeeded: Invalid value: 0: cannot decrease the succeeded counter",
+      "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition",
+    ]);
+  });
+
+  test("its start, in the words of the release", () => {
+    expect(changed({ startTime: START }, {}, {}, 35)).toEqual([
+      "status.startTime: Required value: startTime cannot be removed for unsuspended job",
+    ]);
+    expect(changed({ startTime: START }, {}, { suspend: true })).toEqual([]);
+  });
+
+  test("what was wrong before may stay", () => {
+    const odd = { conditions: conditions("Failed"), startTime: START, active: 1 };
+    expect(changed(odd, { ...odd, failed: 1 })).toEqual([]);
+  });
+});
+
+describe("the indexes of a Job", () => {
+  test.each<[string, JsonObject, JsonObject, readonly string[]]>([
+    ["that are fine", { completionMode: "Indexed", completions: 3 }, { completedIndexes: "0,2" }, []],
+    [
+      "that it does not have",
+      { completions: 3 },
+      { completedIndexes: "0", failedIndexes: "1" },
+      [
+        'status.completedIndexes: Invalid value: "0": cannot set non-empty completedIndexes when non-indexed completion mode',
+        'status.failedIndexes: Invalid value: "1": cannot set non-null failedIndexes when backoffLimitPerIndex is null',
+      ],
+    ],
+    [
+      "that are counted twice",
+      { completionMode: "Indexed", completions: 3, backoffLimitPerIndex: 1 },
+      { completedIndexes: "0-1", failedIndexes: "1" },
+      ['status.failedIndexes: Invalid value: "1": failedIndexes and completedIndexes overlap at index: 1'],
+    ],
+    [
+      "beyond the last",
+      { completionMode: "Indexed", completions: 3 },
+      { completedIndexes: "3" },
+      ['status.completedIndexes: Invalid value: "3": error parsing completedIndexes: too large index: "3"'],
+    ],
+  ])("%s", (_what, spec, status, errors) => {
+    expect(changed({}, status, spec)).toEqual(errors);
+  });
+});
+
+test("pods are counted once, and ready ones are active", () => {
+  const uncountedTerminatedPods = { succeeded: ["a", ""], failed: ["a"] };
+  expect(changed({}, { ready: 1, uncountedTerminatedPods })).toEqual([
+    'status.uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',
+    'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+    "status.ready: Invalid value: 1: cannot set more ready pods than active",
+  ]);
+});

@@ -1,0 +1,113 @@
+/** What of a Job can change once it is there. */
+import { invalidValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { numberAt, objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { internalPodSpec } from "../pods/internal/internal-json.ts";
+import { isTrue, conditionsOf } from "../storage-versions/conditions.ts";
+import { invalidInternal, shownTemplate } from "./internal-template.ts";
+import { shownPodFailurePolicy, shownSuccessPolicy } from "./job-policies.ts";
+import { isIndexed } from "./job-rules.ts";
+import { immutableSelectorErrors } from "./label-selection.ts";
+import { specOf, statusOf } from "./members.ts";
+import { isSemanticallyEqual } from "./semantic-equality.ts";
+
+const IMMUTABLE = "field is immutable";
+/** Since then a suspended Job may change more of its template, also after it has run. */
+const SUSPENDED_MUTABLE_SINCE_MINOR = 36;
+
+export function* jobChangeErrors(job: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
+  const spec = specOf(job);
+  const before = specOf(existing);
+  yield* completionsErrors(spec, before);
+  yield* immutableSelectorErrors(spec, before);
+  yield* templateErrors(spec, existing, context);
+  const unchanged = { spec, before };
+  yield* memberErrors(unchanged, "completionMode", spec["completionMode"]);
+  yield* memberErrors(unchanged, "podFailurePolicy", shownPodFailurePolicy(spec["podFailurePolicy"]));
+  yield* memberErrors(unchanged, "backoffLimitPerIndex", spec["backoffLimitPerIndex"]);
+  yield* memberErrors(unchanged, "managedBy", spec["managedBy"]);
+  yield* memberErrors(unchanged, "successPolicy", shownSuccessPolicy(spec["successPolicy"]));
+}
+
+function* memberErrors(
+  { spec, before }: { spec: JsonObject; before: JsonObject },
+  member: string,
+  shown: unknown,
+): Generator<FieldError> {
+  if (!isSemanticallyEqual(spec[member], before[member])) yield invalidValue(`spec.${member}`, shown, IMMUTABLE);
+}
+
+function* completionsErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
+  const completions = numberAt(spec, "completions");
+  if (completions === numberAt(before, "completions")) return;
+  if (!isIndexed(spec)) yield invalidValue("spec.completions", completions, IMMUTABLE);
+  else if (completions !== undefined && completions !== numberAt(spec, "parallelism"))
+    yield invalidValue("spec.completions", completions, "can only be modified in tandem with spec.parallelism");
+}
+
+function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
+  const { minor } = context;
+  const before = specOf(existing);
+  const template = objectAt(spec, "template");
+  const isSuspended = before["suspend"] === true;
+  const isIdle = isSuspended && isAtRest(existing, minor);
+  const compared = isIdle ? withSchedulingOf(template, objectAt(before, "template")) : objectAt(before, "template");
+  if (isIdle && minor >= SUSPENDED_MUTABLE_SINCE_MINOR) {
+    const podSpec = objectAt(template, "spec");
+    if (!isSemanticallyEqual(podSpec, withResourcesOf(podSpec, objectAt(compared, "spec"))))
+      yield invalidInternal("spec.template.spec", internalPodSpec(podSpec, context), IMMUTABLE);
+  } else if (!isSemanticallyEqual(template, compared)) {
+    yield invalidInternal("spec.template", shownTemplate(template, context), IMMUTABLE);
+  }
+}
+
+/** Whether no pod was made from the template yet, or none is left. */
+function isAtRest(job: JsonObject, minor: number): boolean {
+  const status = statusOf(job);
+  const isNotStarted = status["startTime"] === undefined;
+  if (minor < SUSPENDED_MUTABLE_SINCE_MINOR) return isNotStarted;
+  const hasStopped = isTrue(conditionsOf(status), "Suspended");
+  return (isNotStarted || hasStopped) && (numberAt(status, "active") ?? 0) === 0;
+}
+
+/** The template before, with everything of the new one that says where pods run. */
+function withSchedulingOf(template: JsonObject, before: JsonObject): JsonObject {
+  const spec = objectAt(template, "spec");
+  const { annotations, labels } = objectAt(template, "metadata");
+  return {
+    ...before,
+    metadata: { ...objectAt(before, "metadata"), annotations, labels },
+    spec: {
+      ...objectAt(before, "spec"),
+      affinity: affinityBeside(spec["affinity"], objectAt(before, "spec")["affinity"]),
+      nodeSelector: spec["nodeSelector"],
+      tolerations: spec["tolerations"],
+      schedulingGates: spec["schedulingGates"],
+    },
+  };
+}
+
+function affinityBeside(affinity: unknown, before: unknown): unknown {
+  if (isJsonObject(affinity))
+    return { ...(isJsonObject(before) ? before : {}), nodeAffinity: affinity["nodeAffinity"] };
+  if (!isJsonObject(before)) return before;
+  const { nodeAffinity: _free, ...rest } = before;
+  return Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+function withResourcesOf(podSpec: JsonObject, before: JsonObject): JsonObject {
+  const changed = { ...before };
+  for (const list of ["containers", "initContainers"]) {
+    const containers = objectsAt(podSpec, list);
+    const past = objectsAt(before, list);
+    if (past.length !== containers.length || past.length === 0) continue;
+    changed[list] = past.map((container, index) =>
+      container["name"] === containers[index]!["name"]
+        ? { ...container, resources: containers[index]!["resources"] }
+        : container,
+    );
+  }
+  return changed;
+}

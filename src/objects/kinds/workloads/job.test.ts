@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import { JOB } from "./job.ts";
+import { CONTEXT, created, defaulted, prepared, sentences, updated } from "./testing/objects.ts";
+
+const UID = "u-1";
+const GENERATED = {
+  "job-name": "j",
+  "batch.kubernetes.io/job-name": "j",
+  "controller-uid": UID,
+  "batch.kubernetes.io/controller-uid": UID,
+};
+
+function job(spec: JsonObject = {}, podSpec: JsonObject = {}, labels?: JsonObject): JsonObject {
+  const containers = [{ name: "c", image: "example/app:1" }];
+  const template = {
+    ...(labels === undefined ? {} : { metadata: { labels } }),
+    spec: { restartPolicy: "Never", containers, ...podSpec },
+  };
+  return { metadata: { name: "j", namespace: "default", uid: UID }, spec: { template, ...spec } };
+}
+
+/** As a client sends back what it has read. */
+function changed(spec: JsonObject = {}, podSpec: JsonObject = {}, start: JsonObject = {}): string[] {
+  const existing = prepared(JOB, job(start));
+  const next = structuredClone(existing) as { spec: JsonObject & { template: { spec: JsonObject } } };
+  Object.assign(next.spec, spec);
+  Object.assign(next.spec.template.spec, podSpec);
+  return sentences(JOB.updateErrors?.(defaulted(JOB, next), existing, CONTEXT));
+}
+
+describe("a Job that says little", () => {
+  test("runs one pod once, with six more tries", () => {
+    expect(defaulted(JOB, job())["spec"]).toMatchObject({
+      completions: 1,
+      parallelism: 1,
+      backoffLimit: 6,
+      completionMode: "NonIndexed",
+      suspend: false,
+      podReplacementPolicy: "TerminatingOrFailed",
+      manualSelector: false,
+    });
+  });
+
+  test("has no number of completions when it says how many run at once", () => {
+    expect(defaulted(JOB, job({ parallelism: 3 }))["spec"]).not.toHaveProperty("completions");
+    expect(defaulted(JOB, job({ completions: 3 }))["spec"]).toMatchObject({ completions: 3, parallelism: 1 });
+  });
+
+  test("has other defaults with other policies", () => {
+    const rules = [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }];
+    const spec = { backoffLimitPerIndex: 1, podFailurePolicy: { rules } };
+    expect(defaulted(JOB, job(spec))["spec"]).toMatchObject({
+      backoffLimit: 2_147_483_647,
+      podReplacementPolicy: "Failed",
+      podFailurePolicy: {
+        rules: [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] }],
+      },
+    });
+  });
+
+  test("knows its pods by its own uid, and has their labels", () => {
+    expect(prepared(JOB, job())).toMatchObject({
+      metadata: { labels: GENERATED },
+      spec: {
+        selector: { matchLabels: { "batch.kubernetes.io/controller-uid": UID } },
+        template: { metadata: { labels: GENERATED } },
+      },
+      status: {},
+    });
+    const labels = { app: "x" };
+    expect(prepared(JOB, job({}, {}, labels))["metadata"]).toHaveProperty("labels", { ...GENERATED, ...labels });
+  });
+
+  test("keeps labels of its own", () => {
+    const own = { ...job({}, {}, { app: "x" }), metadata: { name: "j", uid: UID, labels: { mine: "1" } } };
+    expect(prepared(JOB, own)["metadata"]).toHaveProperty("labels", { mine: "1" });
+  });
+
+  test("may choose its selector itself", () => {
+    const manual = prepared(JOB, job({ manualSelector: true, selector: { matchLabels: { a: "b" } } }, {}, { a: "b" }));
+    expect(manual["spec"]).toMatchObject({
+      selector: { matchLabels: { a: "b" } },
+      template: { metadata: { labels: { a: "b" } } },
+    });
+  });
+});
+
+describe("what is wrong with a Job", () => {
+  const UNREADABLE = 'must be a domain-prefixed path (such as "acme.io/foo")';
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["nothing", job(), []],
+    [
+      "pods that never end",
+      job({}, { restartPolicy: undefined }),
+      ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
+    ],
+    [
+      "labels that are the server's to choose",
+      job({}, {}, { "job-name": "x" }),
+      [
+        `spec.template.metadata.labels[job-name]: Invalid value: {"batch.kubernetes.io/controller-uid":"u-1","batch.kubernetes.io/job-name":"j","controller-uid":"u-1","job-name":"x"}: must be 'j'`,
+      ],
+    ],
+    [
+      "a selector of one's own",
+      job({ selector: { matchLabels: { a: "b" } } }),
+      [
+        'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.kubernetes.io/controller-uid":"u-1"}}: `selector` not auto-generated',
+        `spec.template.metadata.labels: Invalid value: {"batch.kubernetes.io/controller-uid":"u-1","batch.kubernetes.io/job-name":"j","controller-uid":"u-1","job-name":"j"}: \`selector\` does not match template \`labels\``,
+      ],
+    ],
+    [
+      "indexes without their number",
+      job({ completionMode: "Indexed", parallelism: 1 }),
+      ["spec.completions: Required value: when completion mode is Indexed"],
+    ],
+    [
+      "limits of indexes that there are none of",
+      job({ backoffLimitPerIndex: 1, maxFailedIndexes: 1 }),
+      [
+        "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode",
+        "spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode",
+      ],
+    ],
+    [
+      "a mode nobody knows",
+      job({ completionMode: "Odd" }),
+      ['spec.completionMode: Unsupported value: "Odd": supported values: "NonIndexed", "Indexed"'],
+    ],
+    ["a manager without a domain", job({ managedBy: "me" }), [`spec.managedBy: Invalid value: "me": ${UNREADABLE}`]],
+    [
+      "a policy that does not go with another",
+      job({
+        podReplacementPolicy: "TerminatingOrFailed",
+        podFailurePolicy: { rules: [{ action: "FailJob", onExitCodes: { operator: "In", values: [1] } }] },
+      }),
+      ['spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"'],
+    ],
+  ])("%s", (_what, object, errors) => {
+    expect(created(JOB, object)).toEqual(errors);
+  });
+
+  test("a name too long for the hosts of its pods", () => {
+    const name = "j".repeat(63);
+    const object = job({ completionMode: "Indexed", completions: 2 });
+    object["metadata"] = { name, uid: UID };
+    expect(created(JOB, object).at(-1)).toBe(
+      `metadata.name: Invalid value: "${name}": will not able to create pod with invalid DNS label: ${name}-1`,
+    );
+  });
+});
+
+describe("an update", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["of what may change", { parallelism: 3, suspend: true, activeDeadlineSeconds: 5, backoffLimit: 1 }, []],
+    ["of the completions", { completions: 2 }, ["spec.completions: Invalid value: 2: field is immutable"]],
+    [
+      "of the policy of success",
+      { managedBy: "example.com/x" },
+      ['spec.managedBy: Invalid value: "example.com/x": field is immutable'],
+    ],
+  ])("%s", (_what, spec, errors) => {
+    expect(changed(spec)).toEqual(errors);
+  });
+
+  test("says twice what is wrong by itself", () => {
+    const wrong = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";
+    expect(changed({ parallelism: -1 })).toEqual([wrong, wrong]);
+  });
+
+  test("may scale indexes when as many run at once", () => {
+    const indexed = { completionMode: "Indexed", completions: 1, parallelism: 1 };
+    expect(changed({ completions: 2, parallelism: 2 }, {}, indexed)).toEqual([]);
+    expect(changed({ completions: 3, parallelism: 2 }, {}, indexed)).toEqual([
+      "spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism",
+    ]);
+  });
+
+  test("of the template shows all of it", () => {
+    const [error, ...more] = changed({}, { containers: [{ name: "c", image: "example/app:1", args: ["a && b"] }] });
+    expect(more).toEqual([]);
+    expect(error).toMatch(
+      /^spec\.template: Invalid value: \{"labels":\{.*\},"Spec":\{"Volumes":null,.*: field is immutable$/,
+    );
+    expect(error).toContain(
+      '"Containers":[{"Name":"c","Image":"example/app:1","Command":null,"Args":["a \\u0026\\u0026 b"],',
+    );
+    expect(error).toContain('"NodeName":"","SecurityContext":{"HostNetwork":false');
+  });
+
+  test("of a suspended Job may say where its pods run", () => {
+    expect(changed({}, { nodeSelector: { a: "b" } }, { suspend: true })).toEqual([]);
+    expect(changed({}, { nodeSelector: { a: "b" } })).toHaveLength(1);
+    expect(changed({}, { nodeName: "n" }, { suspend: true })[0]).toMatch(/^spec\.template\.spec: Invalid value: /);
+  });
+
+  test("of a suspended Job may say what its containers need since 1.36", () => {
+    const containers = [{ name: "c", image: "example/app:1", resources: { requests: { cpu: "1" } } }];
+    const before = prepared(JOB, job({ suspend: true }));
+    expect(changed({}, { containers }, { suspend: true })).toEqual([]);
+    const after = job(
+      { suspend: true, selector: (before["spec"] as JsonObject)["selector"] },
+      { containers },
+      GENERATED,
+    );
+    expect(updated(JOB, job({ suspend: true }), after, { ...CONTEXT, minor: 35 })[0]).toMatch(/^spec\.template: /);
+  });
+});
+
+test("a huge number of indexes is warned about", () => {
+  const huge = job({ completionMode: "Indexed", completions: 100_001, parallelism: 10_001 });
+  expect([...(JOB.warnings?.(huge, undefined, CONTEXT) ?? [])]).toEqual([
+    "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail",
+  ]);
+  expect([...(JOB.warnings?.(huge, huge, CONTEXT) ?? [])]).toEqual([]);
+});
+
+test("a Job whose name was made up has labels of its own, one that was named has those of its pods", () => {
+  const labels = (metadata: JsonObject): unknown =>
+    objectAt(prepared(JOB, { ...job({}, {}, { a: "b" }), metadata: { uid: UID, ...metadata } }), "metadata")["labels"];
+  expect(labels({ generateName: "j-", name: "j-abcde" })).toEqual({ a: "b" });
+  expect(labels({ name: "j-abcde" })).toMatchObject({ a: "b", "job-name": "j-abcde" });
+});
+
+test("a Job without a name is not told a word that JavaScript has for nothing", () => {
+  const nameless = { ...job(), metadata: { uid: UID } };
+  expect(created(JOB, nameless).filter((sentence) => sentence.includes("undefined"))).toEqual([]);
+});
+
+test("no rules are written as null, and so are times that nobody knows", () => {
+  const object = { ...job({ podFailurePolicy: { rules: [] } }), status: { conditions: [{ type: "X" }] } };
+  expect(defaulted(JOB, object)).toMatchObject({
+    spec: { podFailurePolicy: { rules: null } },
+    status: { conditions: [{ type: "X", lastProbeTime: null, lastTransitionTime: null }] },
+  });
+});

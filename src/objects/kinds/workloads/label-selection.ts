@@ -1,0 +1,86 @@
+/** Which labels a metav1.LabelSelector picks, and how kubernetes shows selectors and labels in its sentences. */
+import { invalidValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { labelSelectorErrors, objectsAt } from "../checks.ts";
+import { isSemanticallyEqual } from "./semantic-equality.ts";
+
+/** Undefined when the workload has none. */
+export function selectorOf(spec: JsonObject): JsonObject | undefined {
+  const { selector } = spec;
+  return isJsonObject(selector) ? selector : undefined;
+}
+
+export function isReadable(selector: JsonObject): boolean {
+  return labelSelectorErrors(selector, "").next().done === true;
+}
+
+/** No selector picks nothing, an empty one everything. */
+export function selects(selector: JsonObject | undefined, labels: JsonObject): boolean {
+  if (selector === undefined) return false;
+  const wanted = objectAt(selector, "matchLabels");
+  return (
+    Object.keys(wanted).every((key) => Object.hasOwn(labels, key) && labels[key] === wanted[key]) &&
+    objectsAt(selector, "matchExpressions").every((requirement) => isMet(requirement, labels))
+  );
+}
+
+function isMet(requirement: JsonObject, labels: JsonObject): boolean {
+  const key = stringAt(requirement, "key");
+  const isPresent = Object.hasOwn(labels, key);
+  const isListed = isPresent && stringsAt(requirement, "values").includes(String(labels[key]));
+  switch (stringAt(requirement, "operator")) {
+    case "In":
+      return isListed;
+    case "NotIn":
+      return !isListed;
+    case "Exists":
+      return isPresent;
+    default:
+      return !isPresent;
+  }
+}
+
+export function templateLabels(spec: JsonObject): JsonObject {
+  return objectAt(objectAt(objectAt(spec, "template"), "metadata"), "labels");
+}
+
+/** The labels of a template that its own workload would not recognise. */
+export function mismatchError(template: JsonObject, field: string): FieldError {
+  const { labels } = objectAt(template, "metadata");
+  return invalidValue(`${field}.metadata.labels`, shownMap(labels), "`selector` does not match template `labels`");
+}
+
+/** As Go writes a map: in the order of its keys. */
+export function shownMap(map: unknown): unknown {
+  if (!isJsonObject(map)) return null;
+  return Object.fromEntries(
+    Object.keys(map)
+      .sort()
+      .map((key) => [key, map[key]]),
+  );
+}
+
+export function shownSelector(selector: JsonObject | undefined): unknown {
+  if (selector === undefined) return null;
+  const matchLabels = objectAt(selector, "matchLabels");
+  const expressions = objectsAt(selector, "matchExpressions");
+  return {
+    ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels: shownMap(matchLabels) }),
+    ...(expressions.length === 0 ? {} : { matchExpressions: expressions.map(shownRequirement) }),
+  };
+}
+
+function shownRequirement(requirement: JsonObject): JsonObject {
+  const values = stringsAt(requirement, "values");
+  return {
+    key: stringAt(requirement, "key"),
+    operator: stringAt(requirement, "operator"),
+    ...(values.length === 0 ? {} : { values }),
+  };
+}
+
+export function* immutableSelectorErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
+  if (isSemanticallyEqual(spec["selector"], before["selector"])) return;
+  yield invalidValue("spec.selector", shownSelector(selectorOf(spec)), "field is immutable");
+}

@@ -1,0 +1,35 @@
+/** The rules that Deployments and ReplicaSets share: how many pods, which, and what they look like. */
+import { invalidValue, required } from "../../../meta/field-errors.ts";
+import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { isEmptySelector, labelSelectorErrors } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { podTemplateErrors } from "../pods/pod-template.ts";
+import { isReadable, mismatchError, selectorOf, selects, shownSelector, templateLabels } from "./label-selection.ts";
+import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
+
+export function* selectorErrors(spec: JsonObject, kind: string): Generator<FieldError> {
+  const selector = selectorOf(spec);
+  if (selector === undefined) {
+    yield required("spec.selector");
+    return;
+  }
+  yield* labelSelectorErrors(selector, "spec.selector");
+  if (isEmptySelector(selector))
+    yield invalidValue("spec.selector", shownSelector(selector), `empty selector is invalid for ${kind}`);
+}
+
+/** Nothing is said about a template as long as nobody can tell which pods are meant. */
+export function* replicaTemplateErrors(spec: JsonObject, context: KindContext): Generator<FieldError> {
+  const selector = selectorOf(spec);
+  if (selector !== undefined && !isReadable(selector)) {
+    yield invalidValue("spec.selector", shownSelector(selector), "invalid label selector");
+    return;
+  }
+  const field = "spec.template";
+  const template = objectAt(spec, "template");
+  if (!selects(selector, templateLabels(spec))) yield mismatchError(template, field);
+  yield* podTemplateErrors(template, field, context);
+  yield* restartErrors(template, field);
+  yield* deadlineErrors(template, field, "ReplicaSet");
+}

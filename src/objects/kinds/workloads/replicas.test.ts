@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CONTROLLER_REVISION } from "./controller-revision.ts";
+import { DAEMON_SET } from "./daemon-set.ts";
+import { REPLICA_SET } from "./replica-set.ts";
+import { REPLICATION_CONTROLLER } from "./replication-controller.ts";
+import {
+  CONTEXT,
+  created,
+  defaulted,
+  prepared,
+  statusUpdated,
+  template,
+  updated,
+  workload,
+} from "./testing/objects.ts";
+
+const GENERATION = "deprecated.daemonset.template.generation";
+
+describe("a ReplicaSet", () => {
+  test("has one replica, and counts none at first", () => {
+    const set = prepared(REPLICA_SET, workload());
+    expect(set["spec"]).toHaveProperty("replicas", 1);
+    expect(set["status"]).toEqual({ replicas: 0 });
+  });
+
+  test("keeps its selector", () => {
+    const other = { selector: { matchLabels: { a: "b" } }, template: template({ a: "b" }) };
+    expect(updated(REPLICA_SET, workload(), workload(other))).toEqual([
+      'spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: field is immutable',
+    ]);
+  });
+
+  test("cannot have more ready replicas than replicas", () => {
+    expect(statusUpdated(REPLICA_SET, workload(), { replicas: 1, fullyLabeledReplicas: 2 })).toEqual([
+      "status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas",
+    ]);
+  });
+});
+
+describe("a ReplicationController", () => {
+  test("takes selector and labels from its template", () => {
+    const controller = defaulted(REPLICATION_CONTROLLER, { metadata: { name: "r" }, spec: { template: template() } });
+    expect(controller).toMatchObject({
+      metadata: { labels: { app: "web" } },
+      spec: { replicas: 1, selector: { app: "web" } },
+    });
+  });
+
+  test("keeps its own", () => {
+    const own = { metadata: { name: "r", labels: { a: "b" } }, spec: { selector: { c: "d" }, template: template() } };
+    expect(defaulted(REPLICATION_CONTROLLER, own)).toMatchObject(own);
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["needs a selector and a template", {}, ["spec.selector: Required value", "spec.template: Required value"]],
+    [
+      "selects its own pods",
+      { selector: { app: "db" }, template: template() },
+      ['spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`'],
+    ],
+    [
+      "runs pods for good",
+      { template: template({ app: "web" }, { restartPolicy: "OnFailure" }), minReadySeconds: -1 },
+      [
+        "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0",
+        'spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"',
+      ],
+    ],
+  ])("%s", (_what, spec, errors) => {
+    expect(created(REPLICATION_CONTROLLER, { metadata: { name: "r" }, spec })).toEqual(errors);
+  });
+});
+
+describe("a DaemonSet", () => {
+  test("updates one pod at a time", () => {
+    expect(prepared(DAEMON_SET, workload())).toMatchObject({
+      metadata: { annotations: { [GENERATION]: "1" } },
+      spec: {
+        revisionHistoryLimit: 10,
+        updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+      },
+      status: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+    });
+  });
+
+  test.each<[string, JsonObject, string]>([
+    ["stays while the template does", { minReadySeconds: 5 }, "1"],
+    ["goes up with the template", { template: template({ app: "web" }, { hostNetwork: true }) }, "2"],
+  ])("its template's generation %s, whatever the client says", (_what, spec, generation) => {
+    const existing = prepared(DAEMON_SET, workload());
+    const next = defaulted(DAEMON_SET, workload(spec, { annotations: { [GENERATION]: "9" } }));
+    DAEMON_SET.prepareUpdate?.(next, existing, CONTEXT);
+    expect(next["metadata"]).toHaveProperty("annotations", { [GENERATION]: generation });
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["by share", { rollingUpdate: { maxUnavailable: "10%" } }, []],
+    [
+      "both ways at once",
+      { rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } },
+      ["spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero"],
+    ],
+    [
+      "not at all",
+      { rollingUpdate: { maxUnavailable: 0 } },
+      ["spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"],
+    ],
+    [
+      "in a way nobody knows",
+      { type: "Odd" },
+      [
+        'spec.updateStrategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: supported values: "RollingUpdate", "OnDelete"',
+      ],
+    ],
+  ])("rolls %s", (_what, updateStrategy, errors) => {
+    expect(created(DAEMON_SET, workload({ updateStrategy }))).toEqual(errors);
+  });
+
+  test("says first what cannot be changed, then what is wrong", () => {
+    expect(updated(DAEMON_SET, workload(), workload({ selector: {} }))).toEqual([
+      "spec.selector: Invalid value: {}: field is immutable",
+      "spec.selector: Invalid value: {}: empty selector is invalid for daemonset",
+    ]);
+  });
+});
+
+describe("a ControllerRevision", () => {
+  test.each<[string, JsonObject, readonly string[]]>([
+    ["holds an object", { data: { a: 1 }, revision: 1 }, []],
+    ["must hold something", { revision: 1 }, ["data: Required value: data is mandatory"]],
+    [
+      "holds objects only, in some order",
+      { data: [1], revision: -1 },
+      [
+        "revision: Invalid value: -1: must be greater than or equal to 0",
+        "data: Required value: data must be a valid JSON object",
+      ],
+    ],
+  ])("%s", (_what, revision, errors) => {
+    expect(created(CONTROLLER_REVISION, { metadata: { name: "r" }, ...revision })).toEqual(errors);
+  });
+
+  test("keeps its data, not its number", () => {
+    const before = { metadata: { name: "r" }, data: { a: 1 }, revision: 1 };
+    expect(updated(CONTROLLER_REVISION, before, { ...before, revision: 2 })).toEqual([]);
+    expect(updated(CONTROLLER_REVISION, before, { ...before, data: { a: 2 } })).toEqual([
+      'data: Invalid value: {"a":2}: field is immutable',
+    ]);
+  });
+});
+
+test("an updated ReplicationController is warned about the pods it had", () => {
+  const odd = workload({ template: template(undefined, { terminationGracePeriodSeconds: -1 }) }, { generation: 1 });
+  const fine = workload({}, { generation: 2 });
+  const warnings = (object: JsonObject, existing?: JsonObject): string[] => [
+    ...(REPLICATION_CONTROLLER.warnings?.(object, existing, CONTEXT) ?? []),
+  ];
+  expect(warnings(odd)).toHaveLength(1);
+  expect(warnings(fine, odd)).toEqual(warnings(odd));
+  expect(warnings(odd, fine)).toEqual([]);
+});
+
+test.each([
+  ["a ReplicaSet", REPLICA_SET],
+  ["a ReplicationController", REPLICATION_CONTROLLER],
+  ["a DaemonSet", DAEMON_SET],
+])("%s writes a time that nobody knows as null", (_what, kind) => {
+  const object = { ...workload(), status: { conditions: [{ type: "X", status: "True" }] } };
+  expect(defaulted(kind, object)["status"]).toMatchObject({ conditions: [{ lastTransitionTime: null }] });
+});

@@ -1,0 +1,62 @@
+/** ReplicationControllers: what ReplicaSets were before they had selectors worth the name. */
+import { required } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { nonNegativeErrors, numberAt } from "../checks.ts";
+import type { Kind, KindContext } from "../kind.ts";
+import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
+import { mismatchError, selects, templateLabels } from "./label-selection.ts";
+import { deadlineErrors, hasNewGeneration, nameWarnings, restartErrors, templateWarnings } from "./lasting-pods.ts";
+import { ensureMember, specOf, statusOf } from "./members.ts";
+import { replicaSetStatusErrors } from "./replica-set.ts";
+import { setConditionTimes, setStatusCounts } from "./status-counts.ts";
+
+export const REPLICATION_CONTROLLER: Kind = {
+  setDefaults: setControllerDefaults,
+  prepareCreate(controller) {
+    controller["status"] = { replicas: 0 };
+  },
+  createErrors: controllerErrors,
+  updateErrors: (controller, _existing, context) => controllerErrors(controller, context),
+  statusUpdateErrors: (controller) => replicaSetStatusErrors(statusOf(controller)),
+  *warnings(controller, existing, context) {
+    yield* nameWarnings(controller, existing);
+    // As kubernetes: what is odd about the pods of an update is what was odd about them before it.
+    if (existing === undefined) yield* templateWarnings(controller, existing, context);
+    else if (hasNewGeneration(controller, existing)) yield* templateWarnings(existing, undefined, context);
+  },
+};
+
+/** Who says nothing about labels means those of the pods. */
+function setControllerDefaults(controller: JsonObject, context: KindContext): void {
+  const spec = ensureMember(controller, "spec");
+  spec["replicas"] ??= 1;
+  setStatusCounts(controller, ["replicas"]);
+  setConditionTimes(controller, ["lastTransitionTime"]);
+  if (!isJsonObject(spec["template"])) return;
+  setPodTemplateDefaults(spec, context);
+  const labels = templateLabels(spec);
+  if (Object.keys(labels).length === 0) return;
+  if (Object.keys(objectAt(spec, "selector")).length === 0) spec["selector"] = { ...labels };
+  const metadata = ensureMember(controller, "metadata");
+  if (Object.keys(objectAt(metadata, "labels")).length === 0) metadata["labels"] = { ...labels };
+}
+
+function* controllerErrors(controller: JsonObject, context: KindContext): Generator<FieldError> {
+  const spec = specOf(controller);
+  const matchLabels = objectAt(spec, "selector");
+  const isEmpty = Object.keys(matchLabels).length === 0;
+  yield* nonNegativeErrors(numberAt(spec, "minReadySeconds"), "spec.minReadySeconds");
+  if (isEmpty) yield required("spec.selector");
+  yield* nonNegativeErrors(numberAt(spec, "replicas"), "spec.replicas");
+  const { template } = spec;
+  const field = "spec.template";
+  if (!isJsonObject(template)) {
+    yield required(field);
+    return;
+  }
+  if (!isEmpty && !selects({ matchLabels }, templateLabels(spec))) yield mismatchError(template, field);
+  yield* podTemplateErrors(template, field, context);
+  yield* restartErrors(template, field);
+  yield* deadlineErrors(template, field, "ReplicationController");
+}

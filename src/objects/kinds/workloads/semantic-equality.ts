@@ -1,0 +1,35 @@
+/** Equality as kubernetes' strategies see it: lists and maps that are empty are as good as absent. */
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+
+/** The members of workloads that are maps in Go; other empty objects are something that was said. */
+const MAPS: ReadonlySet<string> = new Set([
+  "annotations",
+  "labels",
+  "limits",
+  "matchLabels",
+  "nodeSelector",
+  "options",
+  "overhead",
+  "requests",
+  "volumeAttributes",
+]);
+
+export function isSemanticallyEqual(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((item, index) => isSemanticallyEqual(item, right[index]));
+  if (!isJsonObject(left) || !isJsonObject(right)) return (left ?? null) === (right ?? null);
+  for (const key of Object.keys(left)) if (!isMemberEqual(key, left, right)) return false;
+  for (const key of Object.keys(right)) if (!Object.hasOwn(left, key) && !isMemberEqual(key, left, right)) return false;
+  return true;
+}
+
+function isMemberEqual(key: string, left: JsonObject, right: JsonObject): boolean {
+  return isSemanticallyEqual(said(left, key), said(right, key));
+}
+
+function said(parent: JsonObject, key: string): unknown {
+  const value = Object.hasOwn(parent, key) ? parent[key] : undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value;
+  return MAPS.has(key) && isJsonObject(value) && Object.keys(value).length === 0 ? undefined : value;
+}

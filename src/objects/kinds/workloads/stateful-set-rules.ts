@@ -1,0 +1,112 @@
+/** What is wrong with a StatefulSet's spec. */
+import { invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { dnsLabelErrors } from "../../../meta/names.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { labelsErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
+import type { KindContext } from "../kind.ts";
+import { podTemplateErrors } from "../pods/pod-template.ts";
+import { annotationsErrors } from "../pods/rules/annotation-rules.ts";
+import { claimSpecErrors } from "../storage/claim-spec.ts";
+import { templateWithClaims } from "./claim-templates.ts";
+import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
+import { isReadable, mismatchError, selectorOf, selects, shownSelector, templateLabels } from "./label-selection.ts";
+import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { selectorErrors } from "./replica-template.ts";
+
+/** Templates of pods and claims were taken as they came before. */
+const TEMPLATE_CHECKED_SINCE_MINOR = 34;
+
+export interface StatefulSetCheck {
+  readonly context: KindContext;
+  /** What cannot be changed is checked only once. */
+  readonly isNew: boolean;
+  readonly isTemplateTolerated?: boolean;
+}
+
+export function isStatefulSetSpecValid(spec: JsonObject, context: KindContext): boolean {
+  return statefulSetSpecErrors(spec, { context, isNew: false }).next().done === true;
+}
+
+export function* statefulSetSpecErrors(spec: JsonObject, check: StatefulSetCheck): Generator<FieldError> {
+  const management = stringAt(spec, "podManagementPolicy");
+  if (management !== "OrderedReady" && management !== "Parallel")
+    yield invalidValue("spec.podManagementPolicy", management, "must be 'OrderedReady' or 'Parallel'");
+  yield* strategyErrors(objectAt(spec, "updateStrategy"));
+  yield* retentionErrors(objectAt(spec, "persistentVolumeClaimRetentionPolicy"));
+  if (check.isNew && check.context.minor >= TEMPLATE_CHECKED_SINCE_MINOR) yield* claimsErrors(spec);
+  yield* nonNegativeErrors(numberAt(spec, "replicas"), "spec.replicas");
+  yield* nonNegativeErrors(numberAt(spec, "minReadySeconds"), "spec.minReadySeconds");
+  yield* nonNegativeErrors(numberAt(objectAt(spec, "ordinals"), "start"), "spec.ordinals.start");
+  const serviceName = stringAt(spec, "serviceName");
+  if (check.isNew && serviceName !== "") yield* nameErrors(serviceName, "spec.serviceName", dnsLabelErrors);
+  yield* selectorErrors(spec, "statefulset");
+  yield* templateErrors(spec, check);
+  const template = objectAt(spec, "template");
+  yield* restartErrors(template, "spec.template");
+  yield* deadlineErrors(template, "spec.template", "StatefulSet");
+}
+
+function* strategyErrors(strategy: JsonObject): Generator<FieldError> {
+  const field = "spec.updateStrategy";
+  const type = stringAt(strategy, "type");
+  const { rollingUpdate } = strategy;
+  if (type === "RollingUpdate") {
+    yield* rollingUpdateErrors(objectAt(strategy, "rollingUpdate"), `${field}.rollingUpdate`);
+  } else if (type !== "OnDelete") {
+    const shown = { Type: type, RollingUpdate: shownRollingUpdate(rollingUpdate) };
+    yield invalidValue(field, shown, "must be 'RollingUpdate' or 'OnDelete'");
+  } else if (rollingUpdate !== undefined) {
+    const why = "only allowed for updateStrategy 'RollingUpdate'";
+    yield invalidValue(`${field}.rollingUpdate`, shownRollingUpdate(rollingUpdate), why);
+  }
+}
+
+function shownRollingUpdate(rollingUpdate: unknown): unknown {
+  if (!isJsonObject(rollingUpdate)) return null;
+  return { Partition: rollingUpdate["partition"] ?? 0, MaxUnavailable: rollingUpdate["maxUnavailable"] ?? null };
+}
+
+function* rollingUpdateErrors(rollingUpdate: JsonObject, field: string): Generator<FieldError> {
+  yield* nonNegativeErrors(numberAt(rollingUpdate, "partition"), `${field}.partition`);
+  const { maxUnavailable } = rollingUpdate;
+  if (maxUnavailable === undefined) return;
+  yield* intOrPercentErrors(maxUnavailable, `${field}.maxUnavailable`);
+  if (countOf(maxUnavailable) === 0) yield invalidValue(`${field}.maxUnavailable`, maxUnavailable, "cannot be 0");
+  yield* over100PercentErrors(maxUnavailable, `${field}.maxUnavailable`);
+}
+
+function* retentionErrors(retention: JsonObject): Generator<FieldError> {
+  for (const when of ["whenDeleted", "whenScaled"]) {
+    const policy = stringAt(retention, when);
+    if (policy !== "Retain" && policy !== "Delete")
+      yield unsupportedValue(`spec.persistentVolumeClaimRetentionPolicy.${when}`, policy, ["Retain", "Delete"]);
+  }
+}
+
+function* claimsErrors(spec: JsonObject): Generator<FieldError> {
+  const options = { hasAttributesClass: true, allowsInvalidApiGroup: false, allowsInvalidSelectorValues: false };
+  for (const [index, claim] of objectsAt(spec, "volumeClaimTemplates").entries())
+    yield* claimSpecErrors(objectAt(claim, "spec"), `spec.volumeClaimTemplates[${index}].spec`, options);
+}
+
+function* templateErrors(spec: JsonObject, check: StatefulSetCheck): Generator<FieldError> {
+  const selector = selectorOf(spec);
+  if (selector !== undefined && !isReadable(selector)) {
+    yield invalidSelector(selector);
+    return;
+  }
+  const field = "spec.template";
+  if (!selects(selector, templateLabels(spec))) yield mismatchError(objectAt(spec, "template"), field);
+  if (check.context.minor >= TEMPLATE_CHECKED_SINCE_MINOR && check.isTemplateTolerated !== true)
+    yield* podTemplateErrors(templateWithClaims(spec), field, check.context);
+  yield* labelsErrors(templateLabels(spec), `${field}.labels`);
+  const metadata = objectAt(objectAt(spec, "template"), "metadata");
+  yield* annotationsErrors(objectAt(metadata, "annotations"), `${field}.annotations`);
+}
+
+/** As kubernetes: here alone it says no more than that. */
+function invalidSelector(selector: JsonObject): FieldError {
+  const message = `Invalid value: ${JSON.stringify(shownSelector(selector))}`;
+  return { field: "spec.selector", reason: "FieldValueInvalid", message };
+}

@@ -1,0 +1,129 @@
+/** StatefulSets: pods with names and claims of their own. */
+import { forbiddenField } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import type { FieldError } from "../../../meta/status-error.ts";
+import { numberAt, objectsAt } from "../checks.ts";
+import type { Kind, KindContext } from "../kind.ts";
+import { setPodTemplateDefaults } from "../pods/pod-template.ts";
+import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";
+import { setClaimDefaults } from "./claim-templates.ts";
+import { templateWarnings } from "./lasting-pods.ts";
+import { ensureMember, setText, specOf, statusOf } from "./members.ts";
+import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isStatefulSetSpecValid, statefulSetSpecErrors } from "./stateful-set-rules.ts";
+import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
+
+export const STATEFUL_SET: Kind = {
+  setDefaults: setStatefulSetDefaults,
+  prepareCreate(statefulSet) {
+    statefulSet["status"] = { replicas: 0, availableReplicas: 0 };
+    dropMaxUnavailable(statefulSet);
+  },
+  prepareUpdate(statefulSet, existing) {
+    if (rollingUpdateOf(existing)["maxUnavailable"] === undefined) dropMaxUnavailable(statefulSet);
+  },
+  createErrors: (statefulSet, context) => statefulSetSpecErrors(specOf(statefulSet), { context, isNew: true }),
+  updateErrors,
+  statusUpdateErrors: statusErrors,
+  *warnings(statefulSet, existing, context) {
+    yield* templateWarnings(statefulSet, existing, context);
+    for (const [index, claim] of objectsAt(specOf(statefulSet), "volumeClaimTemplates").entries()) {
+      const field = `spec.volumeClaimTemplates[${index}]`;
+      // As kubernetes: the spec has a name of its own in the sentence about an update.
+      yield* claimWarnings(claim, existing === undefined ? field : `${field}.Spec`);
+    }
+    if ((numberAt(specOf(statefulSet), "revisionHistoryLimit") ?? 0) < 0)
+      yield "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
+  },
+};
+
+function* claimWarnings(claim: JsonObject, field: string): Generator<string> {
+  const resources = objectAt(objectAt(claim, "spec"), "resources");
+  for (const amounts of ["requests", "limits"])
+    yield* fractionalWarnings(objectAt(resources, amounts), `${field}.resources.${amounts}`, ["storage"]);
+}
+
+function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): void {
+  const spec = ensureMember(statefulSet, "spec");
+  spec["replicas"] ??= 1;
+  spec["serviceName"] ??= "";
+  setPodTemplateDefaults(spec, context);
+  setClaimDefaults(statefulSet);
+  if (isJsonObject(spec["ordinals"])) spec["ordinals"]["start"] ??= 0;
+  setText(spec, "podManagementPolicy", "OrderedReady");
+  setStrategyDefaults(ensureMember(spec, "updateStrategy"));
+  spec["revisionHistoryLimit"] ??= 10;
+  const retention = ensureMember(spec, "persistentVolumeClaimRetentionPolicy");
+  setText(retention, "whenDeleted", "Retain");
+  setText(retention, "whenScaled", "Retain");
+  setStatusCounts(statefulSet, ["replicas", "availableReplicas"]);
+  setConditionTimes(statefulSet, ["lastTransitionTime"]);
+}
+
+function setStrategyDefaults(strategy: JsonObject): void {
+  if (stringAt(strategy, "type") === "") {
+    strategy["type"] = "RollingUpdate";
+    ensureMember(strategy, "rollingUpdate");
+  }
+  if (strategy["type"] === "RollingUpdate" && strategy["rollingUpdate"] !== undefined)
+    objectAt(strategy, "rollingUpdate")["partition"] ??= 0;
+}
+
+function rollingUpdateOf(statefulSet: JsonObject): JsonObject {
+  return objectAt(objectAt(specOf(statefulSet), "updateStrategy"), "rollingUpdate");
+}
+
+/** The feature behind it is off in every release. */
+function dropMaxUnavailable(statefulSet: JsonObject): void {
+  const spec = specOf(statefulSet);
+  const { maxUnavailable, ...rollingUpdate } = rollingUpdateOf(statefulSet);
+  if (maxUnavailable !== undefined) spec["updateStrategy"] = { ...objectAt(spec, "updateStrategy"), rollingUpdate };
+}
+
+const MUTABLE: readonly string[] = [
+  "replicas",
+  "ordinals",
+  "template",
+  "updateStrategy",
+  "revisionHistoryLimit",
+  "persistentVolumeClaimRetentionPolicy",
+  "minReadySeconds",
+];
+
+function* updateErrors(statefulSet: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
+  const spec = specOf(statefulSet);
+  const before = specOf(existing);
+  // A template that was stored before it was checked does not stand in the way of other changes.
+  const isTemplateTolerated = !isStatefulSetSpecValid(before, context);
+  yield* statefulSetSpecErrors(spec, { context, isNew: false, isTemplateTolerated });
+  if (!isSemanticallyEqual(withoutMutable(spec), withoutMutable(before)))
+    yield forbiddenField(
+      "spec",
+      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+    );
+}
+
+function withoutMutable(spec: JsonObject): JsonObject {
+  const fixed = { ...spec };
+  for (const member of MUTABLE) delete fixed[member];
+  return fixed;
+}
+
+const STATUS_COUNTS = {
+  counts: [
+    "replicas",
+    "readyReplicas",
+    "currentReplicas",
+    "updatedReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "collisionCount",
+  ],
+  parts: ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
+  tooManyAvailable: "cannot be greater than status.readyReplicas",
+} as const;
+
+function* statusErrors(statefulSet: JsonObject, existing: JsonObject): Generator<FieldError> {
+  yield* replicaStatusErrors(statusOf(statefulSet), STATUS_COUNTS);
+  yield* collisionCountErrors(statusOf(statefulSet), statusOf(existing));
+}

@@ -1,0 +1,24 @@
+/** How often the template of a DaemonSet has changed: a field once, since apps/v1 an annotation that only the server writes. */
+import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import { ensureMember, specOf } from "./members.ts";
+import { isSemanticallyEqual } from "./semantic-equality.ts";
+
+const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+
+/** DIFFERS: what is no number counts as none; kubernetes cannot read such an object. */
+export function templateGeneration(daemonSet: JsonObject): number {
+  const annotation = objectAt(objectAt(daemonSet, "metadata"), "annotations")[TEMPLATE_GENERATION];
+  const generation = Number(annotation ?? 0);
+  return Number.isSafeInteger(generation) ? generation : 0;
+}
+
+export function templateGenerationAfter(daemonSet: JsonObject, existing: JsonObject): number {
+  const isSame = isSemanticallyEqual(specOf(daemonSet)["template"], specOf(existing)["template"]);
+  return templateGeneration(existing) + (isSame ? 0 : 1);
+}
+
+/** In place. */
+export function setTemplateGeneration(daemonSet: JsonObject, generation: number): void {
+  const metadata = ensureMember(daemonSet, "metadata");
+  metadata["annotations"] = { ...objectAt(metadata, "annotations"), [TEMPLATE_GENERATION]: `${generation}` };
+}

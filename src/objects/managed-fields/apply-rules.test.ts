@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import { openSchemas } from "../catalogue/schema-source.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { applyObject, type Apply, type ApplyOutcome } from "./apply.ts";
+import { conflictsText, ownerText } from "./conflicts.ts";
+import { trackUpdate } from "./manager.ts";
+
+const schema = openSchemas("1.36").kind("apps", "v1", "Deployment")!;
+const IDENTITY = { apiVersion: "apps/v1", kind: "Deployment" };
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+type Wish = Partial<Apply> & { readonly applied: JsonObject };
+
+const BASE = { schema, apiVersion: "apps/v1", manager: "one", subresource: "", time: "2026-01-01T00:00:00Z" };
+
+function apply(what: Wish): ApplyOutcome {
+  return applyObject({ ...BASE, live: undefined, sent: what.applied, hasNull: false, force: false, ...what });
+}
+
+function wish(spec: JsonObject, metadata: JsonObject = {}): JsonObject {
+  return { ...IDENTITY, metadata: { name: "web", ...metadata }, spec };
+}
+
+function stored(outcome: ApplyOutcome): JsonObject {
+  if (outcome.kind === "conflicts") throw new Error(conflictsText(outcome.conflicts));
+  const { object, managedFields } = outcome;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), uid: "u", managedFields } };
+}
+
+function updated(live: JsonObject | undefined, next: JsonObject, by: Partial<Apply> = {}): JsonObject {
+  const managedFields = trackUpdate({ ...BASE, live, next, manager: "updater", ...by });
+  return { ...next, metadata: { ...objectAt(next, "metadata"), uid: "u", managedFields } };
+}
+
+function message(outcome: ApplyOutcome): string | undefined {
+  return outcome.kind === "conflicts" ? conflictsText(outcome.conflicts) : undefined;
+}
+
+/** What each entry says, by its manager. */
+function entries(object: JsonObject): Record<string, unknown> {
+  const list = (objectAt(object, "metadata")["managedFields"] ?? []) as JsonObject[];
+  return Object.fromEntries(list.map(({ manager, fieldsV1 }) => [String(manager), fieldsV1]));
+}
+
+const containers = (...items: JsonObject[]): JsonObject => ({ template: { spec: { containers: items } } });
+
+describe("a conflict", () => {
+  test("with an applier names it", () => {
+    const live = stored(apply({ applied: wish({ replicas: 1 }) }));
+    expect(message(apply({ live, applied: wish({ replicas: 2 }), manager: "two" }))).toBe(
+      'Apply failed with 1 conflict: conflict with "one": .spec.replicas',
+    );
+  });
+
+  test("with an updater says in which version it wrote, and through which door", () => {
+    const live = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
+    const conflicting = apply({ live, applied: wish({ replicas: 2 }) });
+    expect(message(conflicting)).toBe(
+      'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas',
+    );
+    const scaled = updated(live, { ...live, spec: { replicas: 3 } }, { manager: "hpa", subresource: "scale" });
+    const conflict = apply({ live: scaled, applied: wish({ replicas: 2 }) });
+    expect(conflict.kind === "conflicts" && ownerText(conflict.conflicts[0]!)).toBe(
+      '"hpa" with subresource "scale" using apps/v1',
+    );
+  });
+
+  test("with several owners lists their fields, a place's own before what lies below it", () => {
+    const spec = { ...containers({ name: "c", image: "1", ports: [{ containerPort: 80, name: "x" }] }), replicas: 1 };
+    const first = stored(apply({ applied: wish(spec) }));
+    const live = stored(apply({ live: first, applied: wish({ paused: true }), manager: "a" }));
+    const other = {
+      ...containers({ name: "c", image: "2", ports: [{ containerPort: 80, name: "y" }] }),
+      replicas: 2,
+      paused: false,
+    };
+    expect(message(apply({ live, applied: wish(other), manager: "two" }))).toBe(
+      [
+        'Apply failed with 4 conflicts: conflicts with "a":',
+        "- .spec.paused",
+        'conflicts with "one":',
+        "- .spec.replicas",
+        '- .spec.template.spec.containers[name="c"].image',
+        '- .spec.template.spec.containers[name="c"].ports[containerPort=80,protocol="TCP"].name',
+      ].join("\n"),
+    );
+  });
+
+  test("is none where both want the same: they own it together, and each can let go", () => {
+    const first = stored(apply({ applied: wish({ replicas: 1 }) }));
+    const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), manager: "two" }));
+    expect(entries(both)).toEqual({ one: { "f:spec": { "f:replicas": {} } }, two: { "f:spec": { "f:replicas": {} } } });
+    const left = stored(apply({ live: both, applied: wish({}) }));
+    expect(left["spec"]).toEqual({ replicas: 1 });
+    expect(entries(left)).toEqual({ one: { "f:spec": {} }, two: { "f:spec": { "f:replicas": {} } } });
+  });
+
+  test("ends with force, which takes the field away from its owner", () => {
+    const live = stored(apply({ applied: wish({ replicas: 1, paused: true }) }));
+    const forced = stored(apply({ live, applied: wish({ replicas: 2 }), manager: "two", force: true }));
+    expect(entries(forced)).toEqual({
+      one: { "f:spec": { "f:paused": {} } },
+      two: { "f:spec": { "f:replicas": {} } },
+    });
+  });
+});
+
+describe("when nothing changes", () => {
+  const live = stored(apply({ applied: wish({ replicas: 1 }) }));
+
+  test("the applier's entry stays as it is", () => {
+    const again = apply({ live, applied: wish({ replicas: 1 }), time: "2027-01-01T00:00:00Z" });
+    expect(again).toMatchObject({ managedFields: objectAt(live, "metadata")["managedFields"] });
+  });
+
+  test("a further owner has no time", () => {
+    const shared = stored(apply({ live, applied: wish({ replicas: 1 }), manager: "two" }));
+    const list = objectAt(shared, "metadata")["managedFields"] as JsonObject[];
+    expect(list.find(({ manager }) => manager === "two")).not.toHaveProperty("time");
+  });
+});
+
+describe("an object that nobody was tracked for", () => {
+  const { managedFields: _none, ...metadata } = { name: "web", uid: "u", managedFields: undefined };
+  const live = { ...IDENTITY, metadata, spec: { replicas: 1, paused: true } };
+
+  test("belongs to whoever was before the first apply", () => {
+    const applied = stored(apply({ live, applied: wish({ replicas: 1 }) }));
+    expect(entries(applied)).toEqual({
+      "before-first-apply": { "f:spec": { "f:paused": {}, "f:replicas": {} } },
+      one: { "f:spec": { "f:replicas": {} } },
+    });
+  });
+
+  test("so that changing it is a conflict", () => {
+    expect(message(apply({ live, applied: wish({ replicas: 2 }) }))).toBe(
+      'Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas',
+    );
+  });
+});
+
+describe("what an applier no longer speaks of", () => {
+  test("goes with all that is in it", () => {
+    const live = stored(apply({ applied: wish(containers({ name: "a", image: "1" }, { name: "b", image: "1" })) }));
+    const filled = { ...live, spec: containers({ name: "a", image: "1" }, { name: "b", image: "1", stdin: true }) };
+    const left = stored(apply({ live: filled, applied: wish(containers({ name: "a", image: "1" })) }));
+    expect(left["spec"]).toEqual(containers({ name: "a", image: "1" }));
+  });
+
+  test("stays where somebody owns something in it", () => {
+    const first = stored(apply({ applied: wish(containers({ name: "a", image: "1" })) }));
+    const both = stored(apply({ live: first, applied: wish(containers({ name: "a", stdin: true })), manager: "two" }));
+    const left = stored(apply({ live: both, applied: wish({}) }));
+    expect(left["spec"]).toEqual(containers({ name: "a", stdin: true }));
+  });
+
+  test("stays where it has never been the applier's", () => {
+    const live = stored(apply({ applied: wish({ replicas: 1 }) }));
+    const defaulted = { ...live, spec: { replicas: 1, revisionHistoryLimit: 10 } };
+    expect(stored(apply({ live: defaulted, applied: wish({}) }))["spec"]).toEqual({ revisionHistoryLimit: 10 });
+  });
+});
+
+describe("who wrote in a version that only later releases know", () => {
+  const inVersion: NonNullable<Apply["inVersion"]> = () => "unknown";
+  const later = { manager: "later", apiVersion: "apps/v9" };
+
+  test("keeps what it owns, and what it owns stays", () => {
+    const first = updated(undefined, wish({ replicas: 1, paused: true }), later);
+    const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), inVersion }));
+    const left = stored(apply({ live: both, applied: wish({}), inVersion }));
+    expect(left["spec"]).toEqual({ replicas: 1, paused: true });
+    expect(entries(left)["later"]).toEqual({ "f:spec": { "f:paused": {}, "f:replicas": {} } });
+  });
+
+  test("while an entry of a version that is no more ends", () => {
+    const live = updated(undefined, wish({ replicas: 1 }), { manager: "gone", apiVersion: "apps/v1beta1" });
+    const applied = stored(apply({ live, applied: wish({ replicas: 2 }), inVersion: () => undefined }));
+    expect(Object.keys(entries(applied))).toEqual(["one"]);
+  });
+});
+
+describe("null", () => {
+  test("is owned, and leaves the field to its default", () => {
+    const live = stored(apply({ applied: wish({ replicas: 3 }) }));
+    const next = stored(apply({ live, applied: wish({ replicas: null }), hasNull: true }));
+    expect(next["spec"]).toEqual({});
+    expect(entries(next)).toEqual({ one: { "f:spec": { "f:replicas": {} } } });
+  });
+});
+
+describe("who goes on as kubectl after client-side apply", () => {
+  const last = wish({ replicas: 1, paused: true });
+  const live = updated(
+    undefined,
+    wish({ replicas: 1, paused: false }, { annotations: { [LAST_APPLIED]: JSON.stringify(last), a: "b" } }),
+    { manager: "kubectl-client-side-apply" },
+  );
+
+  test("takes over what was applied and has not changed since", () => {
+    const applied = wish({ replicas: 2 });
+    expect(message(apply({ live, applied, manager: "other" }))).toMatch(/^Apply failed with 1 conflict/);
+    const taken = stored(apply({ live, applied, manager: "kubectl" }));
+    expect(taken["spec"]).toEqual({ replicas: 2, paused: false });
+    expect(objectAt(objectAt(taken, "metadata"), "annotations")).toEqual({
+      [LAST_APPLIED]: '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":2}}\n',
+      a: "b",
+    });
+  });
+
+  test("conflicts over the rest", () => {
+    const applied = wish({ replicas: 2, paused: true });
+    expect(message(apply({ live, applied, manager: "kubectl" }))).toBe(
+      'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.paused',
+    );
+  });
+
+  test("leaves an annotation alone that is not there, and drops one that would be too long", () => {
+    const bare = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
+    const applied = wish({ replicas: 1 }, { labels: { x: "y" } });
+    const kept = stored(apply({ live: bare, applied, manager: "kubectl" }));
+    expect(objectAt(kept, "metadata")["annotations"]).toBeUndefined();
+    const long = wish({ replicas: 1 }, { annotations: { x: "y".repeat(200_000) } });
+    const dropped = stored(apply({ live, applied: long, manager: "kubectl" }));
+    expect(Object.keys(objectAt(objectAt(dropped, "metadata"), "annotations"))).toEqual(["a", "x"]);
+  });
+});

@@ -1,0 +1,179 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { openSchemas } from "../catalogue/schema-source.ts";
+import { cloneJson, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { StructSchema } from "../schema.ts";
+import { applyObject, type Apply, type ApplyOutcome } from "./apply.ts";
+import { checkApplied } from "./applied-check.ts";
+import { FieldSet } from "./field-set.ts";
+import { fromFieldsV1, toFieldsV1 } from "./fields-v1.ts";
+import { pathText } from "./path-element.ts";
+import { appliableObjects } from "./testing/appliable-objects.ts";
+import { NEVER_TRACKED } from "./tracking.ts";
+import { changedFields, fieldsOf } from "./typed-set.ts";
+
+const schemas = openSchemas("1.36");
+const FIRST = "2026-01-01T00:00:00Z";
+const LATER = "2026-01-01T00:00:05Z";
+
+interface Kind {
+  readonly schema: StructSchema;
+  readonly identity: JsonObject;
+}
+
+function kindOf(group: string, kind: string): Kind {
+  const apiVersion = group === "" ? "v1" : `${group}/v1`;
+  return { schema: schemas.kind(group, "v1", kind)!, identity: { apiVersion, kind } };
+}
+
+type Wish = Partial<Apply> & { readonly applied: JsonObject };
+
+function apply({ schema, identity }: Kind, wish: Wish): ApplyOutcome {
+  return applyObject({
+    live: undefined,
+    sent: wish.applied,
+    hasNull: false,
+    force: false,
+    schema,
+    apiVersion: stringAt(identity, "apiVersion"),
+    manager: "one",
+    subresource: "",
+    time: FIRST,
+    ...wish,
+  });
+}
+
+/** The object with its managedFields, as it would be stored. */
+function stored(outcome: ApplyOutcome): JsonObject {
+  if (outcome.kind === "conflicts") throw new Error(`conflicts: ${outcome.conflicts.length}`);
+  const { object, managedFields } = outcome;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), uid: "u", managedFields } };
+}
+
+function owned(object: JsonObject, manager: string): FieldSet {
+  const entries = (objectAt(object, "metadata")["managedFields"] ?? []) as JsonObject[];
+  return fromFieldsV1(entries.find((entry) => entry["manager"] === manager)?.["fieldsV1"]);
+}
+
+function tracked(applied: JsonObject, schema: StructSchema): FieldSet {
+  return fieldsOf(applied, schema).difference(NEVER_TRACKED);
+}
+
+const KINDS: readonly (readonly [name: string, kind: Kind])[] = [
+  ["ConfigMap", kindOf("", "ConfigMap")],
+  ["Pod", kindOf("", "Pod")],
+  ["Service", kindOf("", "Service")],
+  ["Deployment", kindOf("apps", "Deployment")],
+  ["Ingress", kindOf("networking.k8s.io", "Ingress")],
+];
+
+describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
+  const { schema, identity } = kind;
+  const objects = appliableObjects(schema, identity);
+  const check = <T>(property: fc.IProperty<T>): void => fc.assert(property, { numRuns: 80, seed: 1 });
+
+  test("doing it twice is doing it once", () => {
+    check(
+      fc.property(objects, objects, (other, applied) => {
+        const live = stored(apply(kind, { applied: other, manager: "other" }));
+        const once = stored(apply(kind, { live, applied, force: true }));
+        const again = stored(apply(kind, { live: once, applied, time: LATER }));
+        expect(again).toEqual(once);
+      }),
+    );
+  });
+
+  test("the inputs stay as they are", () => {
+    check(
+      fc.property(objects, objects, objects, (first, second, third) => {
+        const live = stored(apply(kind, { live: stored(apply(kind, { applied: first })), applied: second }));
+        const before = cloneJson({ live, third });
+        apply(kind, { live, applied: third, force: true });
+        expect({ live, third }).toEqual(before);
+      }),
+    );
+  });
+
+  test("appliers of different fields never conflict, whoever comes first", () => {
+    check(
+      fc.property(objects, objects, (left, right) => {
+        fc.pre(tracked(left, schema).intersection(tracked(right, schema)).isEmpty);
+        const [one, two] = [left, right].map((applied, index) => ({ applied, manager: `m${index}` })) as [Wish, Wish];
+        const there = stored(apply(kind, { ...two, live: stored(apply(kind, one)) }));
+        const back = stored(apply(kind, { ...one, live: stored(apply(kind, two)) }));
+        for (const { manager, applied } of [one, two]) {
+          for (const object of [there, back]) {
+            expect(toFieldsV1(owned(object, manager!))).toEqual(toFieldsV1(tracked(applied, schema)));
+          }
+        }
+        expect(fieldsOf(there, schema).equals(fieldsOf(back, schema))).toBe(true);
+      }),
+    );
+  });
+
+  test("force always succeeds, and then the applier owns what it applied, as it applied it", () => {
+    check(
+      fc.property(objects, objects, objects, (first, second, applied) => {
+        const live = stored(
+          apply(kind, {
+            live: stored(apply(kind, { applied: first, manager: "a" })),
+            applied: second,
+            manager: "b",
+            force: true,
+          }),
+        );
+        const object = stored(apply(kind, { live, applied, force: true }));
+        expect(toFieldsV1(owned(object, "one"))).toEqual(toFieldsV1(tracked(applied, schema)));
+        const { changed } = changedFields(live, object, schema, "zero");
+        for (const other of ["a", "b"]) expect(owned(object, other).intersection(changed).isEmpty).toBe(true);
+        // What it wants is there: wanting it again changes nothing.
+        const { kind: outcome } = apply(kind, { live: object, applied, manager: "somebody" });
+        expect(outcome).toBe("applied");
+      }),
+    );
+  });
+
+  test("what is given up goes exactly where nobody else owns it", () => {
+    check(
+      fc.property(objects, objects, (mine, shared) => {
+        const first = stored(apply(kind, { applied: mine }));
+        const both = stored(apply(kind, { live: first, applied: shared, manager: "two", force: true }));
+        const left = stored(apply(kind, { live: both, applied: identity }));
+        expect(owned(left, "one").isEmpty).toBe(true);
+        const others = tracked(shared, schema);
+        const there = fieldsOf(left, schema);
+        for (const path of tracked(mine, schema).leaves().paths()) {
+          // A map or list that was empty may have been filled by others.
+          if (!fieldsOf(both, schema).has(path)) continue;
+          expect([pathText(path), there.has(path)]).toEqual([pathText(path), others.has(path)]);
+        }
+      }),
+    );
+  });
+
+  test("every applied field has an owner, and field sets survive being written", () => {
+    check(
+      fc.property(fc.array(objects, { minLength: 1, maxLength: 4 }), (wishes) => {
+        let live: JsonObject | undefined;
+        let wanted = FieldSet.of();
+        for (const [index, applied] of wishes.entries()) {
+          live = stored(apply(kind, { live, applied, manager: `m${index}`, force: true }));
+          wanted = wanted.union(tracked(applied, schema));
+        }
+        const sets = wishes.map((_, index) => owned(live!, `m${index}`));
+        const all = sets.reduce((sum, set) => sum.union(set), FieldSet.of());
+        const missing = wanted.intersection(fieldsOf(live!, schema)).difference(all);
+        expect([...missing.paths()].map(pathText)).toEqual([]);
+        for (const set of sets) expect(fromFieldsV1(toFieldsV1(set)).equals(set)).toBe(true);
+      }),
+    );
+  });
+
+  test("nothing is against applying such an object", () => {
+    check(
+      fc.property(objects, (applied) => {
+        expect(checkApplied(applied, schema).problem).toBeUndefined();
+      }),
+    );
+  });
+});

@@ -1,0 +1,88 @@
+/**
+ * The annotation by which client-side apply remembers what it applied. Whoever goes on as `kubectl` with server-side
+ * apply takes over what the annotation and the object agree on, and the annotation goes along.
+ */
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
+import { checkApplied } from "./applied-check.ts";
+import type { FieldSet } from "./field-set.ts";
+import { FieldSetError } from "./path-element.ts";
+import type { TrackedRequest } from "./tracking.ts";
+import { changedFields, fieldsOf } from "./typed-set.ts";
+
+export const LAST_APPLIED_MANAGER = "kubectl";
+const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration";
+const ANNOTATIONS_BYTES_MAX = 256 * 1024;
+
+/** The fields that may change hands without a conflict; undefined when there is no such annotation, or no sense in it. */
+export function lastAppliedFields(
+  live: JsonObject,
+  { schema, apiVersion, absentFields = "zero" }: Pick<TrackedRequest, "schema" | "apiVersion" | "absentFields">,
+): FieldSet | undefined {
+  const last = parseObject(stringAt(annotationsOf(live), ANNOTATION));
+  if (last === undefined || last["apiVersion"] !== apiVersion || checkApplied(last, schema).problem !== undefined)
+    return undefined;
+  try {
+    const { changed, removed } = changedFields(last, live, schema, absentFields);
+    return fieldsOf(last, schema).difference(changed).difference(removed);
+  } catch (error) {
+    if (error instanceof FieldSetError) return undefined;
+    throw error;
+  }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  if (text === "" || measureJson(Buffer.from(text)).depth > JSON_DEPTH_MAX) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object with its annotation, if it has one, telling what was applied now; without it where that is too long. */
+export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
+  const annotations = annotationsOf(object);
+  if (stringAt(annotations, ANNOTATION) === "") return object;
+  const { [ANNOTATION]: _before, ...others } = annotations;
+  const next = { ...others, [ANNOTATION]: `${sortedJson(withoutAnnotation(applied))}\n` };
+  const kept = sizeOf(next) > ANNOTATIONS_BYTES_MAX ? others : next;
+  if (jsonEquals(kept, annotations)) return object;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), annotations: kept } };
+}
+
+function annotationsOf(object: JsonObject): JsonObject {
+  return objectAt(objectAt(object, "metadata"), "annotations");
+}
+
+function withoutAnnotation(applied: JsonObject): JsonObject {
+  const annotations = annotationsOf(applied);
+  if (annotations[ANNOTATION] === undefined) return applied;
+  const { [ANNOTATION]: _own, ...others } = annotations;
+  return { ...applied, metadata: { ...objectAt(applied, "metadata"), annotations: others } };
+}
+
+function sizeOf(annotations: JsonObject): number {
+  return Object.keys(annotations).reduce(
+    (sum, name) => sum + Buffer.byteLength(name) + Buffer.byteLength(stringAt(annotations, name)),
+    0,
+  );
+}
+
+/** As Go writes a map: members in order, and nothing that HTML would take for its own. */
+function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
+  if (!isJsonObject(value)) return goScalar(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => `${goScalar(name)}:${sortedJson(value[name])}`);
+  return `{${members.join(",")}}`;
+}
+
+function goScalar(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

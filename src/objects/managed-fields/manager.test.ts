@@ -1,0 +1,363 @@
+import { describe, expect, test } from "vitest";
+import { openSchemas } from "../catalogue/schema-source.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { UPDATE_MANAGERS_MAX } from "./entries.ts";
+import { managerName, trackUpdate, type ManagedFieldsUpdate } from "./manager.ts";
+
+const schemas = openSchemas("1.36");
+const CONFIG_MAP = schemas.kind("", "v1", "ConfigMap")!;
+const DEPLOYMENT = schemas.kind("apps", "v1", "Deployment")!;
+
+function configMap(data: JsonObject, managedFields?: unknown): JsonObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "c", ...(managedFields === undefined ? {} : { managedFields }) },
+    data,
+  };
+}
+
+function track(
+  update: Partial<ManagedFieldsUpdate> & Pick<ManagedFieldsUpdate, "live" | "next">,
+): readonly JsonObject[] | undefined {
+  return trackUpdate({ schema: CONFIG_MAP, apiVersion: "v1", manager: "m", subresource: "", time: at(0), ...update });
+}
+
+function at(second: number): string {
+  return `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+}
+
+function entry(manager: string, fieldsV1: JsonObject, rest: JsonObject = {}): JsonObject {
+  return { manager, operation: "Update", apiVersion: "v1", time: at(0), fieldsType: "FieldsV1", fieldsV1, ...rest };
+}
+
+const DATA_A = { "f:data": { ".": {}, "f:a": {} } };
+const live = configMap({ a: "1" }, [entry("first", DATA_A)]);
+
+describe("a create", () => {
+  test("gives all fields to the creator, and identity to nobody", () => {
+    const metadata = {
+      name: "c",
+      namespace: "n",
+      uid: "u",
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: at(0),
+      generateName: "c-",
+    };
+    const next = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "1" } };
+    expect(track({ live: undefined, next, manager: "first" })).toEqual([
+      entry("first", { "f:data": { ".": {}, "f:a": {} }, "f:metadata": { "f:generateName": {} } }),
+    ]);
+  });
+
+  test("of an object without content leaves no entry", () => {
+    expect(
+      track({ live: undefined, next: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } } }),
+    ).toBeUndefined();
+  });
+
+  test("keeps usable entries that the client sent, and drops others without complaint", () => {
+    const sent = [
+      entry(
+        "restored",
+        { "f:data": { "f:a": {} }, "f:metadata": { "f:labels": {} } },
+        { time: "2026-01-01T02:00:00+02:00" },
+      ),
+    ];
+    expect(track({ live: undefined, next: configMap({ a: "1" }, sent) })).toEqual([
+      entry("m", DATA_A),
+      entry("restored", { "f:metadata": { "f:labels": {} } }),
+    ]);
+    expect(track({ live: undefined, next: configMap({ a: "1" }, [{ manager: "x", operation: "Delete" }]) })).toEqual([
+      entry("m", DATA_A),
+    ]);
+  });
+
+  test("with an empty list of entries is tracked like any other", () => {
+    expect(track({ live: undefined, next: configMap({ a: "1" }, []) })).toEqual([entry("m", DATA_A)]);
+  });
+});
+
+describe("an update", () => {
+  test("gives what it adds to the writer and leaves the rest where it was", () => {
+    const next = configMap({ a: "1", b: "2" });
+    expect(track({ live, next, manager: "second", time: at(1) })).toEqual([
+      entry("first", DATA_A),
+      entry("second", { "f:data": { "f:b": {} } }, { time: at(1) }),
+    ]);
+  });
+
+  test("takes what it changes away from everybody else", () => {
+    expect(track({ live, next: configMap({ a: "2" }), manager: "second", time: at(1) })).toEqual([
+      entry("first", { "f:data": {} }),
+      entry("second", { "f:data": { "f:a": {} } }, { time: at(1) }),
+    ]);
+  });
+
+  test("by the same manager adds to its entry and moves its time", () => {
+    expect(track({ live, next: configMap({ a: "1", b: "2" }), manager: "first", time: at(5) })).toEqual([
+      entry("first", { "f:data": { ".": {}, "f:a": {}, "f:b": {} } }, { time: at(5) }),
+    ]);
+  });
+
+  test("that only removes takes from all and gives nobody anything, so that no time moves", () => {
+    const both = configMap({ a: "1", b: "2" }, [entry("first", { "f:data": { ".": {}, "f:a": {}, "f:b": {} } })]);
+    expect(track({ live: both, next: configMap({ a: "1" }), manager: "second", time: at(9) })).toEqual([
+      entry("first", DATA_A),
+    ]);
+  });
+
+  test("that takes a manager's last field ends its entry", () => {
+    const shared = configMap({ a: "1" }, [
+      entry("first", DATA_A),
+      entry("other", { "f:metadata": { "f:labels": { "f:x": {} } } }),
+    ]);
+    const before = { ...shared, metadata: { ...(shared["metadata"] as JsonObject), labels: { x: "1", y: "1" } } };
+    const after = { ...configMap({ a: "1" }), metadata: { name: "c", labels: { y: "1" } } };
+    expect(track({ live: before, next: after })).toEqual([entry("first", DATA_A)]);
+  });
+
+  test("that changes nothing returns the live entries themselves", () => {
+    const stored = (live["metadata"] as JsonObject)["managedFields"];
+    expect(track({ live, next: configMap({ a: "1" }), time: at(9) })).toBe(stored);
+    expect(track({ live, next: structuredClone(live), time: at(9) })).toBe(stored);
+  });
+
+  test("of identity and bookkeeping is no change", () => {
+    const next = { ...configMap({ a: "1" }), metadata: { name: "c", resourceVersion: "7", generation: 3 } };
+    expect(track({ live, next, manager: "second", time: at(9) })).toEqual([entry("first", DATA_A)]);
+  });
+
+  test("of an object that is not tracked leaves it untracked", () => {
+    expect(track({ live: configMap({ a: "1" }), next: configMap({ a: "2" }) })).toBeUndefined();
+  });
+
+  test("takes from appliers too, and lists them first", () => {
+    const applied = entry("applier", { "f:data": { "f:a": {}, "f:b": {} } }, { operation: "Apply", time: at(7) });
+    const before = configMap({ a: "1", b: "1" }, [applied]);
+    expect(track({ live: before, next: configMap({ a: "2", b: "1" }), time: at(1) })).toEqual([
+      { ...applied, fieldsV1: { "f:data": { "f:b": {} } } },
+      entry("m", { "f:data": { "f:a": {} } }, { time: at(1) }),
+    ]);
+  });
+});
+
+describe("managedFields sent by a client", () => {
+  test.each([
+    ["an empty list", []],
+    ["a list of one empty entry", [{}]],
+  ])("%s ends tracking", (_, sent) => {
+    expect(track({ live, next: configMap({ a: "1" }, sent) })).toBeUndefined();
+  });
+
+  test("are what the update starts from", () => {
+    const sent = [entry("renamed", { "f:data": { "f:a": {}, ".": {} } })];
+    expect(track({ live, next: configMap({ a: "1" }, sent), time: at(3) })).toEqual([entry("renamed", DATA_A)]);
+  });
+
+  test.each([
+    ["no apiVersion", [entry("x", {}, { apiVersion: "" })]],
+    ["no fieldsType", [entry("x", {}, { fieldsType: "" })]],
+    ["another fieldsType", [entry("x", {}, { fieldsType: "FieldsV2" })]],
+    ["an operation that is none", [entry("x", {}, { operation: "Patch" })]],
+    ["fields that cannot be read", [entry("x", { data: {} })]],
+    ["an entry that is no object", ["x"]],
+    ["no list", "x"],
+  ])("with %s are ignored", (_, sent) => {
+    expect(track({ live, next: configMap({ a: "1" }, sent) })).toEqual([entry("first", DATA_A)]);
+  });
+
+  test("mean nothing on a subresource", () => {
+    expect(track({ live, next: configMap({ a: "1" }, []), subresource: "status" })).toEqual([entry("first", DATA_A)]);
+  });
+});
+
+describe("doors", () => {
+  const deployment = (replicas: number, status: JsonObject, managedFields?: unknown): JsonObject => ({
+    metadata: { name: "d", ...(managedFields === undefined ? {} : { managedFields }) },
+    spec: { replicas },
+    status,
+  });
+  const apps = { schema: DEPLOYMENT, apiVersion: "apps/v1" } as const;
+  const spec = entry("m", { "f:spec": { "f:replicas": {} } }, { apiVersion: "apps/v1" });
+
+  test("a field this door cannot write is not the writer's, whatever it sent", () => {
+    const update = { ...apps, live: undefined, next: deployment(1, { replicas: 5 }), resetFields: [["status"]] };
+    expect(track(update)).toEqual([spec]);
+  });
+
+  test("a subresource has an entry of its own", () => {
+    const before = deployment(1, {}, [spec]);
+    const next = deployment(2, { replicas: 1, conditions: [{ type: "Available", status: "True" }] });
+    expect(track({ ...apps, live: before, next, subresource: "status", time: at(0), resetFields: [["spec"]] })).toEqual(
+      [
+        spec,
+        {
+          ...entry("m", {
+            "f:status": {
+              "f:conditions": { ".": {}, 'k:{"type":"Available"}': { ".": {}, "f:status": {}, "f:type": {} } },
+              "f:replicas": {},
+            },
+          }),
+          apiVersion: "apps/v1",
+          subresource: "status",
+        },
+      ],
+    );
+  });
+
+  test("a write through scale leaves no time and therefore comes first", () => {
+    const before = deployment(1, {}, [
+      entry("m", { "f:spec": { "f:paused": {}, "f:replicas": {} } }, { apiVersion: "apps/v1" }),
+    ]);
+    const scaled = track({ ...apps, live: before, next: deployment(2, {}), subresource: "scale", time: undefined });
+    expect(scaled?.map((item) => [item["subresource"], item["time"], item["fieldsV1"]])).toEqual([
+      ["scale", undefined, { "f:spec": { "f:replicas": {} } }],
+      [undefined, at(0), { "f:spec": { "f:paused": {} } }],
+    ]);
+  });
+});
+
+describe("many managers", () => {
+  const fields = (index: number): JsonObject => ({ "f:data": { [`f:k${index}`]: {} } });
+  const data = (count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "1"]));
+  const managers = (count: number): JsonObject[] =>
+    Array.from({ length: count }, (_, index) => entry(`m${index}`, fields(index), { time: at(index) }));
+
+  test("as many as are allowed stay apart", () => {
+    const before = configMap(data(9), managers(9));
+    expect(track({ live: before, next: configMap(data(10)), manager: "m9", time: at(9) })).toHaveLength(
+      UPDATE_MANAGERS_MAX,
+    );
+  });
+
+  test("beyond that the oldest become ancient changes, at the time of the latest of them", () => {
+    const before = configMap(data(10), managers(10));
+    const list = track({ live: before, next: configMap(data(11)), manager: "m10", time: at(20) });
+    expect(list?.map((item) => item["manager"])).toEqual([
+      "ancient-changes",
+      "m2",
+      "m3",
+      "m4",
+      "m5",
+      "m6",
+      "m7",
+      "m8",
+      "m9",
+      "m10",
+    ]);
+    expect(list?.[0]).toEqual(entry("ancient-changes", { "f:data": { "f:k0": {}, "f:k1": {} } }, { time: at(1) }));
+  });
+
+  test("ancient changes go on growing instead of multiplying", () => {
+    let object = configMap(data(10), managers(10));
+    for (let index = 10; index < 14; index++) {
+      const next = configMap(data(index + 1));
+      const managedFields = track({ live: object, next, manager: `m${index}`, time: at(index + 10) });
+      object = configMap(data(index + 1), managedFields);
+    }
+    const list = (object["metadata"] as JsonObject)["managedFields"] as JsonObject[];
+    expect(list).toHaveLength(UPDATE_MANAGERS_MAX);
+    const merged = { "f:k0": {}, "f:k1": {}, "f:k2": {}, "f:k3": {}, "f:k4": {} };
+    expect(list[0]).toEqual(entry("ancient-changes", { "f:data": merged }, { time: at(4) }));
+  });
+
+  test("appliers are not counted, and versions are not mixed", () => {
+    const others = managers(10).map((item, index) => ({ ...item, ...(index === 0 ? { apiVersion: "v0" } : {}) }));
+    const applied = entry("applier", {}, { operation: "Apply", fieldsV1: { "f:data": { "f:k0": {} } } });
+    const before = configMap(data(10), [applied, ...others]);
+    const list = track({ live: before, next: configMap(data(11)), manager: "m10", time: at(20) });
+    expect(list?.map((item) => item["manager"])).toEqual([
+      "applier",
+      "m0",
+      "ancient-changes",
+      "m3",
+      "m4",
+      "m5",
+      "m6",
+      "m7",
+      "m8",
+      "m9",
+      "m10",
+    ]);
+  });
+});
+
+describe("entries of other versions", () => {
+  const hpa = (version: string): NonNullable<ManagedFieldsUpdate["schema"]> =>
+    schemas.kind("autoscaling", version, "HorizontalPodAutoscaler")!;
+  const v1 = entry(
+    "old",
+    { "f:spec": { "f:maxReplicas": {}, "f:targetCPUUtilizationPercentage": {} } },
+    { apiVersion: "autoscaling/v1" },
+  );
+  const object = (cpu: number, managedFields?: unknown): JsonObject => ({
+    metadata: { name: "h", ...(managedFields === undefined ? {} : { managedFields }) },
+    spec: { maxReplicas: 3, metrics: [{ cpu }] },
+  });
+  const update = {
+    schema: hpa("v2"),
+    apiVersion: "autoscaling/v2",
+    live: object(50, [v1]),
+    next: object(60),
+    time: at(1),
+  };
+  const v2 = entry("m", { "f:spec": { "f:metrics": {} } }, { apiVersion: "autoscaling/v2", time: at(1) });
+
+  test("lose what the change is in their version", () => {
+    const inVersion: ManagedFieldsUpdate["inVersion"] = ({ spec }) => {
+      const { maxReplicas, metrics } = spec as { maxReplicas: number; metrics: [{ cpu: number }] };
+      return { object: { spec: { maxReplicas, targetCPUUtilizationPercentage: metrics[0].cpu } }, schema: hpa("v1") };
+    };
+    expect(track({ ...update, inVersion })).toEqual([{ ...v1, fieldsV1: { "f:spec": { "f:maxReplicas": {} } } }, v2]);
+  });
+
+  test("end with their version", () => {
+    expect(track({ ...update, inVersion: () => undefined })).toEqual([v2]);
+  });
+
+  test("stay as they are where nobody can convert", () => {
+    expect(track(update)).toEqual([v1, v2]);
+  });
+});
+
+describe("entries of other releases", () => {
+  test("a list owned by items is owned whole once the schema says so", () => {
+    const granular = entry("m", {
+      "f:spec": { "f:tolerations": { ".": {}, 'k:{"key":"a"}': { ".": {}, "f:key": {} } }, "f:nodeName": {} },
+    });
+    const pod = (nodeName: string, managedFields?: unknown): JsonObject => ({
+      metadata: { ...(managedFields === undefined ? {} : { managedFields }) },
+      spec: { nodeName, tolerations: [{ key: "a" }] },
+    });
+    const schema = schemas.kind("", "v1", "Pod")!;
+    expect(track({ schema, live: pod("a", [granular]), next: pod("b"), manager: "n" })).toEqual([
+      entry("m", { "f:spec": { "f:tolerations": {} } }),
+      entry("n", { "f:spec": { "f:nodeName": {} } }),
+    ]);
+  });
+});
+
+test("an object whose fields have no names keeps the entries it had", () => {
+  const next = { ...configMap({ a: "2" }), metadata: { name: "c", finalizers: [{}] } };
+  expect(track({ live, next })).toEqual([entry("first", DATA_A)]);
+  expect(track({ live: undefined, next })).toBeUndefined();
+});
+
+describe("the name of a manager", () => {
+  test.each([
+    ["kubectl", "curl/8", "kubectl"],
+    [undefined, "curl/8.0 (x)", "curl"],
+    ["", "kube-controller-manager/v1.36 (linux) a/b", "kube-controller-manager"],
+    [undefined, "Mozilla", "Mozilla"],
+    [undefined, undefined, "unknown"],
+    [undefined, "/1.0", "unknown"],
+    [undefined, "a\u0000b\nc/1", "abc"],
+    [undefined, "x".repeat(300), "x".repeat(128)],
+    [undefined, `${"x".repeat(127)}é`, "x".repeat(127)],
+  ])("%j and User-Agent %j make %j", (fieldManager, userAgent, name) => {
+    expect(managerName(fieldManager, userAgent)).toBe(name);
+  });
+});

@@ -1,0 +1,56 @@
+/** What null says in an applied object: that its sender owns the field, and that nothing is in it. */
+import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
+import { zeroValue } from "../go/go-zeros.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { itemSchema, memberSchema, rootSchema } from "./shape.ts";
+
+/** `typed` is `sent` as its types hold it, without null; the caller owns it. With null again where it was said. */
+export function withNulls(typed: JsonObject, sent: JsonObject): JsonObject {
+  for (const name of Object.keys(sent)) {
+    const value = sent[name];
+    if (value === null) setMember(typed, name, null);
+    else if (Object.hasOwn(typed, name)) putBackNulls(typed[name], value);
+  }
+  return typed;
+}
+
+function putBackNulls(typed: unknown, sent: unknown): void {
+  if (typed === sent) return;
+  if (Array.isArray(typed) && Array.isArray(sent)) typed.forEach((item, index) => putBackNulls(item, sent[index]));
+  else if (isJsonObject(typed) && isJsonObject(sent)) withNulls(typed, sent);
+}
+
+/**
+ * The object as Go's types hold it: null is the same as nothing, except in maps and lists, where it is the zero of
+ * their type. Shares with the object what has no null in it.
+ */
+export function withoutNulls(object: JsonObject, schema: StructSchema): JsonObject {
+  return cleanMap(object, rootSchema(schema));
+}
+
+function clean(value: unknown, schema: FieldSchema): unknown {
+  if (Array.isArray(value)) return cleanList(value, schema);
+  // What raw JSON holds is its own affair.
+  return isJsonObject(value) && schema.type !== "any" ? cleanMap(value, schema) : value;
+}
+
+function cleanMap(map: JsonObject, schema: FieldSchema): JsonObject {
+  let result = map;
+  for (const name of Object.keys(map)) {
+    const value = map[name];
+    const member = memberSchema(schema, name);
+    const cleaned = value === null ? (schema.type === "map" ? zeroValue(member) : undefined) : clean(value, member);
+    if (cleaned === value) continue;
+    if (result === map) result = { ...map };
+    if (cleaned === undefined) delete result[name];
+    else setMember(result, name, cleaned);
+  }
+  return result;
+}
+
+function cleanList(list: readonly unknown[], schema: FieldSchema): readonly unknown[] {
+  const items = itemSchema(schema);
+  if (items.type === "any") return list;
+  const cleaned = list.map((item) => (item === null ? zeroValue(items) : clean(item, items)));
+  return cleaned.every((item, index) => item === list[index]) ? list : cleaned;
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { jsonEquals, type JsonObject } from "../../meta/json.ts";
+import { JSON_DEPTH_MAX } from "../json/json-text.ts";
+import { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
+
+function patched(document: unknown, operations: readonly unknown[]): unknown {
+  return applyJsonPatch(document as JsonObject, operations);
+}
+
+/** RFC 6902, appendix A, by its section numbers; undefined where the patch must fail. */
+const APPENDIX: readonly (readonly [section: string, document: unknown, patch: readonly unknown[], result: unknown])[] =
+  [
+    ["A.1", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
+    ["A.2", { foo: ["bar", "baz"] }, [{ op: "add", path: "/foo/1", value: "qux" }], { foo: ["bar", "qux", "baz"] }],
+    ["A.3", { baz: "qux", foo: "bar" }, [{ op: "remove", path: "/baz" }], { foo: "bar" }],
+    ["A.4", { foo: ["bar", "qux", "baz"] }, [{ op: "remove", path: "/foo/1" }], { foo: ["bar", "baz"] }],
+    ["A.5", { baz: "qux", foo: "bar" }, [{ op: "replace", path: "/baz", value: "boo" }], { baz: "boo", foo: "bar" }],
+    [
+      "A.6",
+      { foo: { bar: "baz", waldo: "fred" }, qux: { corge: "grault" } },
+      [{ op: "move", from: "/foo/waldo", path: "/qux/thud" }],
+      { foo: { bar: "baz" }, qux: { corge: "grault", thud: "fred" } },
+    ],
+    [
+      "A.7",
+      { foo: ["all", "grass", "cows", "eat"] },
+      [{ op: "move", from: "/foo/1", path: "/foo/3" }],
+      { foo: ["all", "cows", "eat", "grass"] },
+    ],
+    [
+      "A.8",
+      { baz: "qux", foo: ["a", 2, "c"] },
+      [
+        { op: "test", path: "/baz", value: "qux" },
+        { op: "test", path: "/foo/1", value: 2 },
+      ],
+      { baz: "qux", foo: ["a", 2, "c"] },
+    ],
+    ["A.9", { baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }], undefined],
+    [
+      "A.10",
+      { foo: "bar" },
+      [{ op: "add", path: "/child", value: { grandchild: {} } }],
+      { foo: "bar", child: { grandchild: {} } },
+    ],
+    ["A.11", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux", xyz: 123 }], { foo: "bar", baz: "qux" }],
+    ["A.12", { foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }], undefined],
+    ["A.14", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: 10 }], { "/": 9, "~1": 10 }],
+    ["A.15", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }], undefined],
+    [
+      "A.16",
+      { foo: ["bar"] },
+      [{ op: "add", path: "/foo/-", value: ["abc", "def"] }],
+      { foo: ["bar", ["abc", "def"]] },
+    ],
+  ];
+
+describe("applyJsonPatch", () => {
+  test.each(APPENDIX)("RFC 6902 %s", (_section, document, patch, result) => {
+    if (result === undefined) expect(() => patched(document, patch)).toThrow(JsonPatchError);
+    else expect(patched(document, patch)).toEqual(result);
+  });
+
+  const edges: readonly (readonly [what: string, document: unknown, operation: unknown, result: unknown])[] = [
+    ["an empty pointer is the whole document", { a: 1 }, { op: "replace", path: "", value: { b: 2 } }, { b: 2 }],
+    ["the document may become a list", { a: 1 }, { op: "replace", path: "", value: [1] }, [1]],
+    ["the whole document can be tested", { a: [1] }, { op: "test", path: "", value: { a: [1] } }, { a: [1] }],
+    ["an empty key is a key", { "": 1 }, { op: "replace", path: "/", value: 2 }, { "": 2 }],
+    ["adding to an existing member replaces it", { a: 1 }, { op: "add", path: "/a", value: null }, { a: null }],
+    ["replacing what is not there adds it", { a: 1 }, { op: "replace", path: "/b", value: 1 }, { a: 1, b: 1 }],
+    ["adding right behind the end appends", { a: [1] }, { op: "add", path: "/a/1", value: 2 }, { a: [1, 2] }],
+    ["a value left out is null", { a: 1 }, { op: "add", path: "/a" }, { a: null }],
+    ["an absent member tests equal to null", { a: 1 }, { op: "test", path: "/b", value: null }, { a: 1 }],
+    ["an absent member tests equal to nothing", { a: 1 }, { op: "test", path: "/b" }, { a: 1 }],
+    ["a null tests equal to null", { a: null }, { op: "test", path: "/a", value: null }, { a: null }],
+    ["moving a value onto itself changes nothing", { a: 1 }, { op: "move", from: "/a", path: "/a" }, { a: 1 }],
+    ["what is moved is gone first", { a: [{}, {}] }, { op: "move", from: "/a/0", path: "/a/0/b" }, { a: [{ b: {} }] }],
+    ["what an object lacks is copied as null", { a: 1 }, { op: "copy", from: "/b", path: "/c" }, { a: 1, c: null }],
+    ["an index into an object is a key", { a: { 0: "x" } }, { op: "remove", path: "/a/0" }, { a: {} }],
+    ["-1 is the last item", { a: [1, 2] }, { op: "remove", path: "/a/-1" }, { a: [1] }],
+    ["-1 is the last item to replace", { a: [1, 2] }, { op: "replace", path: "/a/-1", value: 3 }, { a: [1, 3] }],
+    ["-1 is the last item to go through", { a: [{ b: 1 }] }, { op: "remove", path: "/a/-1/b" }, { a: [{}] }],
+    ["adding at -1 appends", { a: [1, 2] }, { op: "add", path: "/a/-1", value: 3 }, { a: [1, 2, 3] }],
+    ["adding at -3 of two prepends", { a: [1, 2] }, { op: "add", path: "/a/-3", value: 3 }, { a: [3, 1, 2] }],
+    ["an index may have leading zeros", { a: [1, 2] }, { op: "replace", path: "/a/01", value: 3 }, { a: [1, 3] }],
+    ["an index may have a sign", { a: [1, 2] }, { op: "test", path: "/a/+1", value: 2 }, { a: [1, 2] }],
+    ["what stands before the first slash is ignored", { a: 1 }, { op: "remove", path: "x/a" }, {}],
+    [
+      "a path that starts like another is another",
+      { a: 1, ab: {} },
+      { op: "move", from: "/a", path: "/ab/c" },
+      { ab: { c: 1 } },
+    ],
+    ["slashes in keys are escaped", { "a/b": 1 }, { op: "remove", path: "/a~1b" }, {}],
+    ["tildes in keys are escaped", { "a~1": 1 }, { op: "remove", path: "/a~01" }, {}],
+  ];
+  test.each(edges)("%s", (_what, document, operation, result) => {
+    expect(patched(document, [operation])).toEqual(result);
+  });
+
+  const refused: readonly (readonly [what: string, document: unknown, operation: unknown])[] = [
+    ["an index behind the end", { a: [1] }, { op: "add", path: "/a/2", value: 2 }],
+    ["an index before the start", { a: [1] }, { op: "remove", path: "/a/-2" }],
+    ["adding before the start", { a: [1] }, { op: "add", path: "/a/-3", value: 2 }],
+    ["replacing behind the end", { a: [1] }, { op: "replace", path: "/a/1", value: 2 }],
+    ["copying from behind the end", { a: [1] }, { op: "copy", from: "/a/1", path: "/b" }],
+    ["an index of no size at all", { a: [1] }, { op: "remove", path: `/a/${"9".repeat(400)}` }],
+    ["a word as an index", { a: [1] }, { op: "add", path: "/a/length", value: 0 }],
+    ["a fraction as an index", { a: [1, 2] }, { op: "remove", path: "/a/0.5" }],
+    ["removing behind the end", { a: [1] }, { op: "remove", path: "/a/-" }],
+    ["removing what is not there", { a: 1 }, { op: "remove", path: "/b" }],
+    ["moving what is not there", { a: 1 }, { op: "move", from: "/b", path: "/c" }],
+    ["removing the document", { a: 1 }, { op: "remove", path: "" }],
+    ["adding the document", { a: 1 }, { op: "add", path: "", value: {} }],
+    ["copying the document", { a: 1 }, { op: "copy", from: "", path: "/b" }],
+    ["a document that is a scalar", { a: 1 }, { op: "replace", path: "", value: 1 }],
+    ["a document that is null", { a: 1 }, { op: "replace", path: "", value: null }],
+    ["moving a value into itself", { a: { b: {} } }, { op: "move", from: "/a", path: "/a/b/c" }],
+    ["moving the document into itself", { a: {} }, { op: "move", from: "", path: "/a/b" }],
+    ["going through a scalar", { a: 1 }, { op: "add", path: "/a/b/c", value: 1 }],
+    ["going through null", { a: null }, { op: "add", path: "/a/b", value: 1 }],
+    ["a path without a slash", { a: 1 }, { op: "add", path: "a", value: 1 }],
+    ["what only a prototype has", { a: {} }, { op: "move", from: "/a/constructor", path: "/b" }],
+    ["going through a prototype", { a: {} }, { op: "add", path: "/__proto__/polluted", value: 1 }],
+    ["a number for a text", { a: "1" }, { op: "test", path: "/a", value: 1 }],
+    ["a member too few in a test", { a: { b: 1, c: 2 } }, { op: "test", path: "/a", value: { b: 1 } }],
+    ["a member too many in a test", { a: { b: 1 } }, { op: "test", path: "/a", value: { b: 1, c: null } }],
+    ["a list for a map in a test", { a: {} }, { op: "test", path: "/a", value: [] }],
+    ["a map for a list in a test", { a: [] }, { op: "test", path: "/a", value: {} }],
+    ["an operation nobody knows", { a: 1 }, { op: "frobnicate", path: "/a" }],
+    ["an operation without a name", { a: 1 }, { path: "/a" }],
+    ["an operation of a prototype", { a: 1 }, { op: "toString", path: "/a" }],
+    ["an operation without a path", { a: 1 }, { op: "remove" }],
+    ["a path that is no text", { a: 1 }, { op: "remove", path: 1 }],
+    ["a copy from nowhere", { a: 1 }, { op: "copy", path: "/b" }],
+    ["an operation that is null", { a: 1 }, null],
+    ["an operation that is a list", { a: 1 }, []],
+  ];
+  test.each(refused)("refuses %s", (_what, document, operation) => {
+    expect(() => patched(document, [operation])).toThrow(JsonPatchError);
+    expect(({} as JsonObject)["polluted"]).toBeUndefined();
+  });
+
+  test("a member named __proto__ is a member", () => {
+    const result = patched({}, [
+      { op: "add", path: "/__proto__", value: {} },
+      { op: "add", path: "/__proto__/polluted", value: true },
+    ]);
+    expect(JSON.stringify(result)).toBe('{"__proto__":{"polluted":true}}');
+    expect(({} as JsonObject)["polluted"]).toBeUndefined();
+  });
+
+  test("neither the document nor the operations are changed, so that a lost race can start over", () => {
+    const document = { list: [1], kept: { a: 1 } };
+    const operations = [
+      { op: "add", path: "/made", value: [] },
+      { op: "add", path: "/made/-", value: { x: 1 } },
+      { op: "replace", path: "/list", value: [2] },
+      { op: "add", path: "/list/-", value: 3 },
+      { op: "remove", path: "/kept/a" },
+    ];
+    const expected = { list: [2, 3], kept: {}, made: [{ x: 1 }] };
+    expect(applyJsonPatch(document, operations)).toEqual(expected);
+    expect(applyJsonPatch(document, operations)).toEqual(expected);
+    expect(document).toEqual({ list: [1], kept: { a: 1 } });
+  });
+
+  test("a copy is a copy", () => {
+    const result = patched({ a: { b: 1 } }, [
+      { op: "copy", from: "/a", path: "/c" },
+      { op: "replace", path: "/c/b", value: 2 },
+    ]);
+    expect(result).toEqual({ a: { b: 1 }, c: { b: 2 } });
+  });
+
+  test("copies cannot blow up the document", () => {
+    const doubling = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
+    expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow("the copies add too much");
+  });
+
+  test("operations cannot nest deeper than a body may", () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(400)}1${"}".repeat(400)}`) as JsonObject;
+    const down = "/a".repeat(399);
+    expect(() => patched(deep, [{ op: "add", path: `${down}/a`, value: deep }])).toThrow(
+      "the patch nests values too deeply",
+    );
+    expect(() => patched({ x: deep, y: deep }, [{ op: "move", from: "/x", path: `/y${down}/a` }])).toThrow(
+      "the patch nests values too deeply",
+    );
+    const nesting = Array.from({ length: JSON_DEPTH_MAX + 1 }, () => ({ op: "copy", from: "/a", path: "/a/a" }));
+    expect(() => patched({ a: {} }, nesting)).toThrow(JsonPatchError);
+    expect(jsonEquals(patched(deep, []), deep)).toBe(true);
+  });
+
+  test("operations cannot shift the items of a list without bound", () => {
+    const document = { a: Array.from({ length: 200_000 }, () => 0) };
+    const adding = Array.from({ length: 5_000 }, () => ({ op: "add", path: "/a/0", value: 0 }));
+    const removing = Array.from({ length: 5_000 }, () => ({ op: "remove", path: "/a/0" }));
+    for (const operations of [adding, removing]) {
+      expect(() => patched(document, operations)).toThrow("the operations shift too many items");
+    }
+    const appending = adding.map((operation) => ({ ...operation, path: "/a/-" }));
+    expect((patched(document, appending) as typeof document).a.length).toBe(205_000);
+  });
+});

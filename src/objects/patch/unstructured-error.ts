@@ -1,0 +1,80 @@
+/** What Kubernetes says of a patched object whose values have the wrong types, where it was never JSON text. */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { base64Error, quantityError, timeError } from "../go/go-text.ts";
+import type { FieldSchema, StructSchema } from "../schema.ts";
+import { goKind, jsonKind } from "./go-value.ts";
+
+/** The first sentence, if any. Asked only when something is known to be wrong. */
+export function unstructuredError(object: JsonObject, schema: StructSchema): string | undefined {
+  for (const [key, field] of schema.fields) {
+    const error = Object.hasOwn(object, key) ? valueError(object[key], field) : undefined;
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
+function valueError(value: unknown, field: FieldSchema): string | undefined {
+  if (value === null || field.type === "any") return undefined;
+  const { struct, items, type } = field;
+  if (type === "struct") {
+    if (!isJsonObject(value)) return `cannot restore struct from: ${goKind(value)}`;
+    return struct && unstructuredError(value, struct);
+  }
+  if (type === "map") {
+    return isJsonObject(value) ? firstError(Object.values(value), items) : `cannot restore map from ${goKind(value)}`;
+  }
+  if (type === "array") {
+    return Array.isArray(value) ? firstError(value, items) : `cannot restore slice from ${goKind(value)}`;
+  }
+  return scalarError(value, field);
+}
+
+function firstError(values: readonly unknown[], items: FieldSchema | undefined): string | undefined {
+  if (items === undefined) return undefined;
+  for (const value of values) {
+    const error = valueError(value, items);
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
+function scalarError(value: unknown, field: FieldSchema): string | undefined {
+  if (field.intOrString) return intOrStringError(value);
+  if (field.quantity) return quantityError(typeof value === "string" ? value.trim() : String(value));
+  switch (field.type) {
+    case "boolean":
+      return typeof value === "boolean" ? undefined : "unrecognized type: bool";
+    case "integer":
+      return integerError(value, field.format ?? "int64");
+    case "number":
+      return typeof value === "number" ? undefined : "unrecognized type: float64";
+    default:
+      return stringError(value, field.format);
+  }
+}
+
+function integerError(value: unknown, type: string): string | undefined {
+  if (typeof value !== "number") return `unrecognized type: ${type}`;
+  return Number.isInteger(value) ? undefined : `cannot convert float64 to ${type}`;
+}
+
+function stringError(value: unknown, format: string | undefined): string | undefined {
+  if (format === "date-time") {
+    if (typeof value === "string") return timeError(value);
+    return `json: cannot unmarshal ${jsonKind(value)} into Go value of type string`;
+  }
+  if (format === "byte") {
+    if (typeof value !== "string") return `cannot restore slice from ${goKind(value)}`;
+    const error = base64Error(value);
+    return error && `error decoding from json: ${error}`;
+  }
+  if (typeof value === "string") return undefined;
+  // Go would make a character of a whole number.
+  return Number.isInteger(value) ? "cannot convert int64 to string" : "unrecognized type: string";
+}
+
+function intOrStringError(value: unknown): string | undefined {
+  if (typeof value === "string" || Number.isInteger(value)) return undefined;
+  const kind = typeof value === "number" ? `number ${value}` : jsonKind(value);
+  return `json: cannot unmarshal ${kind} into Go value of type int32`;
+}

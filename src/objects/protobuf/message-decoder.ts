@@ -1,0 +1,247 @@
+/** Decodes one message and everything in it, by its table. What comes out is what decode.ts describes. */
+import type { Ranges } from "../../base/wire-reader.ts";
+import { setMember } from "../../meta/json.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { JSON_DEPTH_MAX } from "../json/json-text.ts";
+import { formatMicroTime, formatTime, intOrString, parseRawJson } from "./special-values.ts";
+import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "./tables.ts";
+import { MessageReader, ProtobufDecodeError } from "./wire-reader.ts";
+
+/**
+ * An empty list item takes two bytes and becomes an object with all its always-shown members, so the
+ * length of a body does not bound what comes of it. More than any object of 3 MB has reason to hold.
+ */
+export const MESSAGES_MAX = 300_000;
+
+const NO_BYTES = Buffer.alloc(0);
+const NO_RANGES: Ranges = Object.freeze([]);
+
+/** By position of the field: undefined for what did not come, else what `readSlot` made of it. */
+type Slots = readonly unknown[];
+
+/** A message's bytes, and how deep in the JSON object it comes to be. */
+interface Part {
+  readonly ranges: Ranges;
+  readonly depth: number;
+}
+
+export function decodeMessage(bytes: Buffer, name: string, tables: ProtobufTables): JsonObject {
+  const object: JsonObject = {};
+  new MessageDecoder(bytes, tables).addMembers(object, name, { ranges: [0, bytes.length], depth: 1 });
+  return object;
+}
+
+class MessageDecoder {
+  readonly #bytes: Buffer;
+  readonly #tables: ProtobufTables;
+  #messages = 0;
+
+  constructor(bytes: Buffer, tables: ProtobufTables) {
+    this.#bytes = bytes;
+    this.#tables = tables;
+  }
+
+  addMembers(object: JsonObject, name: string, part: Part): void {
+    this.#addTableMembers(object, this.#table(name, part.depth), part);
+  }
+
+  #addTableMembers(object: JsonObject, table: MessageTable, { ranges, depth }: Part): void {
+    const slots = this.#readSlots(table, ranges);
+    for (const field of table.fields) {
+      const slot = slots[field.position];
+      if (field.shape === "inline") {
+        this.addMembers(object, field.message!, { ranges: rangesIn(slot), depth });
+        continue;
+      }
+      const value = this.#fieldValue(field, slot, depth + 1);
+      if (value !== undefined) object[field.name] = value;
+    }
+  }
+
+  #table(name: string, depth: number): MessageTable {
+    const table = this.#tables.message(name);
+    if (table === undefined) throw new ProtobufDecodeError(`the protobuf message ${name} is not known`);
+    if (depth > JSON_DEPTH_MAX) throw tooDeep();
+    if (++this.#messages > MESSAGES_MAX) {
+      throw new ProtobufDecodeError(`the protobuf object holds more than ${MESSAGES_MAX} messages`);
+    }
+    return table;
+  }
+
+  /** Nested messages are only found here and decoded later, so that every byte is read once per level. */
+  #readSlots(table: MessageTable, ranges: Ranges): Slots {
+    const slots: unknown[] = [];
+    for (let at = 0; at < ranges.length; at += 2) {
+      const reader = new MessageReader(this.#bytes, ranges[at]!, ranges[at + 1]!, table.name);
+      while (reader.next()) {
+        const field = table.byNumber[reader.field];
+        if (field === undefined) reader.skip();
+        else slots[field.position] = readSlot(reader, field, slots[field.position]);
+      }
+    }
+    return slots;
+  }
+
+  /** Undefined when Go's JSON would not show the field. */
+  #fieldValue(field: FieldTable, slot: unknown, depth: number): unknown {
+    const value = this.#shownValue(field, slot, depth);
+    return value === null && field.omitEmpty ? undefined : value;
+  }
+
+  #shownValue(field: FieldTable, slot: unknown, depth: number): unknown {
+    switch (field.shape) {
+      case "map":
+        return slot === undefined ? null : this.#map(field, rangesIn(slot), depth);
+      case "list":
+        return slot === undefined ? null : this.#list(field, slot, depth);
+      case "pointer":
+        if (slot === undefined) return null;
+        return field.scalar === undefined ? this.#message(field.message!, rangesIn(slot), depth) : toJson(slot);
+      default:
+        if (field.scalar === undefined) return this.#message(field.message!, rangesIn(slot), depth);
+        return scalarValue(field, field.scalar, slot);
+    }
+  }
+
+  #list(field: FieldTable, slot: unknown, depth: number): unknown {
+    if (field.scalar !== undefined) return (slot as unknown[]).length === 0 ? null : slot;
+    const ranges = rangesIn(slot);
+    const items: unknown[] = [];
+    for (let at = 0; at < ranges.length; at += 2) {
+      items.push(this.#message(field.message!, [ranges[at]!, ranges[at + 1]!], depth + 1));
+    }
+    return items;
+  }
+
+  #map(field: FieldTable, entries: Ranges, depth: number): JsonObject {
+    const map: JsonObject = {};
+    for (let at = 0; at < entries.length; at += 2) {
+      const reader = new MessageReader(this.#bytes, entries[at]!, entries[at + 1]!, `of an entry of ${field.name}`);
+      let key = "";
+      let scalar: unknown;
+      let ranges = NO_RANGES;
+      while (reader.next()) {
+        if (reader.field === 1) key = reader.string();
+        else if (reader.field !== 2) reader.skip();
+        else if (field.scalar === undefined) ranges = reader.range();
+        else scalar = readScalar(reader, field.scalar);
+      }
+      const value =
+        field.scalar === undefined
+          ? this.#message(field.message!, ranges, depth + 1)
+          : toJson(scalar ?? zeroOf(field.scalar));
+      setMember(map, key, value);
+    }
+    return map;
+  }
+
+  #message(name: string, ranges: Ranges, depth: number): unknown {
+    const table = this.#table(name, depth);
+    if (table.form !== "struct") return this.#special(table, { ranges, depth });
+    const object: JsonObject = {};
+    this.#addTableMembers(object, table, { ranges, depth });
+    return object;
+  }
+
+  #special(table: MessageTable, { ranges, depth }: Part): unknown {
+    const slots = this.#readSlots(table, ranges);
+    const slot = (number: number): unknown => slots[table.byNumber[number]?.position ?? -1];
+    switch (table.form) {
+      case "time":
+        return isEmpty(ranges) ? null : formatTime(numberIn(slot(1)));
+      case "micro-time":
+        return isEmpty(ranges) ? null : formatMicroTime(numberIn(slot(1)), numberIn(slot(2)));
+      case "quantity":
+        return slot(1) ?? "0";
+      case "int-or-string":
+        return intOrString(numberIn(slot(1)), { int: slot(2) ?? 0, string: slot(3) ?? "" });
+      case "raw-json":
+        return parseRawJson((slot(1) ?? NO_BYTES) as Buffer, depth);
+      case "string-list":
+        return slot(1) ?? [];
+      case "schema-or-array":
+        return this.#shownValue(table.byNumber[slot(2) === undefined ? 1 : 2]!, slot(2) ?? slot(1), depth);
+      case "schema-or-bool":
+        return this.#shownValue(table.byNumber[2]!, slot(2), depth) ?? slot(1) === true;
+      case "schema-or-strings":
+        return slot(2) ?? this.#shownValue(table.byNumber[1]!, slot(1), depth);
+      default:
+        throw new ProtobufDecodeError(`the protobuf message ${table.name} has no form in JSON`);
+    }
+  }
+}
+
+/**
+ * What a field holds after one more appearance: the last value of a scalar, all values of a list of
+ * scalars, and for everything else the ranges of the messages or entries it is made of. The parts of a
+ * message that comes twice are one message.
+ */
+function readSlot(reader: MessageReader, field: FieldTable, before: unknown): unknown {
+  if (field.scalar === undefined || field.shape === "map") {
+    const ranges = (before ?? []) as number[];
+    reader.appendRange(ranges);
+    return ranges;
+  }
+  if (field.shape !== "list") return readScalar(reader, field.scalar);
+  const values = (before ?? []) as unknown[];
+  readItems(reader, field.scalar, values);
+  return values;
+}
+
+function readItems(reader: MessageReader, scalar: ScalarType, values: unknown[]): void {
+  if (scalar === "bool") reader.appendBools(values);
+  else if (scalar === "int32") reader.appendInt32s(values);
+  else if (scalar === "int64") reader.appendInt64s(values);
+  else values.push(toJson(readScalar(reader, scalar)));
+}
+
+function readScalar(reader: MessageReader, scalar: ScalarType): unknown {
+  switch (scalar) {
+    case "string":
+      return reader.string();
+    case "bytes":
+      return reader.bytes();
+    case "bool":
+      return reader.bool();
+    case "int32":
+      return reader.int32();
+    case "int64":
+      return reader.int64();
+    case "double":
+      return reader.double();
+  }
+}
+
+function scalarValue(field: FieldTable, scalar: ScalarType, slot: unknown): unknown {
+  // Go tells bytes that are not there from none at all, and shows the former as null.
+  if (scalar === "bytes" && slot === undefined) return null;
+  const value = toJson(slot ?? zeroOf(scalar));
+  return field.omitEmpty && (value === "" || value === 0 || value === false) ? undefined : value;
+}
+
+function zeroOf(scalar: ScalarType): unknown {
+  if (scalar === "string" || scalar === "bytes") return "";
+  return scalar === "bool" ? false : 0;
+}
+
+function toJson(scalar: unknown): unknown {
+  return Buffer.isBuffer(scalar) ? scalar.toString("base64") : scalar;
+}
+
+function rangesIn(slot: unknown): Ranges {
+  return slot === undefined ? NO_RANGES : (slot as Ranges);
+}
+
+/** Whether no byte was sent, which is how a zero time is written: its fields at 0 are the year 1970. */
+function isEmpty(ranges: Ranges): boolean {
+  for (let at = 0; at < ranges.length; at += 2) if (ranges[at] !== ranges[at + 1]) return false;
+  return true;
+}
+
+function numberIn(slot: unknown): number {
+  return typeof slot === "number" ? slot : 0;
+}
+
+function tooDeep(): ProtobufDecodeError {
+  return new ProtobufDecodeError(`the protobuf object nests deeper than ${JSON_DEPTH_MAX} levels`);
+}

@@ -1,0 +1,132 @@
+/**
+ * What discovery answers with: one set of documents about this server, one about the whole cluster or its newest server.
+ * Each form is encoded when first asked for. The second set remembers which generation it was made of, read before
+ * anything else, so that a change during the making leaves it outdated and not wrong; and whose local groups, so that no
+ * local change depends on being announced.
+ */
+import { createHash } from "node:crypto";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type { DiscoveryGroup } from "./groups.ts";
+import { mergeSources, type DiscoverySource } from "./merge.ts";
+import { newestFirst } from "./newest.ts";
+
+export interface CacheOptions {
+  readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
+  /** Of which servers the cluster's documents are made: all, the newest, or this one. */
+  readonly mode: "merged" | "newest" | "local";
+  /** The same array until something changes. */
+  readonly local: () => readonly DiscoveryGroup[];
+  /** What of it other servers are told; absent: all. */
+  readonly forPeers?: readonly DiscoveryGroup[];
+  /** Every other server that has been described; "off": there is nothing to merge with, and there will not be. */
+  readonly peers: () => readonly DiscoverySource[] | "off";
+  /** Another number whenever what `peers` says has changed. */
+  readonly generation: () => number;
+  readonly metrics: MetricsRegistry;
+}
+
+export interface Encoded {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** The documents made of one set of groups. */
+export interface Documents {
+  readonly groups: readonly DiscoveryGroup[];
+  group(name: string): DiscoveryGroup | undefined;
+  /** Made and encoded once for each key. */
+  encoded(key: string, make: () => JsonObject): Encoded;
+}
+
+export interface DiscoveryCache {
+  local(): Documents;
+  ofCluster(): Documents;
+  forPeers(): Documents;
+}
+
+export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
+  const { self, mode, metrics } = options;
+  const { id: serverId, release, binaryVersion } = self;
+  const count = createCounters(metrics);
+  let ofLocal: Documents | undefined;
+  let ofPeers: Documents | undefined;
+  let last: Made | undefined;
+
+  const local = (groups: readonly DiscoveryGroup[]): Documents => {
+    if (ofLocal?.groups === groups) return ofLocal;
+    count.aggregations.inc();
+    ofLocal = createDocuments(groups);
+    return ofLocal;
+  };
+
+  const build = (groups: readonly DiscoveryGroup[], generation: number): Made => {
+    const peers = options.peers();
+    const isOff = peers === "off";
+    if (isOff || peers.length === 0 || mode === "local") return { groups, generation, isOff, documents: local(groups) };
+    const all: DiscoverySource[] = [{ serverId, release, binaryVersion, isReachable: true, groups }, ...peers];
+    const shown = mode === "merged" ? mergeSources(all) : (newestFirst(all)[0]?.groups ?? groups);
+    return { groups, generation, isOff, documents: documentsOf(shown, groups) };
+  };
+
+  /** That another server has come or gone makes no other documents of the newest. */
+  const documentsOf = (shown: readonly DiscoveryGroup[], groups: readonly DiscoveryGroup[]): Documents => {
+    if (shown === groups) return local(groups);
+    return last?.documents.groups === shown ? last.documents : createDocuments(shown);
+  };
+
+  return {
+    local: () => local(options.local()),
+    forPeers: () =>
+      options.forPeers === undefined ? local(options.local()) : (ofPeers ??= createDocuments(options.forPeers)),
+    ofCluster() {
+      const generation = options.generation();
+      const groups = options.local();
+      const isHit = last?.generation === generation && last.groups === groups;
+      const found = isHit && last !== undefined ? last : build(groups, generation);
+      if (!found.isOff) (isHit ? count.hits : count.misses).inc();
+      last = found;
+      return found.documents;
+    },
+  };
+}
+
+interface Made {
+  /** What this server itself serves. */
+  readonly groups: readonly DiscoveryGroup[];
+  readonly generation: number;
+  readonly isOff: boolean;
+  readonly documents: Documents;
+}
+
+function createDocuments(groups: readonly DiscoveryGroup[]): Documents {
+  const byName = new Map(groups.map((group) => [group.name, group]));
+  const encoded = new Map<string, Encoded>();
+  return {
+    groups,
+    group: (name) => byName.get(name),
+    encoded(key, make) {
+      let known = encoded.get(key);
+      if (known === undefined) encoded.set(key, (known = encode(make())));
+      return known;
+    },
+  };
+}
+
+function encode(document: JsonObject): Encoded {
+  const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
+  const digest = createHash("sha512").update(bytes).digest("hex").toUpperCase();
+  return { bytes, etag: `"${digest}"` };
+}
+
+function createCounters(metrics: MetricsRegistry): Record<"aggregations" | "hits" | "misses", { inc(): void }> {
+  const counter = (name: string, help: string): { inc(): void } => metrics.counter({ name, help }).with();
+  return {
+    aggregations: counter("aggregator_discovery_aggregation_count_total", "Rebuilds of this server's own document."),
+    hits: counter(
+      "aggregator_discovery_peer_aggregated_cache_hits_total",
+      "Answers from the merged document as it was.",
+    ),
+    misses: counter("aggregator_discovery_peer_aggregated_cache_misses_total", "Rebuilds of the merged document."),
+  };
+}

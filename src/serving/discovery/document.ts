@@ -1,0 +1,148 @@
+/** Every form discovery has, made from the same groups, whether they are one server's or a whole cluster's. */
+import type { CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type {
+  DiscoveryGroup,
+  DiscoveryKind,
+  DiscoveryResource,
+  DiscoverySubresource,
+  DiscoveryVersion,
+} from "./groups.ts";
+import { localVersion } from "./local.ts";
+
+/** "peer" is v2 with what servers tell each other in addition; who does not know it reads over it. */
+export type AggregatedForm = "v2" | "v2beta1" | "peer";
+
+/** /api: the versions of the core group, and where clients of which networks should go. */
+export function apiVersions(groups: readonly DiscoveryGroup[], serverAddress: string): JsonObject {
+  const core = groups.find((group) => group.name === "");
+  return {
+    kind: "APIVersions",
+    versions: core?.versions.map(({ version }) => version) ?? [],
+    serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress }],
+  };
+}
+
+/** /apis */
+export function apiGroupList(groups: readonly DiscoveryGroup[]): JsonObject {
+  return { kind: "APIGroupList", apiVersion: "v1", groups: below(groups, "apis").map(groupMembers) };
+}
+
+/** /apis/GROUP */
+export function apiGroup(group: DiscoveryGroup): JsonObject {
+  return { kind: "APIGroup", apiVersion: "v1", ...groupMembers(group) };
+}
+
+/** /api/v1 and /apis/GROUP/VERSION */
+export function resourceList(group: string, { version, resources }: DiscoveryVersion): JsonObject {
+  // As kubernetes: the core group's list carries no apiVersion.
+  const apiVersion = group === "" ? {} : { apiVersion: "v1" };
+  return {
+    kind: "APIResourceList",
+    ...apiVersion,
+    groupVersion: formatGroupVersion({ group, version }),
+    resources: resources.flatMap((resource) => [...legacyResource(resource), ...legacySubresources(resource)]),
+  };
+}
+
+/** The same for one server alone. */
+export function apiResourceList(group: CatalogueGroup, version: string): JsonObject {
+  return resourceList(group.name, localVersion(group, version));
+}
+
+/** The aggregated form of /api (the core group) or /apis (all others). */
+export function aggregatedGroups(
+  groups: readonly DiscoveryGroup[],
+  prefix: "api" | "apis",
+  form: AggregatedForm,
+): JsonObject {
+  const toResource = form === "peer" ? peerResource : aggregatedResource;
+  return {
+    kind: "APIGroupDiscoveryList",
+    apiVersion: `apidiscovery.k8s.io/${form === "v2beta1" ? "v2beta1" : "v2"}`,
+    metadata: {},
+    items: below(groups, prefix).map(({ name, versions }) => ({
+      metadata: name === "" ? {} : { name },
+      versions: versions.map(({ version, resources, freshness }) => ({
+        version,
+        resources: resources.map(toResource),
+        freshness,
+      })),
+    })),
+  };
+}
+
+function below(groups: readonly DiscoveryGroup[], prefix: "api" | "apis"): DiscoveryGroup[] {
+  return groups.filter(({ name }) => (name === "") === (prefix === "api"));
+}
+
+function groupMembers({ name, versions }: DiscoveryGroup): JsonObject {
+  const members = versions.map(({ version }) => ({
+    groupVersion: formatGroupVersion({ group: name, version }),
+    version,
+  }));
+  return { name, versions: members, preferredVersion: members[0] };
+}
+
+/** A resource without a kind has only subresources: nothing can be done with it itself, and legacy lists leave it out. */
+function legacyResource(resource: DiscoveryResource): JsonObject[] {
+  const { responseKind, shortNames, categories, storageVersionHash } = resource;
+  if (responseKind.kind === "") return [];
+  return [
+    {
+      name: resource.resource,
+      singularName: resource.singularResource,
+      namespaced: resource.scope === "Namespaced",
+      ...foreignGroupVersion(responseKind),
+      kind: responseKind.kind,
+      verbs: resource.verbs,
+      ...(shortNames.length === 0 ? {} : { shortNames }),
+      ...(categories.length === 0 ? {} : { categories }),
+      ...(storageVersionHash === undefined ? {} : { storageVersionHash }),
+    },
+  ];
+}
+
+function legacySubresources({ resource, scope, subresources }: DiscoveryResource): JsonObject[] {
+  return subresources.map(({ subresource, verbs, responseKind }) => ({
+    name: `${resource}/${subresource}`,
+    singularName: "",
+    namespaced: scope === "Namespaced",
+    ...foreignGroupVersion(responseKind),
+    kind: responseKind.kind,
+    verbs,
+  }));
+}
+
+function foreignGroupVersion({ group, version }: DiscoveryKind): JsonObject {
+  return group === "" && version === "" ? {} : { group, version };
+}
+
+function aggregatedResource(resource: DiscoveryResource): JsonObject {
+  const { shortNames, categories, subresources } = resource;
+  return {
+    resource: resource.resource,
+    responseKind: kindMembers(resource.responseKind),
+    scope: resource.scope,
+    singularResource: resource.singularResource,
+    verbs: resource.verbs,
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+    ...(subresources.length === 0 ? {} : { subresources: subresources.map(aggregatedSubresource) }),
+  };
+}
+
+function aggregatedSubresource({ subresource, responseKind, verbs }: DiscoverySubresource): JsonObject {
+  return { subresource, responseKind: kindMembers(responseKind), verbs };
+}
+
+/** Whoever described it: members are always written in the same order, because tags are made of the text. */
+function kindMembers({ group, version, kind }: DiscoveryKind): JsonObject {
+  return { group, version, kind };
+}
+
+function peerResource(resource: DiscoveryResource): JsonObject {
+  const { storageVersionHash } = resource;
+  return { ...aggregatedResource(resource), ...(storageVersionHash === undefined ? {} : { storageVersionHash }) };
+}

@@ -1,0 +1,374 @@
+import { describe, expect, test } from "vitest";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import type { ApiResponse, RequestHeaders } from "../http/message.ts";
+import { bodyJson, infoRequest } from "../http/testing/requests.ts";
+import { isReason, StatusError } from "../../meta/status-error.ts";
+import type { DiscoveryGroup } from "./groups.ts";
+import { discoveryHandler, type DiscoveryOptions, type DiscoveryRequest } from "./handlers.ts";
+import type { DiscoverySource } from "./merge.ts";
+import { group, resource, source, version } from "./testing/documents.ts";
+
+const V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+const NO_PEER = `${V2};profile=nopeer`;
+
+const LOCAL = [group("", "v1"), group("apps", "v1")];
+const PEER = [
+  group("", version("v1", "pods")),
+  group("apps", version("v1", resource("deployments", { storageVersionHash: "hash" }))),
+  group("batch", "v1"),
+];
+
+interface World {
+  local: readonly DiscoveryGroup[];
+  peers: readonly DiscoverySource[] | "off";
+  generation: number;
+  readonly metrics: MetricsRegistry;
+  ask(path: string, headers?: RequestHeaders, more?: Partial<DiscoveryRequest>): ApiResponse;
+}
+
+function world(options: Partial<DiscoveryOptions> = {}): World {
+  const metrics = new MetricsRegistry();
+  const state: World = {
+    local: LOCAL,
+    peers: [source("peer", PEER)],
+    generation: 0,
+    metrics,
+    ask(path, headers = {}, more = {}) {
+      const answer = handle({ ...infoRequest({ url: path, headers }), isVerifiedPeer: false, ...more });
+      if (answer === undefined) throw new Error("not a path of discovery");
+      return answer;
+    },
+  };
+  const handle = discoveryHandler({
+    self: { id: "self", release: "1.36" },
+    local: () => state.local,
+    peers: () => state.peers,
+    generation: () => state.generation,
+    mode: "merged",
+    mergeScope: "all",
+    hasUndescribed: () => false,
+    serverAddress: () => "192.0.2.1:6443",
+    metrics,
+    ...options,
+  });
+  return state;
+}
+
+type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are looked into freely
+const body = (answer: ApiResponse): Json => bodyJson(answer);
+const groupsOf = (answer: ApiResponse): string[] => body(answer).items.map(({ metadata }: Json) => metadata.name ?? "");
+const etagOf = ({ headers }: ApiResponse): string => String(headers["etag"]);
+const counters = ({ metrics }: World): Record<string, number> =>
+  Object.fromEntries(
+    [...metrics.render().matchAll(/^aggregator_discovery_(\w+)_total (\d+)$/gm)].map(([, name, value]) => [
+      name,
+      Number(value),
+    ]),
+  );
+
+describe("which document is shown", () => {
+  const both = ["apps", "batch"];
+  test.each<[string, string[], string, Partial<DiscoveryOptions & DiscoveryRequest>]>([
+    ["everybody's", both, V2, {}],
+    ["everybody's under another profile", both, `${V2};profile=foo`, {}],
+    ["everybody's for NOPEER, which is no profile", both, `${V2};profile=NOPEER`, {}],
+    ["this server's for profile=nopeer", ["apps"], NO_PEER, {}],
+    ["this server's when nopeer is preferred", ["apps"], `${NO_PEER},${V2},application/json`, {}],
+    ["everybody's when nopeer comes second", both, `${NO_PEER};q=0.5,${V2}`, {}],
+    ["this server's in mode local", ["apps"], V2, { mode: "local" }],
+    ["this server's when there can be no peers", ["apps"], V2, { peers: () => "off" }],
+    ["this server's to another server", ["apps"], V2, { isVerifiedPeer: true }],
+    ["everybody's in scope aggregated", both, V2, { mergeScope: "aggregated" }],
+  ])("%s", (_what, expected, accept, { isVerifiedPeer = false, ...options }) => {
+    expect(groupsOf(world(options).ask("/apis", { accept }, { isVerifiedPeer }))).toEqual(expected);
+  });
+
+  test("two peers add what they have", () => {
+    const state = world();
+    state.peers = [source("one", [group("batch", "v1")]), source("two", [group("policy", "v1")])];
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch", "policy"]);
+  });
+
+  test("a server that serves nothing shows its peers", () => {
+    const state = world({ local: () => [] });
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
+  });
+
+  test("the core group is merged in all its forms", () => {
+    const state = world();
+    const [core] = body(state.ask("/api", { accept: V2 })).items;
+    expect(core.versions[0].resources.map((item: Json) => item.resource)).toEqual(["pods", "things"]);
+    expect(body(state.ask("/api/v1")).resources.map(({ name }: Json) => name)).toEqual(["pods", "things"]);
+    expect(body(state.ask("/api"))).toEqual({
+      kind: "APIVersions",
+      versions: ["v1"],
+      serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: "192.0.2.1:6443" }],
+    });
+  });
+
+  test("legacy forms show what only peers have", () => {
+    const state = world();
+    expect(body(state.ask("/apis")).groups.map(({ name }: Json) => name)).toEqual(["apps", "batch"]);
+    expect(body(state.ask("/apis/batch"))).toMatchObject({ kind: "APIGroup", preferredVersion: { version: "v1" } });
+    const { resources } = body(state.ask("/apis/apps/v1"));
+    expect(resources).toMatchObject([{ name: "deployments", storageVersionHash: "hash" }, { name: "things" }]);
+  });
+
+  test.each<[string, Partial<DiscoveryOptions>, Partial<DiscoveryRequest>]>([
+    ["in scope aggregated", { mergeScope: "aggregated" }, {}],
+    ["in mode local", { mode: "local" }, {}],
+    ["to another server", {}, { isVerifiedPeer: true }],
+  ])("legacy forms and /api show this server alone %s", (_when, options, more) => {
+    const state = world(options);
+    expect(body(state.ask("/apis", {}, more)).groups.map(({ name }: Json) => name)).toEqual(["apps"]);
+    expect(state.ask("/apis/batch", {}, more).status).toBe(404);
+    expect(() => state.ask("/apis/apps/v2", {}, more)).toThrow("could not find");
+    const [core] = body(state.ask("/api", { accept: V2 }, more)).items;
+    expect(core.versions[0].resources.map((item: Json) => item.resource)).toEqual(["things"]);
+  });
+
+  test("what nobody serves is not found", () => {
+    const state = world();
+    expect(state.ask("/apis/nothing").status).toBe(404);
+    expect(() => state.ask("/apis/apps/v9")).toThrow("could not find");
+    expect(() => state.ask("/api/v2")).toThrow("could not find");
+  });
+
+  test("what only an unreachable peer serves is stale, and in legacy form unavailable, not absent", () => {
+    const state = world();
+    state.peers = [source("peer", PEER, { isReachable: false })];
+    const { items } = body(state.ask("/apis", { accept: V2 }));
+    expect(items.map(({ versions }: Json) => versions[0].freshness)).toEqual(["Current", "Stale"]);
+    expect(items[1].versions[0].resources).toHaveLength(1);
+    expect(state.ask("/apis/batch").status).toBe(200);
+    let thrown: unknown;
+    try {
+      state.ask("/apis/batch/v1");
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isReason(thrown, "ServiceUnavailable")).toBe(true);
+  });
+
+  test("every server of a cluster gives the same answers", () => {
+    const stranger = world({ self: { id: "peer", release: "1.37" }, local: () => PEER });
+    stranger.peers = [source("self", LOCAL)];
+    const own = world();
+    own.peers = [source("peer", PEER, { release: "1.37" })];
+    for (const [path, accept] of [
+      ["/apis", V2],
+      ["/api", V2],
+      ["/apis", ""],
+      ["/apis/apps", ""],
+      ["/apis/apps/v1", ""],
+      ["/api", ""],
+    ] as const)
+      expect(body(own.ask(path, { accept }))).toEqual(body(stranger.ask(path, { accept })));
+    expect(etagOf(own.ask("/apis", { accept: V2 }))).toBe(etagOf(stranger.ask("/apis", { accept: V2 })));
+  });
+
+  test("without peers the merged document is the local one, byte for byte and tag for tag", () => {
+    const state = world();
+    state.peers = [];
+    expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
+    state.generation++;
+    state.peers = [source("peer", structuredClone(LOCAL))];
+    expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
+  });
+
+  test("servers tell each other storage versions, and clients do not hear of it in this form", () => {
+    const state = world({ local: () => PEER });
+    const first = (answer: ApiResponse): Json => body(answer).items[0].versions[0].resources[0];
+    expect(first(state.ask("/apis", { accept: NO_PEER }, { isVerifiedPeer: true })).storageVersionHash).toBe("hash");
+    expect(first(state.ask("/apis", { accept: NO_PEER }))).not.toHaveProperty("storageVersionHash");
+    expect(first(state.ask("/apis", { accept: V2 }))).not.toHaveProperty("storageVersionHash");
+  });
+});
+
+describe("negotiation", () => {
+  test.each(["application/json;foo=bar", "", "application/json", "*/*"])(
+    "Accept: %s gets the legacy form",
+    (accept) => {
+      expect(body(world().ask("/apis", { accept })).kind).toBe("APIGroupList");
+    },
+  );
+
+  test.each([
+    ["1.28", V2BETA1, "v2beta1"],
+    ["1.32", `${V2BETA1},application/json`, "v2beta1"],
+    ["1.32", `${V2},${V2BETA1},application/json`, "v2"],
+    ["1.28", V2, "v2"],
+    ["1.33", `${V2BETA1},${V2}`, "v2"],
+    ["1.36", `${V2BETA1};profile=nopeer,${V2}`, "v2"],
+  ])("release %s answers %s with %s", (release, accept, expected) => {
+    const answer = world({ self: { id: "self", release } }).ask("/apis", { accept });
+    expect(answer.headers["content-type"]).toBe(expected === "v2" ? V2 : V2BETA1);
+    expect(body(answer)).toMatchObject({
+      kind: "APIGroupDiscoveryList",
+      apiVersion: `apidiscovery.k8s.io/${expected}`,
+    });
+  });
+
+  test("v2beta1 is no form of a release that has dropped it", () => {
+    expect(body(world().ask("/apis", { accept: `${V2BETA1},application/json` })).kind).toBe("APIGroupList");
+    expect(() => world().ask("/apis", { accept: V2BETA1 })).toThrow("only the following media types are accepted");
+  });
+
+  test("a body ends with a line end and the tag is 128 digits in quotes", () => {
+    const { headers, body: bytes } = world().ask("/apis", { accept: V2 });
+    expect(headers).toMatchObject({ vary: "Accept", "cache-control": "public" });
+    expect(headers["etag"]).toMatch(/^"[0-9A-F]{128}"$/);
+    expect(bytes.kind === "bytes" && Buffer.concat(bytes.chunks).toString().endsWith("]}\n")).toBe(true);
+  });
+
+  test.each([
+    [(etag: string) => etag, 304],
+    [(etag: string) => `W/${etag}`, 304],
+    [(etag: string) => `"other", ${etag}`, 304],
+    [(etag: string) => `"other",W/${etag} , "a,b"`, 304],
+    [() => "*", 304],
+    [() => '"other"', 200],
+    [() => '"other", W/"another"', 200],
+    [(etag: string) => etag.slice(1, -1), 200],
+    [(etag: string) => etag.slice(0, -1), 200],
+    [() => "", 200],
+    [() => '"*"', 200],
+  ])("If-None-Match %s is %d", (header, status) => {
+    const state = world();
+    const etag = etagOf(state.ask("/apis", { accept: V2 }));
+    const answer = state.ask("/apis", { accept: V2, "if-none-match": header(etag) });
+    expect(answer.status).toBe(status);
+    expect(etagOf(answer)).toBe(etag);
+    if (status === 304) {
+      expect(answer.body.kind).toBe("none");
+      expect(answer.headers).toMatchObject({ vary: "Accept", "cache-control": "public" });
+    }
+  });
+
+  test("an outdated tag gets the new document", () => {
+    const state = world();
+    const etag = etagOf(state.ask("/apis", { accept: V2 }));
+    state.peers = [];
+    state.generation++;
+    const answer = state.ask("/apis", { accept: V2, "if-none-match": etag });
+    expect(answer.status).toBe(200);
+    expect(etagOf(answer)).not.toBe(etag);
+  });
+
+  test("any number of different Accept headers is understood", () => {
+    const state = world();
+    for (let index = 0; index < 500; index++)
+      expect(groupsOf(state.ask("/apis", { accept: `${NO_PEER};x=${index}` }))).toEqual(["apps"]);
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
+  });
+});
+
+describe("the merged document is kept until something changes", () => {
+  test("three requests for it and two for the local one are counted as such", () => {
+    const state = world();
+    for (let count = 0; count < 3; count++) state.ask("/apis", { accept: V2 });
+    for (let count = 0; count < 2; count++) state.ask("/apis", { accept: NO_PEER });
+    state.ask("/api", { accept: NO_PEER });
+    expect(counters(state)).toEqual({
+      aggregation_count: 1,
+      peer_aggregated_cache_hits: 2,
+      peer_aggregated_cache_misses: 1,
+      nopeer_requests: 3,
+    });
+  });
+
+  test("nothing is counted as merged where there can be no peers", () => {
+    const state = world({ peers: () => "off" });
+    state.ask("/apis", { accept: V2 });
+    state.ask("/apis", { accept: V2 });
+    expect(counters(state)).toMatchObject({ peer_aggregated_cache_hits: 0, peer_aggregated_cache_misses: 0 });
+  });
+
+  test("all forms come from one merge", () => {
+    let builds = 0;
+    const state = world({ peers: () => (builds++, [source("peer", PEER)]) });
+    for (const [path, accept] of [
+      ["/apis", V2],
+      ["/api", V2],
+      ["/apis", ""],
+      ["/apis/apps/v1", ""],
+    ] as const)
+      state.ask(path, { accept });
+    expect(builds).toBe(1);
+  });
+
+  test("a tag depends on content alone and comes back with it", () => {
+    const state = world();
+    const etag = etagOf(state.ask("/apis", { accept: V2 }));
+    state.generation++;
+    expect(etagOf(state.ask("/apis", { accept: V2 }))).toBe(etag);
+    const { peers } = state;
+    state.peers = [source("peer", [group("policy", "v1")])];
+    state.generation++;
+    expect(etagOf(state.ask("/apis", { accept: V2 }))).not.toBe(etag);
+    state.peers = peers;
+    state.generation++;
+    expect(etagOf(state.ask("/apis", { accept: V2 }))).toBe(etag);
+  });
+
+  test("the last peer's leaving is seen", () => {
+    const state = world();
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
+    state.peers = [];
+    state.generation++;
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps"]);
+  });
+
+  test("a local group's coming and going is seen without anybody saying so", () => {
+    const state = world();
+    state.ask("/apis", { accept: V2 });
+    state.local = [...LOCAL, group("example.com", "v1")];
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch", "example.com"]);
+    expect(groupsOf(state.ask("/apis", { accept: NO_PEER }))).toEqual(["apps", "example.com"]);
+    state.local = LOCAL;
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
+    expect(groupsOf(state.ask("/apis", { accept: NO_PEER }))).toEqual(["apps"]);
+  });
+
+  test("a change while the document is being made is not lost", () => {
+    let isFirst = true;
+    const state: World = world({
+      peers: () => {
+        const seen = state.peers;
+        if (isFirst) {
+          isFirst = false;
+          state.peers = [source("peer", [group("policy", "v1")])];
+          state.generation++;
+        }
+        return seen;
+      },
+    });
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
+    expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "policy"]);
+  });
+
+  test("where clients reach the server may become known later", () => {
+    let address = "localhost";
+    const state = world({ serverAddress: () => address });
+    state.ask("/api");
+    address = "192.0.2.7:6443";
+    expect(body(state.ask("/api")).serverAddressByClientCIDRs[0].serverAddress).toBe(address);
+  });
+});
+
+test("a group nobody is known to serve is 503 while a live server has not said what it serves", () => {
+  const ask = (hasUndescribed: boolean, target: string): number => {
+    try {
+      return world({ hasUndescribed: () => hasUndescribed }).ask(target).status;
+    } catch (thrown) {
+      return StatusError.from(thrown).code;
+    }
+  };
+  expect(["/apis/nope.io", "/apis/nope.io/v1", "/apis/apps/v9"].map((path) => ask(true, path))).toEqual([
+    503, 503, 503,
+  ]);
+  expect(["/apis/nope.io", "/apis/nope.io/v1", "/apis/apps/v9"].map((path) => ask(false, path))).toEqual([
+    404, 404, 404,
+  ]);
+});

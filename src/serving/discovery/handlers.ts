@@ -1,0 +1,153 @@
+/**
+ * Discovery over HTTP. Clients see what the whole cluster serves, or its newest server; other servers, and who asks for
+ * it, see what this one serves.
+ */
+import type { WithInfo } from "../http/filters/request-info.ts";
+import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
+import { NAMED_TYPES, plainMedia } from "../http/negotiate.ts";
+import { jsonBytes, pageNotFound } from "../http/respond.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import { methodNotAllowed, notAcceptable, serviceUnavailable, unknownResource } from "../../meta/status-error.ts";
+import { toYaml } from "../../objects/yaml/yaml.ts";
+import { createDiscoveryCache, type CacheOptions, type Documents, type Encoded } from "./cache.ts";
+import { aggregatedGroups, apiGroup, apiGroupList, apiVersions, resourceList } from "./document.ts";
+import { createAggregatedChooser, isNoneMatch, type AggregatedChoice } from "./negotiate.ts";
+
+export interface DiscoveryOptions extends CacheOptions {
+  /**
+   * aggregated: only the aggregated form of /apis shows more than this server, which is all that Kubernetes' own design
+   * does.
+   */
+  readonly mergeScope: "all" | "aggregated";
+  /** There is a live server of which nothing is known yet, so that nobody can say what does not exist. */
+  readonly hasUndescribed: () => boolean;
+  /** host:port that clients reach this server at. */
+  readonly serverAddress: () => string;
+}
+
+/** Another server that has proved to be one is told what this server serves, whatever it asks for. */
+export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** In answers to peers: who says this. */
+export const SERVER_ID_HEADER = "x-evenkeel-server-id";
+
+// Said in full, because putting them together would be most of what a cached answer costs.
+const AGGREGATED_TYPES = {
+  v2: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+  v2beta1: "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+} as const;
+const AGGREGATED_KEYS = {
+  api: { v2: "api v2", v2beta1: "api v2beta1", peer: "api peer" },
+  apis: { v2: "apis v2", v2beta1: "apis v2beta1", peer: "apis peer" },
+} as const;
+
+/** Answers everything at and directly below /api and /apis; undefined for paths that are not discovery's. */
+export function discoveryHandler(options: DiscoveryOptions): (request: DiscoveryRequest) => ApiResponse | undefined {
+  const { self, mode, mergeScope, metrics, serverAddress } = options;
+  const cache = createDiscoveryCache(options);
+  const chooseAggregated = createAggregatedChooser(self.release);
+  const noPeerRequests = metrics
+    .counter({
+      name: "aggregator_discovery_nopeer_requests_total",
+      help: "Requests for what this server alone serves.",
+    })
+    .with();
+  const isOfCluster = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): boolean =>
+    mode !== "local" && isInScope && !isVerifiedPeer;
+  const documentsFor = (request: DiscoveryRequest, isInScope: boolean): Documents => {
+    if (request.isVerifiedPeer) return cache.forPeers();
+    return isOfCluster(request, isInScope) ? cache.ofCluster() : cache.local();
+  };
+
+  const isNotBuiltIn = (group: string | undefined): boolean =>
+    options.forPeers !== undefined && !options.forPeers.some(({ name }) => name === group);
+
+  return (request) => {
+    const { apiPrefix, segments, verb } = request.info;
+    if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
+    // As kubernetes, which looks at the method only where a document is a route of its own.
+    const isRoute = apiPrefix === "api" || (segments.length === 3 && !isNotBuiltIn(segments[1]));
+    if (segments.length === 1 && isRoute && verb !== "get") throw methodNotAllowed();
+    const accept = headerValue(request.headers, "accept");
+    const choice = segments.length === 1 ? chooseAggregated(accept) : undefined;
+    if (choice !== undefined) {
+      if (choice.isNoPeer) noPeerRequests.inc();
+      const isInScope = !choice.isNoPeer && (mergeScope === "all" || apiPrefix === "apis");
+      const answer = aggregated(request, apiPrefix, choice, documentsFor(request, isInScope));
+      return request.isVerifiedPeer ? signed(answer, self.id) : answer;
+    }
+    const isInScope = mergeScope === "all";
+    const document = plainDocument(documentsFor(request, isInScope), segments, serverAddress);
+    if (typeof document === "string") {
+      if (isOfCluster(request, isInScope) && options.hasUndescribed())
+        throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
+      // As kubernetes: a group nobody has built in is not known as an API at all, but for what is served of it.
+      if (document === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
+      throw unknownResource();
+    }
+    if (isRoute && verb !== "get") throw methodNotAllowed();
+    const media = plainMedia(accept);
+    if (media === undefined) throw notAcceptable(NAMED_TYPES);
+    return media === "json" ? jsonBytes(200, [document.bytes]) : yamlDocument(document);
+  };
+}
+
+/** Whoever was led to the wrong server must not take its document for another's. */
+function signed(answer: ApiResponse, serverId: string): ApiResponse {
+  return { ...answer, headers: { ...answer.headers, [SERVER_ID_HEADER]: serverId } };
+}
+
+function aggregated(
+  request: DiscoveryRequest,
+  prefix: "api" | "apis",
+  { version }: AggregatedChoice,
+  documents: Documents,
+): ApiResponse {
+  const form = request.isVerifiedPeer && version === "v2" ? "peer" : version;
+  const { bytes, etag } = documents.encoded(AGGREGATED_KEYS[prefix][form], () =>
+    aggregatedGroups(documents.groups, prefix, form),
+  );
+  const headers = { etag, vary: "Accept", "cache-control": "public" };
+  if (!isNoneMatch(headerValue(request.headers, "if-none-match"), etag)) return { status: 304, headers, body: NO_BODY };
+  return jsonBytes(200, [bytes], {
+    "content-type": AGGREGATED_TYPES[version],
+    etag,
+    vary: "Accept",
+    "cache-control": "public",
+  });
+}
+
+function plainDocument(
+  documents: Documents,
+  segments: readonly string[],
+  serverAddress: () => string,
+): Encoded | "unknown-group" | "unknown-version" {
+  const [prefix, first, second] = segments;
+  const key = segments.join("/");
+  if (first === undefined) {
+    if (prefix === "apis") return documents.encoded(key, () => apiGroupList(documents.groups));
+    const address = serverAddress();
+    return documents.encoded(`${key} at ${address}`, () => apiVersions(documents.groups, address));
+  }
+  const name = prefix === "api" ? "" : first;
+  const version = prefix === "api" ? first : second;
+  const group = documents.group(name);
+  if (group === undefined || (name === "" && prefix !== "api"))
+    return prefix === "api" ? "unknown-version" : "unknown-group";
+  if (version === undefined) return documents.encoded(key, () => apiGroup(group));
+  const served = group.versions.find((candidate) => candidate.version === version);
+  if (served === undefined) return "unknown-version";
+  // Legacy lists cannot say that they are stale. Clients take a failure for what Stale means: not known now, not absent.
+  if (served.freshness === "Stale") {
+    const groupVersion = formatGroupVersion({ group: name, version });
+    throw serviceUnavailable(`no server that serves ${groupVersion} can be reached`, RETRY_AFTER_SECONDS);
+  }
+  return documents.encoded(key, () => resourceList(name, served));
+}
+
+function yamlDocument(document: Encoded): ApiResponse {
+  const text = toYaml(JSON.parse(document.bytes.toString("utf8")));
+  return { status: 200, headers: { "content-type": "application/yaml" }, body: bytesBody(Buffer.from(text)) };
+}

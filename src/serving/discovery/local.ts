@@ -1,0 +1,61 @@
+import type {
+  Catalogue,
+  CatalogueGroup,
+  CatalogueResource,
+  CatalogueVersion,
+} from "../../objects/catalogue/catalogue.ts";
+import { storageVersionHash } from "../../objects/catalogue/storage-version-hash.ts";
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import type { DiscoveryGroup, DiscoveryKind, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
+
+/** What a catalogue serves, the core group included, in the release's own order. */
+export function localGroups({ groups }: Pick<Catalogue, "groups">): DiscoveryGroup[] {
+  return groups.map((group) => ({
+    name: group.name,
+    versions: group.versions.map((version) => localVersion(group, version)),
+  }));
+}
+
+export function localVersion(group: CatalogueGroup, version: string): DiscoveryVersion {
+  const resources = group.resources.flatMap((resource) => {
+    const served = resource.versions.find((candidate) => candidate.version === version);
+    return served === undefined ? [] : [toResource(resource, served)];
+  });
+  return { version, freshness: "Current", resources };
+}
+
+function toResource(
+  resource: CatalogueResource,
+  { version, kind, verbs, subresources }: CatalogueVersion,
+): DiscoveryResource {
+  const { group, storageVersion } = resource;
+  return {
+    resource: resource.resource,
+    responseKind: { group: "", version: "", kind },
+    scope: resource.namespaced ? "Namespaced" : "Cluster",
+    singularResource: resource.singular,
+    verbs,
+    shortNames: resource.shortNames,
+    categories: resource.categories,
+    subresources: subresources.map(({ name, verbs: own, responseKind }) => ({
+      subresource: name,
+      responseKind: relativeKind(responseKind, { group, version }),
+      verbs: own,
+    })),
+    storageVersionHash: storageVersion === undefined ? undefined : hashOf(storageVersion, kind),
+  };
+}
+
+/** A kind of the list's own group version is written without them. */
+export function relativeKind(
+  kind: DiscoveryKind,
+  list: { readonly group: string; readonly version: string },
+): DiscoveryKind {
+  const isOwn = kind.group === list.group && kind.version === list.version;
+  return isOwn ? { group: "", version: "", kind: kind.kind } : kind;
+}
+
+function hashOf(storageVersion: string, kind: string): string {
+  const { group, version } = parseGroupVersion(storageVersion);
+  return storageVersionHash(group, version, kind);
+}

@@ -1,0 +1,269 @@
+/**
+ * What several servers serve together. Everything anybody has is in the result; where two describe the same thing
+ * differently, the newest server decides, as rank.ts orders them. `joinViews` is a semilattice join: its result does
+ * not depend on order, grouping or repetition, so that every server shows the same whatever it heard first. Lists are
+ * kept in order and joined like sorted lists.
+ *
+ * A group version is Current when somebody who can be reached serves it, otherwise Stale. The wire knows no half stale
+ * group version: resources that only unreachable servers have in an otherwise Current one are listed, and asking for
+ * them is answered with 503.
+ */
+import { compareGroups } from "../../objects/catalogue/group-order.ts";
+import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
+import { compareNames, compareVersions, isAscending } from "./order.ts";
+import type { Candidate } from "./newest.ts";
+import { compareRanks, rankOf, type Rank } from "./rank.ts";
+import { areSameResources, areSameWords } from "./same.ts";
+
+/** One server and its document. */
+export interface DiscoverySource extends Candidate {
+  readonly groups: readonly DiscoveryGroup[];
+  /** Equal for equal documents, such as a digest. Without it only the same `groups` array counts as the same document. */
+  readonly documentKey?: string | undefined;
+}
+
+/** A document, or several joined, with who said what. */
+export type DiscoveryView = readonly GroupView[];
+
+interface GroupView {
+  readonly name: string;
+  readonly versions: readonly VersionView[];
+}
+
+interface VersionView {
+  readonly version: string;
+  readonly isCurrent: boolean;
+  /** Together while nobody contradicts: servers mostly serve the same, and then there is nothing to look into. */
+  readonly content: AgreedContent | readonly ResourceView[];
+}
+
+interface AgreedContent {
+  readonly rank: Rank;
+  readonly resources: readonly DiscoveryResource[];
+}
+
+interface ResourceView {
+  readonly name: string;
+  /** Whoever decides about kind, scope, names and categories. */
+  readonly rank: Rank;
+  readonly said: DiscoveryResource;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly SubresourceView[];
+  /** Apart from the rest, because kube-apiserver does not tell it. */
+  readonly hash: { readonly rank: Rank; readonly text: string } | undefined;
+}
+
+interface SubresourceView {
+  readonly name: string;
+  readonly rank: Rank;
+  readonly said: DiscoverySubresource;
+  readonly verbs: readonly string[];
+}
+
+/** Each distinct document is walked once, however many servers have it. */
+export function mergeSources(sources: readonly DiscoverySource[]): DiscoveryGroup[] {
+  const byDocument = Map.groupBy(sources, ({ documentKey, groups }) => documentKey ?? groups);
+  const views = [...byDocument.values()].map(viewOf);
+  return renderView(views.reduce(joinViews, []));
+}
+
+/** The view of servers that all have the same document. */
+export function viewOf(sources: readonly DiscoverySource[]): DiscoveryView {
+  const [first] = sources;
+  if (first === undefined) return [];
+  const rank = sources.map(rankOf).reduce((best, other) => (compareRanks(other, best) < 0 ? other : best));
+  const isReachable = sources.some((source) => source.isReachable);
+  return canonical(
+    first.groups.map((group) => viewGroup(group, rank, isReachable)),
+    GROUPS,
+  );
+}
+
+export function joinViews(left: DiscoveryView, right: DiscoveryView): DiscoveryView {
+  return joinSorted(left, right, GROUPS);
+}
+
+export function renderView(view: DiscoveryView): DiscoveryGroup[] {
+  return view.flatMap(({ name, versions }) =>
+    versions.length === 0 ? [] : [{ name, versions: versions.map(renderVersion) }],
+  );
+}
+
+function viewGroup({ name, versions }: DiscoveryGroup, rank: Rank, isReachable: boolean): GroupView {
+  return {
+    name,
+    versions: canonical(
+      versions.map((version) => viewVersion(version, rank, isReachable)),
+      VERSIONS,
+    ),
+  };
+}
+
+function viewVersion(
+  { version, freshness, resources }: DiscoveryVersion,
+  rank: Rank,
+  isReachable: boolean,
+): VersionView {
+  return {
+    version,
+    isCurrent: isReachable && freshness === "Current",
+    content: { rank, resources },
+  };
+}
+
+function viewResource(said: DiscoveryResource, rank: Rank): ResourceView {
+  const { resource: name, verbs, subresources, storageVersionHash } = said;
+  return {
+    name,
+    rank,
+    said,
+    verbs,
+    subresources: subresources.map((subresource) => viewSubresource(subresource, rank)),
+    hash: storageVersionHash === undefined ? undefined : { rank, text: storageVersionHash },
+  };
+}
+
+function viewSubresource(said: DiscoverySubresource, rank: Rank): SubresourceView {
+  return { name: said.subresource, rank, said, verbs: said.verbs };
+}
+
+/** How the items of a list are ordered, and what becomes of two with the same place. */
+interface ItemRules<Item> {
+  readonly compare: (left: Item, right: Item) => number;
+  readonly join: (left: Item, right: Item) => Item;
+}
+
+const SUBRESOURCES: ItemRules<SubresourceView> = {
+  compare: (left, right) => compareNames(left.name, right.name),
+  join(left, right) {
+    const [winner, other] = compareClaims(left, right, subresourceText) <= 0 ? [left, right] : [right, left];
+    const verbs = joinWords(winner.verbs, other.verbs);
+    return verbs === winner.verbs ? winner : { name: left.name, rank: winner.rank, said: winner.said, verbs };
+  },
+};
+
+const RESOURCES: ItemRules<ResourceView> = {
+  compare: (left, right) => compareNames(left.name, right.name),
+  join(left, right) {
+    const [winner, other] = compareClaims(left, right, resourceText) <= 0 ? [left, right] : [right, left];
+    return {
+      name: left.name,
+      rank: winner.rank,
+      said: winner.said,
+      verbs: joinWords(winner.verbs, other.verbs),
+      subresources: joinSorted(left.subresources, right.subresources, SUBRESOURCES),
+      hash: joinHashes(left.hash, right.hash),
+    };
+  },
+};
+
+const VERSIONS: ItemRules<VersionView> = {
+  compare: (left, right) => compareVersions(left.version, right.version),
+  join: (left, right) => ({
+    version: left.version,
+    isCurrent: left.isCurrent || right.isCurrent,
+    content: joinContents(left.content, right.content),
+  }),
+};
+
+const GROUPS: ItemRules<GroupView> = {
+  compare: (left, right) => compareGroups(left.name, right.name),
+  join: (left, right) => ({ name: left.name, versions: joinSorted(left.versions, right.versions, VERSIONS) }),
+};
+
+function joinContents(left: VersionView["content"], right: VersionView["content"]): VersionView["content"] {
+  if ("rank" in left && "rank" in right && areSameResources(left.resources, right.resources))
+    return compareRanks(left.rank, right.rank) <= 0 ? left : right;
+  return joinSorted(inDetail(left), inDetail(right), RESOURCES);
+}
+
+function inDetail(content: VersionView["content"]): readonly ResourceView[] {
+  return "rank" in content ? content.resources.map((resource) => viewResource(resource, content.rank)) : content;
+}
+
+function joinHashes(left: ResourceView["hash"], right: ResourceView["hash"]): ResourceView["hash"] {
+  if (left === undefined || right === undefined) return left ?? right;
+  return (compareRanks(left.rank, right.rank) || compareNames(left.text, right.text)) <= 0 ? left : right;
+}
+
+function joinSorted<Item>(
+  left: readonly Item[],
+  right: readonly Item[],
+  { compare, join }: ItemRules<Item>,
+): readonly Item[] {
+  if (left.length === 0) return right;
+  if (right.length === 0) return left;
+  const joined: Item[] = [];
+  let next = 0;
+  for (const item of left) {
+    let order = -1;
+    let other = right[next];
+    while (other !== undefined && (order = compare(other, item)) < 0) {
+      joined.push(other);
+      other = right[++next];
+    }
+    if (other === undefined || order !== 0) {
+      joined.push(item);
+      continue;
+    }
+    joined.push(join(item, other));
+    next++;
+  }
+  for (; next < right.length; next++) joined.push(right[next] as Item);
+  return joined;
+}
+
+/** A release's own order is nearly always this one already. */
+function canonical<Item>(items: readonly Item[], rules: ItemRules<Item>): readonly Item[] {
+  if (isAscending(items, rules.compare)) return items;
+  const joined: Item[] = [];
+  for (const item of items.toSorted(rules.compare)) {
+    const last = joined.at(-1);
+    if (last !== undefined && rules.compare(last, item) === 0) joined[joined.length - 1] = rules.join(last, item);
+    else joined.push(item);
+  }
+  return joined;
+}
+
+const WORDS: ItemRules<string> = { compare: compareNames, join: (word) => word };
+
+function joinWords(left: readonly string[], right: readonly string[]): readonly string[] {
+  return areSameWords(left, right) ? left : joinSorted(left, right, WORDS);
+}
+
+/** Only a server that contradicts itself gets as far as the texts. */
+function compareClaims<Said>(
+  left: { readonly rank: Rank; readonly said: Said },
+  right: { readonly rank: Rank; readonly said: Said },
+  text: (said: Said) => string,
+): number {
+  if (left.said === right.said) return compareRanks(left.rank, right.rank);
+  return compareRanks(left.rank, right.rank) || compareNames(text(left.said), text(right.said));
+}
+
+function resourceText({ responseKind, scope, singularResource, shortNames, categories }: DiscoveryResource): string {
+  const { group, version, kind } = responseKind;
+  return JSON.stringify([group, version, kind, scope, singularResource, shortNames, categories]);
+}
+
+function subresourceText({ responseKind: { group, version, kind } }: DiscoverySubresource): string {
+  return JSON.stringify([group, version, kind]);
+}
+
+function renderVersion({ version, isCurrent, content }: VersionView): DiscoveryVersion {
+  const resources = "rank" in content ? content.resources : content.map(renderResource);
+  return { version, freshness: isCurrent ? "Current" : "Stale", resources };
+}
+
+function renderResource({ said, verbs, subresources, hash }: ResourceView): DiscoveryResource {
+  return {
+    ...said,
+    verbs,
+    subresources: subresources.map(renderSubresource),
+    storageVersionHash: hash?.text,
+  };
+}
+
+function renderSubresource({ said, verbs }: SubresourceView): DiscoverySubresource {
+  return said.verbs === verbs ? said : { ...said, verbs };
+}

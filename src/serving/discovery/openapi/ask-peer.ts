@@ -1,0 +1,65 @@
+/** One question to another server, with a deadline, a bounded answer and a reader that may refuse it. */
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { messageOf, within } from "../../../base/within.ts";
+import { INDEX_TARGET } from "./documents.ts";
+import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./limits.ts";
+import type { OpenApiPeer, OpenApiPeerAnswer, OpenApiPeers } from "./peers.ts";
+
+export interface AskOptions {
+  readonly peers: OpenApiPeers;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * What `read` makes of the answer. Undefined, and a line in the log, when there is no answer or none that can be used;
+ * never rejects.
+ */
+export type AskPeer = <T>(
+  peer: OpenApiPeer,
+  target: string,
+  read: (answer: OpenApiPeerAnswer) => T,
+) => Promise<T | undefined>;
+
+export function createAskPeer({ peers, clock, log }: AskOptions): AskPeer {
+  return async ({ serverId }, target, read) => {
+    try {
+      return read(await answerInTime(serverId, target));
+    } catch (error) {
+      log.warn("an OpenAPI document of a peer cannot be had", { peer: serverId, target, reason: messageOf(error) });
+      return undefined;
+    }
+  };
+
+  async function answerInTime(serverId: string, target: string): Promise<OpenApiPeerAnswer> {
+    const answer = await within(clock, PEER_ANSWER_MS, (signal) =>
+      peers.fetch(serverId, target, ["accept", "application/json"], signal),
+    );
+    if (answer.status !== 200) throw new Error(`the answer is ${answer.status}`);
+    const bytesMax = target === INDEX_TARGET ? PEER_INDEX_BYTES_MAX : PEER_DOCUMENT_BYTES_MAX;
+    if (answer.body.length > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`);
+    return answer;
+  }
+}
+
+/** Keeps what had no good answer from being asked again at once. */
+export interface AskedLately {
+  has(question: string): boolean;
+  add(question: string): void;
+}
+
+export function createAskedLately(clock: Clock): AskedLately {
+  const askedAtMs = new Map<string, number>();
+  const isRecent = (atMs: number): boolean => clock.monotonic() - atMs < PEER_ASK_AGAIN_MS;
+  return {
+    has(question) {
+      const atMs = askedAtMs.get(question);
+      return atMs !== undefined && isRecent(atMs);
+    },
+    add(question) {
+      for (const [other, atMs] of askedAtMs) if (!isRecent(atMs)) askedAtMs.delete(other);
+      askedAtMs.set(question, clock.monotonic());
+    },
+  };
+}

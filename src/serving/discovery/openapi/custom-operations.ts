@@ -1,0 +1,145 @@
+/** The operations of custom resources, which all have the same. */
+import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import { customModelName, LIST_META, OBJECT_META, type CustomGroupVersion, type CustomResource } from "./custom.ts";
+import {
+  describePaths,
+  LIST,
+  NAME,
+  NAMESPACE,
+  pascal,
+  PRETTY,
+  query,
+  tagOf,
+  VERBS,
+  type Operation,
+  type Verb,
+} from "./operations.ts";
+import type { Model, PublishedModel, SchemaCollector } from "./schemas.ts";
+
+const MEDIA_TYPES: readonly string[] = ["application/json", "application/yaml"];
+const PATCH_TYPES: readonly string[] = [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  "application/apply-patch+yaml",
+];
+
+/** Where they differ from those of the catalogue. */
+const CUSTOM_VERBS: Readonly<Record<string, Verb>> = {
+  ...VERBS,
+  get: { method: "get", action: "get", parameters: [query("resourceVersion")] },
+  deletecollection: { method: "delete", action: "deletecollection", parameters: LIST },
+};
+
+/** What `kubectl explain` is expected to say of every custom resource. */
+export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
+  [
+    `${OBJECT_META}.creationTimestamp`,
+    "CreationTimestamp is a timestamp: when the server stored the object for the first time.",
+  ],
+]);
+
+/**
+ * The paths and those of custom resources, in order. Paths and models that are there already stay as they are.
+ * DIFFERS: the reference server gives a custom model whose name is taken another name.
+ */
+export function withCustomPaths(
+  paths: JsonObject,
+  groupVersions: readonly CustomGroupVersion[],
+  document: {
+    readonly catalogue: Catalogue;
+    readonly schemas: SchemaCollector;
+    readonly describe: (operation: Operation) => JsonObject;
+  },
+): JsonObject {
+  const { catalogue, schemas, describe } = document;
+  for (const name of [OBJECT_META, LIST_META]) {
+    const struct = catalogue.schemas.struct(name);
+    if (struct !== undefined) schemas.reference(struct);
+  }
+  schemas.settle();
+  const operations = groupVersions
+    .flatMap(({ resources }) => resources)
+    .flatMap((resource) => customOperations(catalogue.schemas, resource))
+    .filter(({ path }) => !Object.hasOwn(paths, path));
+  const entries = Object.entries({ ...paths, ...describePaths(operations, describe) });
+  return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+interface Models {
+  readonly own: Model;
+  readonly list: Model;
+  readonly scale: Model | undefined;
+  readonly status: Model | undefined;
+  readonly deleteOptions: Model | undefined;
+}
+
+function customOperations(schemas: Catalogue["schemas"], resource: CustomResource): Operation[] {
+  const { group, version, namespaced } = resource;
+  const models: Models = {
+    own: published(resource, resource.kind, (dialect) => resource.schema(dialect)),
+    list: published(resource, resource.listKind, (dialect) => resource.listSchema(dialect)),
+    scale: schemas.kind("autoscaling", "v1", "Scale"),
+    status: schemas.kind("", "v1", "Status"),
+    deleteOptions: schemas.kind("", "v1", "DeleteOptions"),
+  };
+  const everywhere = `/apis/${group}/${version}/${resource.resource}`;
+  const collection = namespaced ? `/apis/${group}/${version}/namespaces/{namespace}/${resource.resource}` : everywhere;
+  const object = `${collection}/{name}`;
+  const make = (verb: string, path: string, subresource = ""): Operation =>
+    operation(resource, models, { verb, path, subresource });
+  const sub = (name: string): Operation[] =>
+    ["get", "update", "patch"].map((verb) => make(verb, `${object}/${name}`, name));
+  return [
+    ...(namespaced ? [make("list", everywhere)] : []),
+    ...["list", "create", "deletecollection"].map((verb) => make(verb, collection)),
+    ...["get", "update", "delete", "patch"].map((verb) => make(verb, object)),
+    ...(resource.hasStatus ? sub("status") : []),
+    ...(resource.hasScale ? sub("scale") : []),
+  ];
+}
+
+function published(resource: CustomResource, kind: string, definition: PublishedModel["definition"]): PublishedModel {
+  return { name: customModelName(resource, kind), definition };
+}
+
+function operation(
+  resource: CustomResource,
+  models: Models,
+  { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
+): Operation {
+  const { group, version, kind } = resource;
+  const { method, action, parameters } = CUSTOM_VERBS[verb]!;
+  const own = subresource === "scale" ? models.scale : models.own;
+  const isDeletion = method === "delete";
+  return {
+    path,
+    method,
+    action,
+    operationId: operationId(resource, { verb, path, subresource }),
+    tag: tagOf(group, version),
+    kind: { group, version, kind },
+    parameters: [
+      ...(path.includes("{name}") ? [NAME] : []),
+      ...(path.includes("{namespace}") ? [NAMESPACE] : []),
+      PRETTY,
+      ...parameters,
+    ],
+    consumes: method === "patch" ? PATCH_TYPES : MEDIA_TYPES,
+    produces: MEDIA_TYPES,
+    body: verb === "delete" ? models.deleteOptions : verb === "create" || verb === "update" ? own : undefined,
+    answer: verb === "list" ? models.list : isDeletion ? models.status : own,
+  };
+}
+
+const VERB_NAMES: Readonly<Record<string, string>> = { get: "read", update: "replace", deletecollection: "delete" };
+
+function operationId(
+  { group, version, kind, namespaced }: CustomResource,
+  { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
+): string {
+  const isEverywhere = namespaced && !path.includes("{namespace}");
+  const scope = `${namespaced && !isEverywhere ? "Namespaced" : ""}${kind}${isEverywhere ? "ForAllNamespaces" : ""}`;
+  const collection = verb === "deletecollection" ? "Collection" : "";
+  return `${VERB_NAMES[verb] ?? verb}${pascal(group)}${pascal(version)}${collection}${scope}${subresource === "" ? "" : pascal(subresource)}`;
+}

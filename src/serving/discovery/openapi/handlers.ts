@@ -1,0 +1,103 @@
+/**
+ * /openapi/v2 and /openapi/v3 over HTTP. Clients see what the whole cluster has, or its newest server; other servers what
+ * this one has.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { WithInfo } from "../../http/filters/request-info.ts";
+import { bytesBody, headerValue, NO_BODY, type ApiResponse, type ResponseHeaders } from "../../http/message.ts";
+import { parseAccept } from "../../http/negotiate.ts";
+import { jsonBytes, pageNotFound } from "../../http/respond.ts";
+import { notAcceptable, serviceUnavailable } from "../../../meta/status-error.ts";
+import type { CustomOpenApi } from "./custom.ts";
+import { documentUrl, type Encoded, type OpenApiDocuments } from "./documents.ts";
+import { createLocalDocuments } from "./local.ts";
+import { createMergedDocuments } from "./merged.ts";
+import { createNewestDocuments } from "./newest.ts";
+import type { OpenApiPeers } from "./peers.ts";
+
+const V2_PROTOBUF_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const UNCACHED = "no-cache, private";
+const INDEX_TYPE = "text/plain; charset=utf-8";
+const YEAR_SECONDS = 365 * 24 * 3600;
+const RETRY_AFTER_SECONDS = 1;
+
+export interface OpenApiOptions {
+  readonly catalogue: Catalogue;
+  /** What is served besides the catalogue. */
+  readonly custom?: CustomOpenApi;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of this server: its place among the peers. */
+  readonly serverId: string;
+  readonly binaryVersion?: string;
+  /** Whose documents clients see. Default merged. */
+  readonly mode?: "merged" | "newest";
+  /** Undefined: this server shows its own documents to everybody. */
+  readonly peers: OpenApiPeers | undefined;
+  /** What clients see besides, of servers that are none of the cluster's. */
+  readonly extend?: (base: OpenApiDocuments) => OpenApiDocuments;
+}
+
+export type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
+
+export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
+  const { catalogue, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
+  const local = createLocalDocuments(catalogue, custom);
+  const self = { serverId, release: catalogue.release.name, binaryVersion };
+  const create = mode === "merged" ? createMergedDocuments : createNewestDocuments;
+  const { extend = (base): OpenApiDocuments => base } = options;
+  const ofCluster = extend(peers === undefined ? local : create({ self, local, peers, clock, log }));
+  return async (request) => {
+    const documents = request.isVerifiedPeer ? local : ofCluster;
+    const [, version, ...rest] = request.info.segments;
+    if (version === "v2" && rest.length === 0) return v2Response(request, documents);
+    if (version !== "v3") return pageNotFound();
+    // As kubernetes, which lets its file server guess.
+    if (rest.length === 0) return cacheable(request, await documents.index(), { "content-type": INDEX_TYPE });
+    return v3Response(request, { documents, path: rest.join("/"), clock });
+  };
+}
+
+/** A document under its own hash never changes; under another it has moved. */
+async function v3Response(
+  request: WithInfo,
+  { documents, path, clock }: { documents: OpenApiDocuments; path: string; clock: Clock },
+): Promise<ApiResponse> {
+  const asked = request.query.get("hash");
+  const found = await documents.find(path, asked);
+  switch (found.kind) {
+    case "unknown":
+      return { status: 404, headers: { "cache-control": UNCACHED }, body: NO_BODY };
+    case "unavailable":
+      throw serviceUnavailable(found.message, RETRY_AFTER_SECONDS);
+    case "moved":
+      return { status: 301, headers: { location: documentUrl(path, found.hash) }, body: NO_BODY };
+    case "document": {
+      if (asked !== found.document.hash) return cacheable(request, found.document, {});
+      const expires = new Date(clock.now() + YEAR_SECONDS * 1000).toUTCString();
+      return cacheable(request, found.document, { "cache-control": "public, immutable", expires });
+    }
+  }
+}
+
+async function v2Response(request: WithInfo, documents: OpenApiDocuments): Promise<ApiResponse> {
+  const accept = headerValue(request.headers, "accept");
+  for (const { type } of parseAccept(accept === undefined || accept === "" ? "*/*" : accept)) {
+    if (type === V2_PROTOBUF_ACCEPT || type === V2_PROTOBUF_TYPE)
+      return cacheable(request, await documents.v2Protobuf(), { "content-type": V2_PROTOBUF_TYPE });
+    if (type === "application/json" || type === "application/*" || type === "*/*")
+      return cacheable(request, await documents.v2(), {});
+  }
+  throw notAcceptable(["application/json", V2_PROTOBUF_ACCEPT]);
+}
+
+function cacheable(request: WithInfo, document: Encoded, headers: ResponseHeaders): ApiResponse {
+  const etag = `"${document.hash}"`;
+  const all: ResponseHeaders = { etag, vary: "Accept", "cache-control": UNCACHED, ...headers };
+  if (headerValue(request.headers, "if-none-match") === etag) return { status: 304, headers: all, body: NO_BODY };
+  if (headers["content-type"] !== undefined) return { status: 200, headers: all, body: bytesBody(document.bytes) };
+  return jsonBytes(200, [document.bytes], all);
+}

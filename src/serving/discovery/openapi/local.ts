@@ -1,0 +1,122 @@
+/** The documents of this server alone: made when first asked for, then kept until what they show changes. */
+import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
+import { apiResourceList } from "../document.ts";
+import { compareNames } from "../order.ts";
+import type { CustomGroupVersion, CustomOpenApi } from "./custom.ts";
+import { digest, encodeIndex, withHash, type Encoded, type OpenApiDocuments } from "./documents.ts";
+import { createIndex, type OpenApiIndex } from "./peer-answers.ts";
+import { openApiV2Document } from "./v2.ts";
+import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+import { openApiV3Document } from "./v3.ts";
+
+/** Part of every hash: raised when documents come to look different for the same catalogue. */
+const FORMAT = 1;
+
+export interface LocalDocuments extends OpenApiDocuments {
+  /** Of the OpenAPI 3 documents, by path. As of now: what is custom can change. */
+  readonly hashes: ReadonlyMap<string, string>;
+  /** The same hashes as other servers see them. */
+  hashIndex(): OpenApiIndex;
+  document(path: string): Encoded | undefined;
+}
+
+interface DocumentSource {
+  readonly group: CatalogueGroup | undefined;
+  readonly version: string;
+  readonly custom?: CustomGroupVersion;
+}
+
+/** Everything that can be said while nothing custom changes. */
+interface Snapshot {
+  readonly generation: number;
+  readonly custom: readonly CustomGroupVersion[];
+  readonly sources: ReadonlyMap<string, DocumentSource>;
+  readonly hashes: ReadonlyMap<string, string>;
+  readonly index: OpenApiIndex;
+  /** By path. */
+  readonly documents: Map<string, Encoded>;
+  /** The index and the OpenAPI 2 documents. */
+  readonly whole: Map<string, Encoded>;
+}
+
+export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenApi): LocalDocuments {
+  let last: Snapshot | undefined;
+  const current = (): Snapshot => {
+    const generation = custom?.generation() ?? 0;
+    if (last?.generation !== generation)
+      last = takeSnapshot(catalogue, custom?.groupVersions() ?? [], { generation, last });
+    return last;
+  };
+  const document = (path: string): Encoded | undefined => {
+    const { sources, hashes, documents } = current();
+    const [source, hash] = [sources.get(path), hashes.get(path)];
+    if (source === undefined || hash === undefined) return undefined;
+    return once(documents, path, () => {
+      const value = openApiV3Document(catalogue, source.group, source.version, source.custom);
+      return { bytes: Buffer.from(JSON.stringify(value)), hash };
+    });
+  };
+  return {
+    get hashes() {
+      return current().hashes;
+    },
+    hashIndex: () => current().index,
+    document,
+    async index() {
+      const { whole, hashes } = current();
+      return once(whole, "v3", () => encodeIndex(hashes));
+    },
+    async find(path, asked) {
+      const hash = current().hashes.get(path);
+      if (hash !== undefined && asked !== undefined && asked !== hash) return { kind: "moved", hash };
+      const found = document(path);
+      return found === undefined ? { kind: "unknown" } : { kind: "document", document: found };
+    },
+    async v2() {
+      const { whole, custom: shown } = current();
+      return once(whole, "v2", () => withHash(Buffer.from(JSON.stringify(openApiV2Document(catalogue, shown)))));
+    },
+    async v2Protobuf() {
+      const { whole, custom: shown } = current();
+      return once(whole, "v2 protobuf", () => withHash(encodeOpenApiV2(openApiV2Document(catalogue, shown))));
+    },
+  };
+}
+
+function once(made: Map<string, Encoded>, key: string, make: () => Encoded): Encoded {
+  let known = made.get(key);
+  if (known === undefined) made.set(key, (known = make()));
+  return known;
+}
+
+/** Documents that would say the same again are kept. */
+function takeSnapshot(
+  catalogue: Catalogue,
+  custom: readonly CustomGroupVersion[],
+  { generation, last }: { readonly generation: number; readonly last: Snapshot | undefined },
+): Snapshot {
+  const sources = new Map<string, DocumentSource>();
+  for (const group of catalogue.groups)
+    for (const version of group.versions) sources.set(pathOf(group.name, version), { group, version });
+  const ordered = custom
+    .map((one) => ({ path: pathOf(one.group, one.version), custom: one }))
+    .sort((left, right) => compareNames(left.path, right.path));
+  for (const { path, custom: one } of ordered)
+    sources.set(path, { group: sources.get(path)?.group, version: one.version, custom: one });
+  const hashes = new Map(Array.from(sources, ([path, source]) => [path, hashOf(catalogue, source)] as const));
+  const kept = [...(last?.documents ?? [])].filter(([path, { hash }]) => hashes.get(path) === hash);
+  const index = createIndex(hashes);
+  return { generation, custom, sources, hashes, index, documents: new Map(kept), whole: new Map() };
+}
+
+/** Known without making the document: of everything that decides what it says. */
+function hashOf(catalogue: Catalogue, { group, version, custom }: DocumentSource): string {
+  // Shared models name the kinds of all groups they serve.
+  const served = catalogue.groups.map(({ name, versions }) => [name, versions]);
+  const said = [FORMAT, catalogue.release, served, group === undefined ? [] : apiResourceList(group, version)];
+  return digest(JSON.stringify(custom === undefined ? said : [...said, custom.hash()]));
+}
+
+function pathOf(group: string, version: string): string {
+  return group === "" ? `api/${version}` : `apis/${group}/${version}`;
+}

@@ -1,0 +1,384 @@
+import { describe, expect, test } from "vitest";
+import { SILENT_LOG } from "../../../base/log.ts";
+import { infoRequest } from "../../http/testing/requests.ts";
+import { isReason } from "../../../meta/status-error.ts";
+import { openApiHandler } from "./handlers.ts";
+import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./limits.ts";
+import { createCluster, saying, type Answer, type Cluster } from "./testing/cluster.ts";
+
+/** Served up to 1.31, since 1.34, and by all. */
+const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";
+const NEW = "apis/resource.k8s.io/v1";
+const SHARED = "apis/apps/v1";
+const PROTOBUF = { accept: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" };
+
+interface Index {
+  readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
+}
+
+interface Document {
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly definitions: Readonly<Record<string, { readonly properties: object }>>;
+}
+
+const mixed = (): Cluster => createCluster({ b: "1.31", a: "1.29", c: "1.36" });
+
+async function paths(cluster: Cluster, id: string): Promise<Record<string, string>> {
+  const { paths: found } = JSON.parse((await cluster.get(id, "/openapi/v3")).text) as Index;
+  return Object.fromEntries(Object.entries(found).map(([path, entry]) => [path, entry.serverRelativeURL]));
+}
+
+async function localUrl(cluster: Cluster, id: string, path: string): Promise<string> {
+  const index = JSON.parse((await cluster.getAsPeer(id, "/openapi/v3")).text) as Index;
+  return index.paths[path]!.serverRelativeURL;
+}
+
+async function v2(cluster: Cluster, id: string): Promise<Document> {
+  return JSON.parse((await cluster.get(id, "/openapi/v2")).text) as Document;
+}
+
+/** What the handler threw. */
+async function refusal(answer: Promise<Answer>): Promise<unknown> {
+  return answer.then(
+    ({ status }) => status,
+    (error: unknown) => error,
+  );
+}
+
+/** Lets everything run that waits for nothing but other promises. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+}
+
+describe("the index", () => {
+  test("has what any server has, each from the newest, and is the same through every server", async () => {
+    const cluster = mixed();
+    const [a, b, c] = await Promise.all(["a", "b", "c"].map((id) => cluster.get(id, "/openapi/v3")));
+    expect(a!.text).toBe(b!.text);
+    expect(b!.text).toBe(c!.text);
+    expect(a!.headers["etag"]).toBe(c!.headers["etag"]);
+    const all = await paths(cluster, "a");
+    expect(all[SHARED]).toBe(await localUrl(cluster, "c", SHARED));
+    expect(all[NEW]).toBe(await localUrl(cluster, "c", NEW));
+    // Two old servers have it: the newer of them decides.
+    expect(all[OLD]).toBe(await localUrl(cluster, "b", OLD));
+  });
+
+  test("stands in the order of discovery", async () => {
+    const names = Object.keys(await paths(mixed(), "a"));
+    expect(names[0]).toBe("api/v1");
+    const flowControl = names.filter((name) => name.includes("flowcontrol"));
+    expect(flowControl).toEqual(["apis/flowcontrol.apiserver.k8s.io/v1", OLD]);
+  });
+
+  test("of servers that all have the same is that of a server alone, and no document is fetched for it", async () => {
+    const cluster = createCluster({ a: "1.36", b: "1.36" });
+    expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("b", "/openapi/v3")).text);
+    expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("b", "/openapi/v2")).text);
+    await cluster.get("a", `/openapi/v3/${SHARED}`);
+    expect(cluster.asked).toEqual(["b /openapi/v3"]);
+  });
+
+  test("is asked for once by however many, and again when it may have changed", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    await Promise.all([cluster.get("a", "/openapi/v3"), cluster.get("a", "/openapi/v3")]);
+    await cluster.get("a", "/openapi/v3");
+    expect(cluster.asked).toEqual(["b /openapi/v3"]);
+    cluster.restart("b", "1.30");
+    expect(await paths(cluster, "a")).not.toHaveProperty([NEW]);
+    expect(cluster.asked).toEqual(["b /openapi/v3", "b /openapi/v3"]);
+  });
+
+  test("keeps what an unreachable server last showed until it is gone", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const before = await paths(cluster, "a");
+    cluster.cut.add("b");
+    cluster.documentKeys.set("b", "other");
+    expect(await paths(cluster, "a")).toEqual(before);
+    cluster.leave("b");
+    expect(await paths(cluster, "a")).not.toHaveProperty([NEW]);
+    expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
+  });
+
+  test("is not sent again to whoever has it", async () => {
+    const cluster = mixed();
+    const { headers } = await cluster.get("a", "/openapi/v3");
+    const again = await cluster.get("b", "/openapi/v3", { "if-none-match": headers["etag"] as string });
+    expect(again.status).toBe(304);
+  });
+});
+
+describe("a group version's document", () => {
+  test("is the same bytes through every server, kept for good under its hash, and fetched once", async () => {
+    const cluster = mixed();
+    for (const path of [OLD, NEW, SHARED]) {
+      const url = (await paths(cluster, "a"))[path]!;
+      const answers = await Promise.all(["a", "a", "b", "c"].map((id) => cluster.get(id, url)));
+      for (const answer of answers) {
+        expect(answer.status).toBe(200);
+        expect(answer.bytes.equals(answers[0]!.bytes)).toBe(true);
+        expect(answer.headers).toEqual(answers[0]!.headers);
+        expect(answer.headers["cache-control"]).toBe("public, immutable");
+      }
+      expect((await cluster.get("a", url, { "if-none-match": answers[0]!.headers["etag"] as string })).status).toBe(
+        304,
+      );
+      const plain = await cluster.get("a", `/openapi/v3/${path}`);
+      expect(plain.bytes.equals(answers[0]!.bytes)).toBe(true);
+      expect(plain.headers["expires"]).toBeUndefined();
+    }
+    expect(cluster.asked.filter((asked) => asked === `c /openapi/v3/${NEW}`)).toHaveLength(2);
+  });
+
+  test("has moved when nobody has it under this hash, and is given under the hash of any server", async () => {
+    const cluster = mixed();
+    const stale = await cluster.get("a", `/openapi/v3/${SHARED}?hash=OLD`);
+    expect(stale.status).toBe(301);
+    expect(stale.headers["location"]).toBe(await localUrl(cluster, "c", SHARED));
+    const ofOther = await cluster.get("c", await localUrl(cluster, "a", SHARED));
+    expect(ofOther.status).toBe(200);
+    expect(ofOther.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${SHARED}`)).text);
+  });
+
+  test("comes from another server, and not for good, when its own cannot be reached", async () => {
+    const cluster = mixed();
+    const all = await paths(cluster, "a");
+    cluster.cut.add("c");
+    const answer = await cluster.get("a", all[SHARED]!);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["cache-control"]).toBe("no-cache, private");
+    expect(answer.text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${SHARED}`)).text);
+    cluster.cut.add("b");
+    const own = await cluster.get("a", `/openapi/v3/${OLD}`);
+    expect(own.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${OLD}`)).text);
+  });
+
+  test("that only unreachable servers have is unavailable, and one that nobody has unknown", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const expectUnavailable = async (url: string): Promise<void> => {
+      const error = await refusal(cluster.get("a", url));
+      expect(isReason(error, "ServiceUnavailable") && error.details?.retryAfterSeconds).toBe(1);
+    };
+    cluster.cut.add("b");
+    await expectUnavailable(`/openapi/v3/${NEW}`);
+    await expectUnavailable(`/openapi/v3/${NEW}?hash=X`);
+    cluster.cut.clear();
+    const url = (await paths(cluster, "a"))[NEW]!;
+    cluster.cut.add("b");
+    await expectUnavailable(url);
+    await expectUnavailable(`/openapi/v3/${NEW}`);
+    for (const path of ["apis/none/v1", "api", "apis/apps", "apis/UPPER/v1", "version"])
+      expect((await cluster.get("a", `/openapi/v3/${path}`)).status, path).toBe(404);
+  });
+
+  test("is not unknown while there is a server of which nothing is known", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    cluster.undescribed.add("b");
+    expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
+    expect((await cluster.get("a", "/openapi/v3/version")).status).toBe(404);
+    expect((await cluster.get("a", `/openapi/v3/${SHARED}`)).status).toBe(200);
+  });
+
+  test("is found at a server whose index cannot be had", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    cluster.lies.set("b /openapi/v3", saying("no index"));
+    const { text } = await cluster.get("a", `/openapi/v3/${NEW}`);
+    expect(text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${NEW}`)).text);
+  });
+
+  test("that differs from what the index said is not given for good, and the index is asked for again", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const url = (await paths(cluster, "a"))[NEW]!;
+    cluster.lies.set(`b /openapi/v3/${NEW}`, saying(`{"openapi":"3.0.0","paths":{}}`, `"ABC"`));
+    const answer = await cluster.get("a", url);
+    expect(answer.headers).toMatchObject({ etag: `"ABC"`, "cache-control": "no-cache, private" });
+    cluster.clock.advance(PEER_ASK_AGAIN_MS);
+    await cluster.get("a", "/openapi/v3");
+    expect(cluster.asked.filter((asked) => asked === "b /openapi/v3")).toHaveLength(2);
+  });
+});
+
+describe("the OpenAPI 2 document", () => {
+  test("has the paths and definitions of all, from the newest, and is the same through every server", async () => {
+    const cluster = mixed();
+    for (const headers of [{}, PROTOBUF]) {
+      const [a, b, c] = await Promise.all(["a", "b", "c"].map((id) => cluster.get(id, "/openapi/v2", headers)));
+      expect(a!.bytes.equals(b!.bytes)).toBe(true);
+      expect(b!.bytes.equals(c!.bytes)).toBe(true);
+      expect(a!.headers).toEqual(c!.headers);
+      const again = await cluster.get("b", "/openapi/v2", {
+        ...headers,
+        "if-none-match": a!.headers["etag"] as string,
+      });
+      expect(again.status).toBe(304);
+    }
+    const document = await v2(cluster, "a");
+    expect(document.info.version).toBe(cluster.catalogue("c").release.gitVersion);
+    expect(Object.keys(document.paths).filter((path) => path.startsWith(`/${OLD}`))).not.toEqual([]);
+    expect(Object.keys(document.paths).filter((path) => path.startsWith(`/${NEW}`))).not.toEqual([]);
+    expect(Object.keys(document.paths)).toEqual(Object.keys(document.paths).toSorted());
+    expect(Object.keys(document.definitions)).toEqual(Object.keys(document.definitions).toSorted());
+    const ofNewest = JSON.parse((await cluster.getAsPeer("c", "/openapi/v2")).text) as Document;
+    const ofOldest = JSON.parse((await cluster.getAsPeer("a", "/openapi/v2")).text) as Document;
+    const podSpec = "io.k8s.api.core.v1.PodSpec";
+    expect(document.definitions[podSpec]).toEqual(ofNewest.definitions[podSpec]);
+    expect(document.definitions[podSpec]).not.toEqual(ofOldest.definitions[podSpec]);
+  });
+
+  test("resolves all its references", async () => {
+    const { text } = await mixed().get("a", "/openapi/v2");
+    const { definitions } = JSON.parse(text) as Document;
+    const names = new Set(Array.from(text.matchAll(/"#\/definitions\/([^"]+)"/g), ([, name]) => name!));
+    expect([...names].filter((name) => definitions[name] === undefined)).toEqual([]);
+  });
+
+  test("is fetched and made once for however many, and again when a server changes", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const fetches = (): number => cluster.asked.filter((asked) => asked === "b /openapi/v2").length;
+    const [one, other] = await Promise.all([cluster.get("a", "/openapi/v2"), cluster.get("a", "/openapi/v2")]);
+    expect(one.text).toBe(other.text);
+    await cluster.get("a", "/openapi/v2", PROTOBUF);
+    expect(fetches()).toBe(1);
+    cluster.restart("b", "1.37");
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("b").release.gitVersion);
+    expect(fetches()).toBe(2);
+  });
+
+  test("is kept while a server cannot be reached, and without it once it is gone", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const before = (await cluster.get("a", "/openapi/v2")).text;
+    cluster.cut.add("b");
+    expect((await cluster.get("a", "/openapi/v2")).text).toBe(before);
+    cluster.leave("b");
+    expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("a", "/openapi/v2")).text);
+  });
+
+  test("leaves out what cannot be had, and has it when it can", async () => {
+    const cluster = mixed();
+    cluster.lies.set("c /openapi/v2", async () => Promise.reject(new Error("reset")));
+    const without = await v2(cluster, "a");
+    expect(without.info.version).toBe(cluster.catalogue("b").release.gitVersion);
+    cluster.lies.clear();
+    expect((await v2(cluster, "a")).info.version).toBe(without.info.version);
+    cluster.clock.advance(PEER_ASK_AGAIN_MS);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
+  });
+
+  test("is not taken from a server that has become another meanwhile", async () => {
+    const cluster = createCluster({ a: "1.29", b: "1.31", c: "1.31" });
+    cluster.lies.set("b /openapi/v2", async () => {
+      cluster.lies.clear();
+      cluster.restart("b", "1.36");
+      return saying((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
+    });
+    // The next server with the same index is asked instead.
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("b").release.gitVersion);
+  });
+});
+
+describe("a server that answers nonsense", () => {
+  const tooLong = Buffer.alloc(PEER_DOCUMENT_BYTES_MAX + 1, " ");
+  const tooDeep = `{"swagger":"2.0","openapi":"3","paths":${`{"a":`.repeat(5_000)}{}${"}".repeat(5_000)},"definitions":{}}`;
+
+  test.each([
+    ["not JSON", "<html>"],
+    ["null", "null"],
+    ["a list", "[]"],
+    ["no paths", "{}"],
+    ["paths of a wrong type", `{"paths":[]}`],
+    ["no hash", `{"paths":{"apis/x/v1":{"serverRelativeURL":"/openapi/v3/apis/x/v1"}}}`],
+    ["a hash that is none", `{"paths":{"apis/x/v1":{"serverRelativeURL":"/a?hash=<script>"}}}`],
+    ["an entry that is none", `{"paths":{"apis/x/v1":7}}`],
+    ["too deep", tooDeep],
+    ["too long", tooLong],
+  ])("costs nobody else the index: %s", async (_name, body) => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    cluster.lies.set("b /openapi/v3", saying(body));
+    const { text } = await cluster.get("a", "/openapi/v3");
+    expect(text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
+    expect((await cluster.get("a", "/openapi/v2")).status).toBe(200);
+    await cluster.get("a", "/openapi/v3");
+    expect(cluster.asked).toEqual(["b /openapi/v3"]);
+    cluster.lies.clear();
+    cluster.clock.advance(PEER_ASK_AGAIN_MS);
+    expect(await paths(cluster, "a")).toHaveProperty([NEW]);
+  });
+
+  test.each([
+    ["not JSON", "<html>"],
+    ["a list", "[]"],
+    ["no members", "{}"],
+    ["paths of a wrong type", `{"swagger":"2.0","openapi":"3.0.0","paths":7,"definitions":{}}`],
+    ["too deep", tooDeep],
+    ["too long", tooLong],
+  ])("costs nobody else a document: %s", async (_name, body) => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    cluster.lies.set("b /openapi/v2", saying(body));
+    cluster.lies.set(`b /openapi/v3/${NEW}`, saying(body));
+    for (const headers of [{}, PROTOBUF]) {
+      const answer = await cluster.get("a", "/openapi/v2", headers);
+      expect(answer.bytes.equals((await cluster.getAsPeer("a", "/openapi/v2", headers)).bytes)).toBe(true);
+    }
+    expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
+  });
+
+  test.each([`{"swagger":"2.0","paths":{}}`, `{"swagger":"2.0","paths":{"/a":1},"definitions":{}}`])(
+    "is not merged: %s",
+    async (body) => {
+      const cluster = createCluster({ a: "1.31", b: "1.36" });
+      cluster.lies.set("b /openapi/v2", saying(body));
+      const { text } = await cluster.get("a", "/openapi/v2");
+      expect(text).toBe((await cluster.getAsPeer("a", "/openapi/v2")).text);
+    },
+  );
+
+  test("may name what objects have by nature", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
+    cluster.lies.set("b /openapi/v2", saying(document));
+    const merged = await cluster.get("a", "/openapi/v2");
+    expect(merged.text).toContain(`"__proto__":{"type":"object"}`);
+    expect((await cluster.get("a", "/openapi/v2", PROTOBUF)).status).toBe(200);
+  });
+
+  test("or nothing is waited for no longer than the deadline, and not again at once", async () => {
+    const cluster = createCluster({ a: "1.31", b: "1.36" });
+    const signals: AbortSignal[] = [];
+    cluster.lies.set("b /openapi/v3", (signal) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    });
+    let isDone = false;
+    const first = cluster.get("a", "/openapi/v3").finally(() => (isDone = true));
+    await settle();
+    cluster.clock.advance(PEER_ANSWER_MS - 1);
+    await settle();
+    expect(isDone).toBe(false);
+    cluster.clock.advance(1);
+    expect((await first).text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
+    await cluster.get("a", "/openapi/v2");
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+});
+
+describe("who asks", () => {
+  test("another server is given the local documents, whatever they are", async () => {
+    const cluster = mixed();
+    const alone = openApiHandler({
+      catalogue: cluster.catalogue("a"),
+      clock: cluster.clock,
+      log: SILENT_LOG,
+      serverId: "a",
+      peers: undefined,
+    });
+    for (const url of ["/openapi/v2", "/openapi/v3", `/openapi/v3/${SHARED}`]) {
+      const { body } = await alone({ ...infoRequest({ url }), isVerifiedPeer: false });
+      const expected = body.kind === "bytes" ? Buffer.concat(body.chunks) : undefined;
+      expect((await cluster.getAsPeer("a", url)).bytes.equals(expected!), url).toBe(true);
+    }
+    expect(cluster.asked).toEqual([]);
+    expect((await cluster.getAsPeer("a", `/openapi/v3/${NEW}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,97 @@
+/**
+ * The documents of the whole cluster, the same through every server. OpenAPI 3 documents are never mixed: each is that
+ * of one server.
+ */
+import { formatGroupVersion } from "../../../meta/group-version.ts";
+import { createAskPeer, type AskOptions } from "./ask-peer.ts";
+import { encodeIndex, type Encoded, type Found, type OpenApiDocuments } from "./documents.ts";
+import type { LocalDocuments } from "./local.ts";
+import { createMergedV2 } from "./merged-v2.ts";
+import { parseGroupVersionPath } from "./peer-answers.ts";
+import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } from "./peer-documents.ts";
+import { createPeerIndexes } from "./peer-indexes.ts";
+import type { OpenApiPeers } from "./peers.ts";
+import { compareRanks, rankOf, type Ranked } from "../rank.ts";
+import { keyOf, mergeHashes, toSources, type RankedSources } from "./sources.ts";
+
+export interface MergedOptions extends AskOptions {
+  readonly self: Ranked;
+  readonly local: LocalDocuments;
+}
+
+export function createMergedDocuments(options: MergedOptions): OpenApiDocuments {
+  const { peers, clock, self, local } = options;
+  const ask = createAskPeer(options);
+  const indexes = createPeerIndexes({ peers, clock, ask });
+  const sources: RankedSources = async () => toSources(self, local.hashIndex(), await indexes.sources());
+  const v2 = createMergedV2({ local, sources, peerDocuments: createPeerV2Documents({ indexes, clock, ask }) });
+  let last: { readonly key: string; readonly encoded: Encoded } | undefined;
+  return {
+    async index() {
+      const ranked = await sources();
+      if (ranked.length === 1) return local.index();
+      const key = keyOf(ranked);
+      if (last?.key !== key) last = { key, encoded: encodeIndex(mergeHashes(ranked)) };
+      return last.encoded;
+    },
+    find: createFinder({ peers, local, sources, peerDocuments: createPeerV3Documents({ indexes, clock, ask }) }),
+    v2: () => v2.json(),
+    v2Protobuf: () => v2.protobuf(),
+  };
+}
+
+function createFinder(parts: {
+  readonly peers: OpenApiPeers;
+  readonly local: LocalDocuments;
+  readonly sources: RankedSources;
+  readonly peerDocuments: PeerV3Documents;
+}): OpenApiDocuments["find"] {
+  const { peers, local, peerDocuments } = parts;
+  const atHand = (path: string, hash: string): Encoded | undefined =>
+    local.hashes.get(path) === hash ? local.document(path) : peerDocuments.known(path, hash);
+
+  return async (path, asked) => {
+    const known = asked === undefined ? undefined : atHand(path, asked);
+    if (known !== undefined) return { kind: "document", document: known };
+    const holders = (await parts.sources()).filter(({ index }) => index.hashes.has(path));
+    const hashes = new Set(holders.flatMap(({ index }) => index.hashes.get(path) ?? []));
+    const [decided] = hashes;
+    if (decided === undefined) return findUnlisted(path, peers, peerDocuments);
+    // A document of any server is given under its own hash, also one that the index here does not show: another server
+    // may see the cluster differently for a moment, and the two must not send a client to and fro.
+    if (asked !== undefined && !hashes.has(asked)) return { kind: "moved", hash: decided };
+    for (const hash of new Set([asked ?? decided, ...hashes])) {
+      const owners = holders.filter(({ index }) => index.hashes.get(path) === hash);
+      const fetchIt = (): Promise<Encoded | undefined> =>
+        peerDocuments.fetch(
+          path,
+          owners.flatMap((owner) => owner.peers),
+        );
+      const document = atHand(path, hash) ?? (await fetchIt());
+      if (document !== undefined) return { kind: "document", document };
+    }
+    return unreachable(path);
+  };
+}
+
+/** No index shows it, but somebody may have it whose index is not known. */
+async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3Documents): Promise<Found> {
+  const groupVersion = parseGroupVersionPath(path);
+  if (groupVersion === undefined) return { kind: "unknown" };
+  const { group, version } = groupVersion;
+  const holders = peers.list().filter((peer) => peer.hasGroupVersion(group, version));
+  const document = await documents.fetch(
+    path,
+    holders.toSorted((left, right) => compareRanks(rankOf(left), rankOf(right))),
+  );
+  if (document !== undefined) return { kind: "document", document };
+  if (holders.length > 0) return unreachable(path);
+  if (!peers.hasUndescribed()) return { kind: "unknown" };
+  return { kind: "unavailable", message: "it is not known yet what every server of this cluster serves" };
+}
+
+function unreachable(path: string): Found {
+  const groupVersion = parseGroupVersionPath(path);
+  const name = groupVersion === undefined ? path : formatGroupVersion(groupVersion);
+  return { kind: "unavailable", message: `no server that serves ${name} can be reached` };
+}

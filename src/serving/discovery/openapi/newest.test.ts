@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { isReason } from "../../../meta/status-error.ts";
+import { createCluster, saying, type Answer, type Cluster } from "./testing/cluster.ts";
+
+/** Served up to 1.31, and since 1.34. */
+const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";
+const NEW = "apis/resource.k8s.io/v1";
+const PROTOBUF = { accept: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" };
+
+const mixed = (): Cluster => createCluster({ a: "1.29", b: "1.31", c: "1.36" }, { mode: "newest" });
+
+const seen = ({ status, headers, text }: Answer): unknown[] => [status, headers["etag"], text];
+
+async function urlOf(cluster: Cluster, id: string, path: string): Promise<string> {
+  const index = JSON.parse((await cluster.getAsPeer(id, "/openapi/v3")).text) as {
+    readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
+  };
+  return index.paths[path]!.serverRelativeURL;
+}
+
+const refusal = (answer: Promise<Answer>): Promise<unknown> =>
+  answer.then(
+    ({ status }) => status,
+    (thrown: unknown) => thrown,
+  );
+
+describe("through every server", () => {
+  test.each(["/openapi/v3", `/openapi/v3/${NEW}`, "/openapi/v2"])(
+    "%s is that of the newest, byte for byte and tag for tag",
+    async (url) => {
+      const cluster = mixed();
+      const newest = seen(await cluster.getAsPeer("c", url));
+      for (const id of ["a", "b", "c"]) expect(seen(await cluster.get(id, url))).toEqual(newest);
+    },
+  );
+
+  test("OpenAPI 2 in protobuf is that of the newest", async () => {
+    const cluster = mixed();
+    const newest = await cluster.getAsPeer("c", "/openapi/v2", PROTOBUF);
+    for (const id of ["a", "b"])
+      expect((await cluster.get(id, "/openapi/v2", PROTOBUF)).bytes.equals(newest.bytes)).toBe(true);
+  });
+
+  test("what only older servers have is not there, and another server is shown what this one has", async () => {
+    const cluster = mixed();
+    for (const id of ["a", "b", "c"]) expect((await cluster.get(id, `/openapi/v3/${OLD}`)).status).toBe(404);
+    expect((await cluster.getAsPeer("a", `/openapi/v3/${OLD}`)).status).toBe(200);
+  });
+
+  test("a tag that the client has is enough", async () => {
+    const cluster = mixed();
+    const { headers } = await cluster.get("a", "/openapi/v3");
+    const again = await cluster.get("a", "/openapi/v3", { "if-none-match": String(headers["etag"]) });
+    expect([again.status, again.text]).toEqual([304, ""]);
+  });
+});
+
+describe("when the newest does not answer", () => {
+  test("the next is shown, at last this server itself", async () => {
+    const cluster = mixed();
+    cluster.cut.add("c");
+    const next = await cluster.getAsPeer("b", "/openapi/v3");
+    expect(seen(await cluster.get("a", "/openapi/v3"))).toEqual(seen(next));
+    expect((await cluster.get("a", `/openapi/v3/${OLD}`)).status).toBe(200);
+    cluster.cut.add("b");
+    expect(seen(await cluster.get("a", "/openapi/v3"))).toEqual(seen(await cluster.getAsPeer("a", "/openapi/v3")));
+    expect(seen(await cluster.get("a", "/openapi/v2"))).toEqual(seen(await cluster.getAsPeer("a", "/openapi/v2")));
+  });
+
+  test("a document that it does not give although it is there is the next one's, or unavailable", async () => {
+    const cluster = mixed();
+    const both = `/openapi/v3/apis/apps/v1`;
+    for (const url of [both, `/openapi/v3/${NEW}`]) cluster.lies.set(`c ${url}`, saying("{}"));
+    expect(seen(await cluster.get("a", both))).toEqual(seen(await cluster.getAsPeer("b", both)));
+    expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
+  });
+
+  test("what the others do not have is unavailable while somebody has not been described", async () => {
+    const cluster = mixed();
+    cluster.undescribed.add("c");
+    expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
+  });
+});
+
+describe("a hash", () => {
+  test("of any server is given its document, whoever is the newest", async () => {
+    const cluster = mixed();
+    const url = await urlOf(cluster, "b", "apis/apps/v1");
+    expect((await cluster.get("a", url)).text).toBe((await cluster.getAsPeer("b", url)).text);
+  });
+
+  test("of nobody is sent to the newest one's", async () => {
+    const cluster = mixed();
+    const answer = await cluster.get("a", "/openapi/v3/apis/apps/v1?hash=ABC");
+    expect([answer.status, answer.headers["location"]]).toEqual([301, await urlOf(cluster, "c", "apis/apps/v1")]);
+  });
+});

@@ -1,0 +1,247 @@
+/** The operations of one group version: what can be asked, with which parameters, in which encodings. */
+import type {
+  Catalogue,
+  CatalogueGroup,
+  CatalogueResource,
+  CatalogueSubresource,
+  CatalogueVersion,
+} from "../../../objects/catalogue/catalogue.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import type { StructSchema } from "../../../objects/schema.ts";
+import type { GroupVersionKind, Model } from "./schemas.ts";
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "query" | "path";
+  readonly type: "string" | "integer" | "boolean";
+}
+
+export interface Operation {
+  readonly path: string;
+  readonly method: Method;
+  readonly action: string;
+  readonly operationId: string;
+  readonly tag: string;
+  readonly kind: GroupVersionKind;
+  readonly parameters: readonly Parameter[];
+  readonly consumes: readonly string[];
+  readonly produces: readonly string[];
+  /** What is sent; undefined for nothing. */
+  readonly body: Model | undefined;
+  readonly answer: Model | undefined;
+}
+
+const PATCH_TYPES: readonly string[] = [
+  "application/apply-patch+yaml",
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  "application/strategic-merge-patch+json",
+];
+const ANSWER_TYPES: readonly string[] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+export const query = (name: string, type: Parameter["type"] = "string"): Parameter => ({ name, in: "query", type });
+export const NAME: Parameter = { name: "name", in: "path", type: "string" };
+export const NAMESPACE: Parameter = { name: "namespace", in: "path", type: "string" };
+export const PRETTY = query("pretty");
+export const LIST: readonly Parameter[] = [
+  query("allowWatchBookmarks", "boolean"),
+  query("continue"),
+  query("fieldSelector"),
+  query("labelSelector"),
+  query("limit", "integer"),
+  query("resourceVersion"),
+  query("resourceVersionMatch"),
+  query("sendInitialEvents", "boolean"),
+  query("timeoutSeconds", "integer"),
+  query("watch", "boolean"),
+];
+const WRITE: readonly Parameter[] = [query("dryRun"), query("fieldManager"), query("fieldValidation")];
+const DELETE: readonly Parameter[] = [
+  query("dryRun"),
+  query("gracePeriodSeconds", "integer"),
+  query("orphanDependents", "boolean"),
+  query("propagationPolicy"),
+];
+
+export interface Verb {
+  readonly method: Method;
+  readonly action: string;
+  /** Besides `pretty`. */
+  readonly parameters: readonly Parameter[];
+}
+
+export const VERBS: Readonly<Record<string, Verb>> = {
+  list: { method: "get", action: "list", parameters: LIST },
+  create: { method: "post", action: "post", parameters: WRITE },
+  deletecollection: {
+    method: "delete",
+    action: "deletecollection",
+    parameters: [...LIST.filter(({ name }) => name !== "watch"), ...DELETE],
+  },
+  get: { method: "get", action: "get", parameters: [] },
+  update: { method: "put", action: "put", parameters: WRITE },
+  patch: { method: "patch", action: "patch", parameters: [...WRITE, query("force", "boolean")] },
+  delete: { method: "delete", action: "delete", parameters: DELETE },
+};
+const COLLECTION_VERBS: readonly string[] = ["list", "create", "deletecollection"];
+const OBJECT_VERBS: readonly string[] = ["get", "update", "patch", "delete"];
+
+export function operationsOf(catalogue: Catalogue, group: CatalogueGroup, version: string): Operation[] {
+  const root = group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;
+  return group.resources.flatMap((resource) => {
+    const served = resource.versions.find((candidate) => candidate.version === version);
+    return served === undefined ? [] : resourceOperations({ catalogue, resource, served, root });
+  });
+}
+
+interface ResourceContext {
+  readonly catalogue: Catalogue;
+  readonly resource: CatalogueResource;
+  readonly served: CatalogueVersion;
+  readonly root: string;
+}
+
+function resourceOperations(context: ResourceContext): Operation[] {
+  const { resource, served, root } = context;
+  const kind = { group: resource.group, version: served.version, kind: served.kind };
+  const collection = resource.namespaced
+    ? `${root}/namespaces/{namespace}/${resource.resource}`
+    : `${root}/${resource.resource}`;
+  const scope = resource.namespaced ? [NAMESPACE] : [];
+  const make = (verb: string, path: string, parameters: readonly Parameter[]): Operation =>
+    operation(context, { verb, path, parameters, kind, suffix: "" });
+  return [
+    ...COLLECTION_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) => make(verb, collection, scope)),
+    ...OBJECT_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) =>
+      make(verb, `${collection}/{name}`, [NAME, ...scope]),
+    ),
+    ...(resource.namespaced && served.verbs.includes("list") ? [make("list", `${root}/${resource.resource}`, [])] : []),
+    ...served.subresources.flatMap((subresource) =>
+      subresourceOperations(context, subresource, `${collection}/{name}`),
+    ),
+  ];
+}
+
+function subresourceOperations(
+  context: ResourceContext,
+  subresource: CatalogueSubresource,
+  object: string,
+): Operation[] {
+  const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE] : [])];
+  const path = `${object}/${subresource.name}`;
+  const suffix = subresource.name[0]!.toUpperCase() + subresource.name.slice(1);
+  return subresource.verbs
+    .filter((verb) => VERBS[verb] !== undefined)
+    .map((verb) => operation(context, { verb, path, parameters, kind: subresource.responseKind, suffix }));
+}
+
+function operation(
+  { catalogue, resource, served }: ResourceContext,
+  what: { verb: string; path: string; parameters: readonly Parameter[]; kind: GroupVersionKind; suffix: string },
+): Operation {
+  const { method, action, parameters } = VERBS[what.verb]!;
+  const { schemas } = catalogue;
+  const schemaOf = (kind: string): StructSchema | undefined => schemas.kind(what.kind.group, what.kind.version, kind);
+  const own = schemaOf(what.kind.kind);
+  const status = schemas.kind("", "v1", "Status");
+  const deleteOptions = schemas.kind("", "v1", "DeleteOptions");
+  const isDeletion = what.verb === "delete" || what.verb === "deletecollection";
+  const isAcrossNamespaces = resource.namespaced && what.verb === "list" && !what.path.includes("{namespace}");
+  const scope = isAcrossNamespaces
+    ? `${served.kind}ForAllNamespaces`
+    : resource.namespaced
+      ? `Namespaced${served.kind}`
+      : served.kind;
+  return {
+    path: what.path,
+    method,
+    action,
+    operationId: `${operationVerb(what.verb)}${pascal(resource.group)}${pascal(served.version)}${scope}${what.suffix}`,
+    tag: tagOf(resource.group, served.version),
+    kind: what.kind,
+    parameters: [...what.parameters, PRETTY, ...parameters],
+    consumes: method === "patch" ? PATCH_TYPES : ["*/*"],
+    produces: ANSWER_TYPES,
+    body: isDeletion ? deleteOptions : what.verb === "create" || what.verb === "update" ? own : undefined,
+    answer: what.verb === "list" ? schemaOf(served.listKind) : isDeletion ? status : own,
+  };
+}
+
+export function tagOf(group: string, version: string): string {
+  return `${group === "" ? "core" : camel(group.replace(/\.k8s\.io$/, ""))}_${version}`;
+}
+
+function operationVerb(verb: string): string {
+  const named: Readonly<Record<string, string>> = {
+    get: "read",
+    update: "replace",
+    deletecollection: "deleteCollection",
+  };
+  return named[verb] ?? verb;
+}
+
+export function pascal(text: string): string {
+  if (text === "") return "Core";
+  return text
+    .replace(/\.k8s\.io$/, "")
+    .split(".")
+    .map((part) => part[0]!.toUpperCase() + part.slice(1))
+    .join("");
+}
+
+function camel(text: string): string {
+  const joined = pascal(text);
+  return joined[0]!.toLowerCase() + joined.slice(1);
+}
+
+/** Model names of the kinds a document must mark as such. */
+export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly GroupVersionKind[]> {
+  const kinds = new Map<string, GroupVersionKind[]>();
+  const add = (kind: GroupVersionKind): void => {
+    const struct = catalogue.schemas.kind(kind.group, kind.version, kind.kind);
+    if (struct === undefined) return;
+    const known = kinds.get(struct.name) ?? [];
+    if (
+      !known.some((other) => other.group === kind.group && other.version === kind.version && other.kind === kind.kind)
+    )
+      known.push(kind);
+    kinds.set(struct.name, known);
+  };
+  for (const group of catalogue.groups) {
+    for (const version of group.versions)
+      for (const kind of ["DeleteOptions", "WatchEvent"]) add({ group: group.name, version, kind });
+    for (const resource of group.resources) {
+      for (const { version, kind, listKind, subresources } of resource.versions) {
+        add({ group: group.name, version, kind });
+        add({ group: group.name, version, kind: listKind });
+        for (const { responseKind } of subresources) add(responseKind);
+      }
+    }
+  }
+  add({ group: "", version: "v1", kind: "Status" });
+  return kinds;
+}
+
+/** By path, then by method. */
+export function describePaths(
+  operations: readonly Operation[],
+  describe: (operation: Operation) => JsonObject,
+): JsonObject {
+  const paths: JsonObject = {};
+  for (const [path, ofPath] of sortedByPath(operations)) {
+    paths[path] = Object.fromEntries(ofPath.map((one) => [one.method, describe(one)]));
+  }
+  return paths;
+}
+
+function sortedByPath(operations: readonly Operation[]): Map<string, Operation[]> {
+  const paths = new Map<string, Operation[]>();
+  for (const one of [...operations].sort((left, right) =>
+    left.path < right.path ? -1 : left.path > right.path ? 1 : 0,
+  )) {
+    paths.set(one.path, [...(paths.get(one.path) ?? []), one]);
+  }
+  return paths;
+}

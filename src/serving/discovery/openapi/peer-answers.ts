@@ -1,0 +1,78 @@
+/**
+ * Reads the documents of other servers. Anything of the wrong form or beyond the limits throws an error that says what
+ * is wrong, and then nothing of the document counts.
+ */
+import type { GroupVersion } from "../../../meta/group-version.ts";
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { measureJson } from "../../../objects/json/json-text.ts";
+import { digest } from "./documents.ts";
+import { PEER_DOCUMENT_DEPTH_MAX, PEER_INDEX_PATHS_MAX } from "./limits.ts";
+
+export interface OpenApiIndex {
+  /** Hashes of the group versions' documents, by path. */
+  readonly hashes: ReadonlyMap<string, string>;
+  /** Equal for servers that have the same documents. */
+  readonly digest: string;
+}
+
+const NAME = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
+const GROUP_VERSION_PATH = new RegExp(`^(?:api|apis/(${NAME}))/(${NAME})$`);
+const HASH = /^[0-9A-Za-z]{1,128}$/;
+
+export function parseGroupVersionPath(path: string): GroupVersion | undefined {
+  const match = GROUP_VERSION_PATH.exec(path);
+  return match === null ? undefined : { group: match[1] ?? "", version: match[2] ?? "" };
+}
+
+export function createIndex(hashes: ReadonlyMap<string, string>): OpenApiIndex {
+  const lines = Array.from(hashes, ([path, hash]) => `${path} ${hash}`);
+  return { hashes, digest: digest(lines.sort().join("\n")) };
+}
+
+/** kube-apiserver also lists documents of other paths, such as "version", which are the same everywhere. */
+export function decodeIndex(body: Buffer): OpenApiIndex {
+  const { paths } = decodeObject(body);
+  if (!isJsonObject(paths)) throw new Error("The index has no paths.");
+  const hashes = new Map<string, string>();
+  for (const [path, entry] of Object.entries(paths)) {
+    if (parseGroupVersionPath(path) === undefined) continue;
+    const url = isJsonObject(entry) ? entry["serverRelativeURL"] : undefined;
+    const hash = typeof url === "string" ? url.slice(url.lastIndexOf("?hash=") + "?hash=".length) : "";
+    if (!HASH.test(hash)) throw new Error(`The index has no hash for ${path}.`);
+    hashes.set(path, hash);
+    if (hashes.size > PEER_INDEX_PATHS_MAX) throw new Error(`The index has more than ${PEER_INDEX_PATHS_MAX} paths.`);
+  }
+  return createIndex(hashes);
+}
+
+/** The hash, as the ETag says it; without a usable one, that of the bytes. */
+export function checkV3Document(body: Buffer, etag: string | undefined): string {
+  const { openapi, paths } = decodeObject(body);
+  if (typeof openapi !== "string" || !isJsonObject(paths)) throw new Error("The answer is not an OpenAPI 3 document.");
+  const tag = /^"([^"]*)"$/.exec(etag ?? "")?.[1] ?? "";
+  return HASH.test(tag) ? tag : digest(body);
+}
+
+export interface V2Document extends JsonObject {
+  readonly paths: { readonly [path: string]: JsonObject };
+  readonly definitions: { readonly [name: string]: JsonObject };
+}
+
+export function decodeV2Document(body: Buffer): V2Document {
+  const document = decodeObject(body);
+  const { swagger, paths, definitions } = document;
+  if (typeof swagger !== "string" || !holdsObjects(paths) || !holdsObjects(definitions))
+    throw new Error("The answer is not an OpenAPI 2 document.");
+  return { ...document, paths, definitions };
+}
+
+function decodeObject(body: Buffer): JsonObject {
+  if (measureJson(body).depth > PEER_DOCUMENT_DEPTH_MAX) throw new Error("The document nests too deep.");
+  const value: unknown = JSON.parse(body.toString("utf8"));
+  if (!isJsonObject(value)) throw new Error("The document is not an object.");
+  return value;
+}
+
+function holdsObjects(value: unknown): value is { readonly [key: string]: JsonObject } {
+  return isJsonObject(value) && Object.values(value).every(isJsonObject);
+}

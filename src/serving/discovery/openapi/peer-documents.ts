@@ -1,0 +1,104 @@
+/**
+ * The documents of other servers, fetched when they are needed and kept within bounds, by what they are and not by whose
+ * they are. Nothing is fetched twice at the same time. Nothing here rejects: what cannot be had is undefined.
+ */
+import type { Clock } from "../../../base/clock.ts";
+import { createAskedLately, type AskPeer } from "./ask-peer.ts";
+import { createByteCache } from "./byte-cache.ts";
+import { INDEX_TARGET, V2_TARGET, type Encoded } from "./documents.ts";
+import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./limits.ts";
+import { checkV3Document, decodeIndex, decodeV2Document } from "./peer-answers.ts";
+import type { PeerIndexes, PeerSource } from "./peer-indexes.ts";
+import type { OpenApiPeer } from "./peers.ts";
+import { createSingleFlight } from "./single-flight.ts";
+
+export interface PeerDocumentOptions {
+  readonly indexes: PeerIndexes;
+  readonly clock: Clock;
+  readonly ask: AskPeer;
+}
+
+export interface PeerV3Documents {
+  /** Without asking anybody. */
+  known(path: string, hash: string): Encoded | undefined;
+  /** From the first of them that gives it, whatever hash it has now. */
+  fetch(path: string, holders: readonly OpenApiPeer[]): Promise<Encoded | undefined>;
+}
+
+export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): PeerV3Documents {
+  const cache = createByteCache(V3_CACHE_BYTES_MAX);
+  const flights = createSingleFlight<Encoded | undefined>();
+
+  const fetchFrom = async (peer: OpenApiPeer, path: string): Promise<Encoded | undefined> => {
+    // Without a hash there is no redirection: the ETag says what came.
+    const document = await ask(peer, `${INDEX_TARGET}/${path}`, (answer) => ({
+      bytes: answer.body,
+      hash: checkV3Document(answer.body, answer.header("etag")),
+    }));
+    const shown = indexes.known(peer)?.hashes.get(path);
+    if (shown !== undefined && shown !== document?.hash) indexes.markOutdated(peer);
+    if (document !== undefined) cache.set(`${path} ${document.hash}`, document);
+    return document;
+  };
+
+  return {
+    known: (path, hash) => cache.get(`${path} ${hash}`),
+    async fetch(path, holders) {
+      for (const peer of toTry(holders)) {
+        const document = await flights.run(`${peer.serverId} ${path}`, () => fetchFrom(peer, path));
+        if (document !== undefined) return document;
+      }
+      return undefined;
+    },
+  };
+}
+
+export interface PeerV2Documents {
+  /** Those of these sources, as far as they can be had, by the digest of the index. */
+  load(sources: readonly PeerSource[]): Promise<ReadonlyMap<string, Encoded>>;
+}
+
+export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptions): PeerV2Documents {
+  const cache = createByteCache(V2_CACHE_BYTES_MAX);
+  const flights = createSingleFlight<void>();
+  const askedLately = createAskedLately(clock);
+
+  const fetchFrom = async (peer: OpenApiPeer, digest: string): Promise<void> => {
+    const bytes = await ask(peer, V2_TARGET, ({ body }) => {
+      decodeV2Document(body);
+      return body;
+    });
+    if (bytes === undefined) return;
+    // It will count for every server with this index, so it must not be what the peer has become since showing it.
+    const now = await ask(peer, INDEX_TARGET, ({ body }) => decodeIndex(body).digest);
+    if (now === digest) cache.set(digest, { bytes, hash: digest });
+    else indexes.markOutdated(peer);
+  };
+
+  const fetchOnce = async (digest: string, holders: readonly PeerSource[]): Promise<void> => {
+    if (cache.get(digest) !== undefined || askedLately.has(digest)) return;
+    for (const peer of toTry(holders.map((holder) => holder.peer))) {
+      await fetchFrom(peer, digest);
+      askedLately.add(digest);
+      if (cache.get(digest) !== undefined) return;
+    }
+  };
+
+  return {
+    async load(sources) {
+      const holders = Map.groupBy(sources, ({ index }) => index.digest);
+      cache.retain((digest) => holders.has(digest));
+      await Promise.all(Array.from(holders, ([digest, those]) => flights.run(digest, () => fetchOnce(digest, those))));
+      const known = new Map<string, Encoded>();
+      for (const digest of holders.keys()) {
+        const document = cache.get(digest);
+        if (document !== undefined) known.set(digest, document);
+      }
+      return known;
+    },
+  };
+}
+
+function toTry(holders: readonly OpenApiPeer[]): OpenApiPeer[] {
+  return holders.filter(({ isReachable }) => isReachable).slice(0, PEERS_TRIED_MAX);
+}

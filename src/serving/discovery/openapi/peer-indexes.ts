@@ -1,0 +1,74 @@
+/** What documents each peer has: the last good index for as long as the peer is there, whatever happens to it. */
+import type { Clock } from "../../../base/clock.ts";
+import { createAskedLately, type AskPeer } from "./ask-peer.ts";
+import { INDEX_TARGET } from "./documents.ts";
+import { decodeIndex, type OpenApiIndex } from "./peer-answers.ts";
+import type { OpenApiPeer, OpenApiPeers } from "./peers.ts";
+import { createSingleFlight } from "./single-flight.ts";
+
+export interface PeerSource {
+  readonly peer: OpenApiPeer;
+  readonly index: OpenApiIndex;
+}
+
+export interface PeerIndexes {
+  /** The peers whose index is known, after asking those whose index may have changed. Never rejects. */
+  sources(): Promise<PeerSource[]>;
+  /** Without asking. */
+  known(peer: OpenApiPeer): OpenApiIndex | undefined;
+  /** The peer has shown that it has other documents than its index says. */
+  markOutdated(peer: OpenApiPeer): void;
+}
+
+interface KnownIndex {
+  readonly index: OpenApiIndex;
+  /** When it was asked for; undefined when it is outdated. */
+  documentKey: string | undefined;
+}
+
+export function createPeerIndexes(options: {
+  readonly peers: OpenApiPeers;
+  readonly clock: Clock;
+  readonly ask: AskPeer;
+}): PeerIndexes {
+  const { peers, clock, ask } = options;
+  const indexes = new Map<string, KnownIndex>();
+  const flights = createSingleFlight<void>();
+  const askedLately = createAskedLately(clock);
+
+  const isDue = ({ serverId, documentKey }: OpenApiPeer): boolean =>
+    indexes.get(serverId)?.documentKey !== documentKey && !askedLately.has(`${serverId} ${documentKey}`);
+
+  const refresh = async (peer: OpenApiPeer): Promise<void> => {
+    const { serverId, documentKey } = peer;
+    const index = await ask(peer, INDEX_TARGET, ({ body }) => decodeIndex(body));
+    askedLately.add(`${serverId} ${documentKey}`);
+    if (index !== undefined) indexes.set(serverId, { index, documentKey });
+  };
+
+  const keepCurrent = async (peer: OpenApiPeer): Promise<void> => {
+    if (!peer.isReachable) return;
+    // What is under way may have begun before the documents changed: then one more question follows.
+    await flights.underWay(peer.serverId);
+    if (isDue(peer)) await flights.run(peer.serverId, () => refresh(peer));
+    else await flights.underWay(peer.serverId);
+  };
+
+  return {
+    async sources() {
+      const list = peers.list();
+      const ids = new Set(list.map(({ serverId }) => serverId));
+      for (const serverId of indexes.keys()) if (!ids.has(serverId)) indexes.delete(serverId);
+      await Promise.all(list.map(keepCurrent));
+      return list.flatMap((peer) => {
+        const index = indexes.get(peer.serverId)?.index;
+        return index === undefined ? [] : [{ peer, index }];
+      });
+    },
+    known: ({ serverId }) => indexes.get(serverId)?.index,
+    markOutdated({ serverId }) {
+      const known = indexes.get(serverId);
+      if (known !== undefined) known.documentKey = undefined;
+    },
+  };
+}

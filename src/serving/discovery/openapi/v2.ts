@@ -1,0 +1,61 @@
+/** OpenAPI 2 ("swagger"): one document for everything, as JSON or in the protobuf form old kubectls insist on. */
+import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import type { CustomGroupVersion } from "./custom.ts";
+import { withCustomPaths } from "./custom-operations.ts";
+import { describePaths, kindsByModel, operationsOf, type Operation } from "./operations.ts";
+import { SchemaCollector } from "./schemas.ts";
+
+export function openApiV2Document(catalogue: Catalogue, custom: readonly CustomGroupVersion[] = []): JsonObject {
+  const schemas = new SchemaCollector("v2", kindsByModel(catalogue));
+  const operations = catalogue.groups.flatMap((group) =>
+    group.versions.flatMap((version) => operationsOf(catalogue, group, version)),
+  );
+  const describe = (operation: Operation): JsonObject => describeOperation(operation, schemas);
+  const paths = describePaths(operations, describe);
+  return {
+    swagger: "2.0",
+    info: { title: "Kubernetes", version: catalogue.release.gitVersion },
+    paths: custom.length === 0 ? paths : withCustomPaths(paths, custom, { catalogue, schemas, describe }),
+    definitions: schemas.definitions(),
+    securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
+    security: [{ BearerToken: [] }],
+  };
+}
+
+function describeOperation(operation: Operation, schemas: SchemaCollector): JsonObject {
+  const isPatch = operation.method === "patch";
+  const body = isPatch
+    ? { type: "object" }
+    : operation.body === undefined
+      ? undefined
+      : schemas.reference(operation.body);
+  return {
+    tags: [operation.tag],
+    operationId: operation.operationId,
+    consumes: operation.consumes,
+    produces: operation.produces,
+    schemes: ["https"],
+    parameters: [
+      ...(body === undefined
+        ? []
+        : [{ name: "body", in: "body", ...(operation.method === "delete" ? {} : { required: true }), schema: body }]),
+      ...operation.parameters.map(({ name, in: place, type }) => ({
+        name,
+        in: place,
+        ...(place === "path" ? { required: true } : {}),
+        type,
+        uniqueItems: true,
+      })),
+    ],
+    responses: {
+      200: {
+        description: "OK",
+        ...(operation.answer === undefined ? {} : { schema: schemas.reference(operation.answer) }),
+      },
+      401: { description: "Unauthorized" },
+    },
+    "x-kubernetes-action": operation.action,
+    "x-kubernetes-group-version-kind": operation.kind,
+  };
+}

@@ -1,0 +1,74 @@
+/** OpenAPI 3.0: one document per group version. */
+import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
+import type { JsonObject } from "../../../meta/json.ts";
+import { CUSTOM_DESCRIPTIONS, withCustomPaths } from "./custom-operations.ts";
+import type { CustomGroupVersion } from "./custom.ts";
+import { describePaths, kindsByModel, operationsOf, type Operation } from "./operations.ts";
+import { SchemaCollector, type Model } from "./schemas.ts";
+
+/** Of what is there under one group version: of the catalogue, custom, or both. */
+export function openApiV3Document(
+  catalogue: Catalogue,
+  group: CatalogueGroup | undefined,
+  version: string,
+  custom?: CustomGroupVersion,
+): JsonObject {
+  const descriptions = custom === undefined ? undefined : CUSTOM_DESCRIPTIONS;
+  const schemas = new SchemaCollector("v3", kindsByModel(catalogue), descriptions);
+  const describe = (operation: Operation): JsonObject => describeOperation(operation, schemas);
+  const paths = describePaths(group === undefined ? [] : operationsOf(catalogue, group, version), describe);
+  return {
+    openapi: "3.0.0",
+    info: { title: "Kubernetes", version: catalogue.release.gitVersion },
+    paths: custom === undefined ? paths : withCustomPaths(paths, [custom], { catalogue, schemas, describe }),
+    components: {
+      schemas: schemas.definitions(),
+      securitySchemes: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
+    },
+    security: [{ BearerToken: [] }],
+  };
+}
+
+function describeOperation(operation: Operation, schemas: SchemaCollector): JsonObject {
+  return {
+    tags: [operation.tag],
+    operationId: operation.operationId,
+    parameters: operation.parameters.map(({ name, in: place, type }) => ({
+      name,
+      in: place,
+      ...(place === "path" ? { required: true } : {}),
+      schema: { type, uniqueItems: true },
+    })),
+    ...requestBody(operation, schemas),
+    responses: {
+      200: { description: "OK", ...content(operation.answer, schemas, operation.produces) },
+      401: { description: "Unauthorized" },
+    },
+    "x-kubernetes-action": operation.action,
+    "x-kubernetes-group-version-kind": operation.kind,
+  };
+}
+
+function requestBody(operation: Operation, schemas: SchemaCollector): JsonObject {
+  if (operation.method === "patch") {
+    return {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(operation.consumes.map((type) => [type, { schema: { type: "object" } }])),
+      },
+    };
+  }
+  return operation.body === undefined
+    ? {}
+    : {
+        requestBody: {
+          ...(operation.method === "delete" ? {} : { required: true }),
+          ...content(operation.body, schemas, operation.consumes),
+        },
+      };
+}
+
+function content(model: Model | undefined, schemas: SchemaCollector, types: readonly string[]): JsonObject {
+  if (model === undefined) return {};
+  return { content: Object.fromEntries(types.map((type) => [type, { schema: schemas.reference(model) }])) };
+}

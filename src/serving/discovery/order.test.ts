@@ -1,0 +1,23 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
+import { RELEASES } from "../../objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { compareVersions } from "./order.ts";
+
+describe("the order of versions", () => {
+  test.each([
+    [["v1alpha1", "v1beta1", "v2beta1", "v1", "v2"], "v2 v1 v2beta1 v1beta1 v1alpha1"],
+    [["v1beta2", "v1beta10", "v1beta1"], "v1beta10 v1beta2 v1beta1"],
+    [["v9", "v10"], "v10 v9"],
+    [["foo10", "v1alpha1", "foo1", "v1"], "v1 v1alpha1 foo1 foo10"],
+    [["v1gamma1", "v", "1", "v1beta", "v01", "v1"], "v01 v1 1 v v1beta v1gamma1"],
+  ])("%j stands as %s", (versions, expected) => {
+    expect(versions.toSorted(compareVersions).join(" ")).toBe(expected);
+    expect(versions.toReversed().sort(compareVersions).join(" ")).toBe(expected);
+  });
+
+  test.each(RELEASES)("is the one %s uses in every group", (release) => {
+    const { groups } = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
+    for (const { versions } of groups) expect(versions.toSorted(compareVersions)).toEqual(versions);
+  });
+});

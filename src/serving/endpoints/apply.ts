@@ -1,0 +1,194 @@
+/** The body of a server-side apply: YAML, of which JSON is a part, saying what its sender wants to own. */
+import type { WithInfo } from "../http/filters/request-info.ts";
+import { cloneJson, isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { badRequest, StatusError, type FieldError } from "../../meta/status-error.ts";
+import { checkApplied } from "../../objects/managed-fields/applied-check.ts";
+import { withNulls } from "../../objects/managed-fields/nulls.ts";
+import { findDuplicateMembers, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../objects/json/json-text.ts";
+import { goZeros } from "../../objects/go/go-zeros.ts";
+import { decodeTyped, TypeMismatchError } from "../../objects/typed-decode.ts";
+import { settleUnknownFields } from "../../objects/unknown-fields.ts";
+import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
+import { kindText, objectText, refuseUnappliable, type AppliedObject } from "../registry/apply.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { readBody } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { judgeOf, type JudgeFields } from "./field-loss.ts";
+import { invalidOptions, writeOptions, type FieldValidation, type WriteOptions } from "./options.ts";
+
+export const APPLY_PATCH_TYPE = "application/apply-patch+yaml";
+
+export interface ApplyWish {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly force: boolean;
+  /** Throws what is wrong with the body, which is said only of what can be applied to. */
+  readonly applied: () => AppliedObject;
+  readonly warnings: () => readonly string[];
+}
+
+/** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
+export async function readApply(call: EndpointCall, kind: ServedResource): Promise<ApplyWish> {
+  const { request } = call;
+  const { dryRun, fieldValidation, manager } = applyOptions(request);
+  const bytes = await readBody(request);
+  const judge = judgeOf(call, bytes);
+  const zeros = goZeros(call.protobuf);
+  let applied: AppliedObject | undefined;
+  let warnings: readonly string[] = [];
+  const warn = (told: readonly string[]): void => void (warnings = told);
+  return {
+    manager,
+    dryRun,
+    force: isForced(request),
+    applied: () => (applied ??= appliedBody(kind, bytes, { validation: fieldValidation, judge, zeros, warn })),
+    warnings: () => warnings,
+  };
+}
+
+function isForced({ query }: WithInfo): boolean {
+  const force = query.get("force");
+  return force !== undefined && force !== "0" && force.toLowerCase() !== "false";
+}
+
+/** Who applies must say who it is; no program's name stands in for that. */
+function applyOptions(request: WithInfo): WriteOptions {
+  const isNamed = (request.query.get("fieldManager") ?? "") !== "";
+  const required: FieldError = {
+    field: "fieldManager",
+    reason: "FieldValueRequired",
+    message: "Required value: is required for apply patch",
+  };
+  return withOptionErrors(request, isNamed ? [] : [required]);
+}
+
+/** Only an apply can be forced. */
+export function refuseForce(request: WithInfo): void {
+  if (request.query.get("force") === undefined) return;
+  const message = "Forbidden: may not be specified for non-apply patch";
+  withOptionErrors(request, [{ field: "force", reason: "FieldValueForbidden", message }]);
+}
+
+function withOptionErrors(request: WithInfo, errors: readonly FieldError[]): WriteOptions {
+  try {
+    const options = writeOptions(request, "PatchOptions");
+    if (errors.length === 0) return options;
+  } catch (thrown) {
+    if (!(thrown instanceof StatusError) || errors.length === 0) throw thrown;
+    throw invalidOptions("PatchOptions", [...errors, ...((thrown.details?.causes ?? []) as FieldError[])]);
+  }
+  throw invalidOptions("PatchOptions", errors);
+}
+
+interface ApplyContext extends Pick<AppliedObject, "zeros"> {
+  readonly validation: FieldValidation;
+  readonly judge: JudgeFields | undefined;
+  readonly warn: (warnings: readonly string[]) => void;
+}
+
+function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext): AppliedObject {
+  const { judge, zeros } = context;
+  const { value, repeatedKeys } = parseApplied(bytes);
+  // As Go reads it: null leaves the object empty.
+  const sent = value ?? {};
+  if (!isJsonObject(sent)) throw undecodable(`error unmarshaling JSON: while decoding JSON: ${notAMap(sent)}`);
+  refuseUnappliable(kind, sent);
+  const check = checkApplied(sent, kind.schema);
+  if (check.hasUndeclaredField) judgeUndeclared(kind, sent, judge);
+  if (check.problem !== undefined)
+    throw new StatusError("", `failed to create typed patch object (${objectText(sent)}): ${check.problem}`);
+  const known = typed(kind, sent);
+  return {
+    sent,
+    // DIFFERS: by its value, where kubernetes takes 1 for another quantity than "1".
+    applied: check.hasNull ? withNulls(known, sent) : known,
+    hasNull: check.hasNull,
+    zeros,
+    accept: () => tellRepeated(repeatedKeys, context),
+  };
+}
+
+function tellRepeated(keys: readonly string[], { validation, warn }: ApplyContext): void {
+  if (keys.length === 0 || validation === "Ignore") return;
+  if (validation === "Strict") throw repeated(keys);
+  warn(keys);
+}
+
+const OPEN_BRACE = 0x7b;
+
+/** Most bodies are JSON, which is read much faster as what it is. */
+function parseApplied(bytes: Buffer): ReturnType<typeof parseYaml> {
+  if (bytes[0] === OPEN_BRACE && measureJson(bytes).depth <= JSON_DEPTH_MAX) {
+    const text = bytes.toString("utf8");
+    const value = parsedJson(text);
+    if (value !== undefined && findDuplicateMembers(text).length === 0) return { value, repeatedKeys: [] };
+  }
+  try {
+    return parseYaml(bytes.toString("utf8"));
+  } catch (thrown) {
+    if (thrown instanceof YamlError) throw undecodable(`error converting YAML to JSON: ${thrown.message}`);
+    throw thrown;
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function undecodable(why: string): StatusError {
+  return badRequest(`error decoding YAML: ${why}`);
+}
+
+function notAMap(value: unknown): string {
+  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+}
+
+function repeated(keys: readonly string[]): StatusError {
+  const lines = ["yaml: unmarshal errors:", ...keys].join("\n  ");
+  return badRequest(`error strict decoding YAML: error converting YAML to JSON: ${lines}`);
+}
+
+/** A field that another release knows is not for this one to refuse. */
+function judgeUndeclared(kind: ServedResource, sent: JsonObject, judge: JudgeFields | undefined): void {
+  if (judge === undefined) return;
+  const { schema } = kind;
+  const known = knownOf(kind, sent);
+  if (known === undefined) return;
+  const { named, isNamedCut } = settleUnknownFields({ sent, known, existing: {}, schema, omission: "not-known" });
+  judge({ served: kind, fields: named, isCut: isNamedCut });
+}
+
+function knownOf({ schema }: ServedResource, sent: JsonObject): JsonObject | undefined {
+  try {
+    return decodeTyped(sent, schema).object;
+  } catch (thrown) {
+    if (thrown instanceof TypeMismatchError) return undefined;
+    throw thrown;
+  }
+}
+
+/** What a schema cannot say of values: that a number is whole, that a text is a time or a quantity. */
+function typed({ schema, custom }: ServedResource, sent: JsonObject): JsonObject {
+  try {
+    // DIFFERS: kubernetes drops what is wrong in the metadata of custom resources.
+    if (custom !== undefined) return custom.decode(cloneJson(sent)).object;
+    return decodeTyped(sent, schema, { keepsEmpty: true }).object;
+  } catch (thrown) {
+    if (!(thrown instanceof TypeMismatchError)) throw thrown;
+    const why = `unable to convert unstructured object to ${kindText(sent)}: ${conversionText(thrown.message)}`;
+    throw new StatusError("", `failed to convert new object (${objectText(sent)}) to proper version: ${why}`);
+  }
+}
+
+const NOT_WHOLE = /^json: cannot unmarshal number .* of type (\w+)$/;
+
+/** The words of Go's converter, where they differ from those of its decoder. */
+function conversionText(why: string): string {
+  if (why.startsWith("illegal base64 data")) return `error decoding from json: ${why}`;
+  return why.replace(NOT_WHOLE, "cannot convert float64 to $1");
+}

@@ -1,0 +1,66 @@
+/** A body of another kind than the path serves: why it cannot be taken for one, in kube-apiserver's words. */
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import type { ServedResource } from "../registry/resource.ts";
+
+/** How a body calls itself, with what it leaves out put in. */
+export interface BodyKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+}
+
+export type OtherKind =
+  /** No version could be called this. */
+  | { readonly is: "malformed"; readonly why: string }
+  /** The same kind in another version. */
+  | { readonly is: "version"; readonly why: string }
+  | { readonly is: "kind"; readonly why: string };
+
+const SCHEME = "pkg/api/legacyscheme/scheme.go:30";
+/** Of servers inside the server, which know nothing but their own kinds, and whose kinds nobody else knows. */
+const OWN_SCHEMES: ReadonlyMap<string, string> = new Map([
+  ["apiextensions.k8s.io", "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"],
+  ["apiregistration.k8s.io", "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28"],
+]);
+/** Which every server has in its v1. */
+const META_KINDS: ReadonlySet<string> = new Set([
+  ...["Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList", "WatchEvent"],
+  ...["GetOptions", "ListOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "DeleteOptions"],
+]);
+const EVENTS_GROUP = "events.k8s.io";
+
+/** Undefined where it is the kind and version that the path serves. */
+export function otherKind(served: ServedResource, { kind, apiVersion }: BodyKind): OtherKind | undefined {
+  if (apiVersion === served.apiVersion && kind === served.kind) return undefined;
+  if (apiVersion.split("/").length > 2)
+    return { is: "malformed", why: `unexpected GroupVersion string: ${apiVersion}` };
+  const { group } = served.groupVersion;
+  const given = parseGroupVersion(apiVersion);
+  if (!isRegistered(served, { kind, apiVersion }))
+    return {
+      is: "kind",
+      why: `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "${schemeOf(group)}"`,
+    };
+  if (kind === served.kind && internalPackage(given.group) === internalPackage(group))
+    return {
+      is: "version",
+      why: `the API version in the data (${apiVersion}) does not match the expected API version (${served.apiVersion})`,
+    };
+  const wanted = `${internalPackage(group)}.${served.kind}`;
+  return { is: "kind", why: `converting (${given.version}.${kind}) to (${wanted}): unknown conversion` };
+}
+
+function schemeOf(group: string): string {
+  return OWN_SCHEMES.get(group) ?? SCHEME;
+}
+
+function isRegistered(served: ServedResource, { kind, apiVersion }: BodyKind): boolean {
+  const given = parseGroupVersion(apiVersion);
+  if (apiVersion === "v1" && META_KINDS.has(kind)) return true;
+  if (schemeOf(given.group) !== schemeOf(served.groupVersion.group)) return false;
+  return (apiVersion === "v1" && kind === "List") || served.schemaOf(given, kind) !== undefined;
+}
+
+/** Where Go keeps the kinds of a group: events are the same in both of theirs. */
+function internalPackage(group: string): string {
+  return group === "" || group === EVENTS_GROUP ? "core" : group.split(".")[0]!;
+}

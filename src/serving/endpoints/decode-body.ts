@@ -1,0 +1,360 @@
+/** Request bodies: bytes → JSON → an object of the kind the path names. */
+import type { WithInfo } from "../http/filters/request-info.ts";
+import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
+import { parseMediaType } from "../http/negotiate.ts";
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { badRequest, requestEntityTooLarge, unsupportedMediaType } from "../../meta/status-error.ts";
+import { findFieldProblems } from "../../objects/field-problems.ts";
+import {
+  describeSyntaxError,
+  findDuplicateMembers,
+  JSON_DEPTH_MAX,
+  measureJson,
+  parseJsonText,
+} from "../../objects/json/json-text.ts";
+import { jsonKind } from "../../objects/patch/go-value.ts";
+import { goZeros, type GoZeros } from "../../objects/go/go-zeros.ts";
+import {
+  decodeProtobufObject,
+  PROTOBUF_MEDIA_TYPE,
+  ProtobufDecodeError,
+  type ProtobufTables,
+} from "../../objects/protobuf/decode.ts";
+import { decodeTyped, TypeMismatchError } from "../../objects/typed-decode.ts";
+import {
+  hasUnknownFields,
+  settleUnknownFields,
+  type Omission,
+  type SettledFields,
+} from "../../objects/unknown-fields.ts";
+import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { otherKind } from "./body-kind.ts";
+import { customTypeOf } from "./custom-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { judgeOf, type JudgeFields } from "./field-loss.ts";
+import { BODY_BYTES_MAX } from "./limits.ts";
+import type { FieldValidation } from "./options.ts";
+import { withUniqueOwners } from "./owner-references.ts";
+
+export const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
+
+/** No definition says how its objects look in protobuf. */
+const CUSTOM_BODIES: readonly string[] = ["application/json", "application/yaml"];
+
+export interface DecodedBody {
+  readonly object: JsonObject;
+  /** For the Warning header. */
+  readonly warnings: readonly string[];
+}
+
+export async function readBody(request: ApiRequest): Promise<Buffer> {
+  try {
+    return await request.body.read(BODY_BYTES_MAX);
+  } catch (thrown) {
+    if (thrown instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${BODY_BYTES_MAX}`);
+    throw thrown;
+  }
+}
+
+export function contentType(request: ApiRequest): string {
+  const header = headerValue(request.headers, "content-type");
+  return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
+}
+
+/** A new object. */
+export async function decodeObject(call: BodySource, validation: FieldValidation): Promise<DecodedBody> {
+  return (await readObject(call, validation)).asNew();
+}
+
+/** A body that has been read. What becomes of fields that the release does not know depends on what is there. */
+export interface SentObject {
+  /** What the release knows of it. */
+  readonly known: JsonObject;
+  asNew(): DecodedBody;
+  /** In the place of the existing object. */
+  inPlaceOf(existing: JsonObject): DecodedBody;
+}
+
+/** `kindOf` where a body may be of several versions of the kind; default the one that is served. */
+export async function readObject(
+  call: BodySource,
+  validation: FieldValidation,
+  kindOf: (value: JsonObject) => ServedResource = () => call.served,
+): Promise<SentObject> {
+  const { request, served } = call;
+  const unrecognized = (why: string): Error =>
+    badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
+  // DIFFERS: kubernetes lets the connection break.
+  if (served.custom !== undefined && contentType(request) === PROTOBUF_MEDIA_TYPE)
+    throw unsupportedMediaType(CUSTOM_BODIES);
+  const bytes = await readBody(request);
+  const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
+  // As Go reads it: null changes nothing in an empty object.
+  const value = body.value ?? {};
+  if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
+  const untyped = typeMetaError(value);
+  if (untyped !== undefined) throw unrecognized(`${untyped} (${summary(bytes)})`);
+  const context: DecodeContext = {
+    bytes: contentType(request) === "application/json" ? bytes : undefined,
+    members: body.members,
+    syntaxProblems: body.problems,
+    validation,
+    judge: judgeOf(call, bytes),
+    zeros: goZeros(call.protobuf),
+    isWhole: true,
+    problem: (kind, version, why) =>
+      kind === ""
+        ? unrecognized(`${why} (${summary(bytes)})`)
+        : badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${served.kind}: ${why}`),
+  };
+  const wanted = kindOf(value);
+  const typed = typeOf(wanted, value, context);
+  return {
+    known: typed.object,
+    asNew: () => settled(wanted, typed, context),
+    inPlaceOf: (existing) => settled(wanted, typed, { ...context, existing, omission: "not-known" }),
+  };
+}
+
+export interface ParsedBody {
+  readonly value: unknown;
+  /** What field validation has against the text itself: keys that stand twice in YAML. */
+  readonly problems: readonly string[];
+  /** Of JSON text, duplicates included; undefined for anything else. */
+  readonly members?: number;
+}
+
+export interface BodySource extends Pick<EndpointCall, "fieldLoss"> {
+  readonly request: WithInfo;
+  readonly served: ServedResource;
+  readonly protobuf: () => ProtobufTables;
+}
+
+/** The body as a JSON value, whatever it was sent as. */
+export function parseBody(
+  call: Pick<BodySource, "protobuf"> & { readonly request: ApiRequest },
+  bytes: Buffer,
+  problem: (why: string) => Error,
+): ParsedBody {
+  const type = contentType(call.request);
+  if (type === "application/json") {
+    return parseJson(bytes, (why) => problem(`couldn't get version/kind; json parse error: ${why}`));
+  }
+  try {
+    if (type === PROTOBUF_MEDIA_TYPE) return { value: decodeProtobufObject(bytes, call.protobuf()), problems: [] };
+    if (type === "application/yaml") return parseYamlBody(bytes);
+  } catch (thrown) {
+    if (thrown instanceof ProtobufDecodeError || thrown instanceof YamlError) throw problem(thrown.message);
+    throw thrown;
+  }
+  throw unsupportedMediaType(ACCEPTED_BODIES);
+}
+
+function parseYamlBody(bytes: Buffer): ParsedBody {
+  const { value, repeatedKeys } = parseYaml(bytes.toString("utf8"));
+  return {
+    value,
+    problems: repeatedKeys.length === 0 ? [] : [["yaml: unmarshal errors:", ...repeatedKeys].join("\n  ")],
+  };
+}
+
+/** JSON.parse with a bound on depth and Go's words for what is wrong. */
+export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): unknown {
+  return parseJson(bytes, problem).value;
+}
+
+function parseJson(bytes: Buffer, problem: (why: string) => Error): ParsedBody {
+  const { depth, members } = measureJson(bytes);
+  if (depth > JSON_DEPTH_MAX) throw problem("exceeded max depth");
+  try {
+    return { value: parseJsonText(bytes.toString("utf8")), problems: [], members };
+  } catch {
+    throw problem(describeSyntaxError(bytes));
+  }
+}
+
+export interface DecodeContext {
+  /** The JSON text the value came from, to find duplicate members; undefined when there is none. */
+  readonly bytes: Buffer | undefined;
+  /** Of that text, where they were counted already. */
+  readonly members?: number | undefined;
+  readonly syntaxProblems?: readonly string[];
+  readonly validation: FieldValidation;
+  /** Undefined where fields that the release does not know are the client's mistake and nothing else. */
+  readonly judge?: JudgeFields | undefined;
+  readonly zeros?: GoZeros | undefined;
+  /** The value is what was sent, not what a patch made. */
+  readonly isWhole?: boolean;
+  /** The kind is "" where nothing says of which one the body is. */
+  readonly problem: (kind: string, version: string, why: string) => Error;
+}
+
+/** Holds a parsed value against the kind that the path serves. */
+export function decodeAs(
+  served: ServedResource,
+  value: JsonObject,
+  context: DecodeContext & ExistingObject,
+): DecodedBody {
+  return settled(served, typeOf(served, value, context), context);
+}
+
+/** What a body is to replace; undefined for nothing. */
+type ExistingObject =
+  | { readonly existing?: undefined }
+  | { readonly existing: JsonObject; readonly omission: Omission };
+
+/** A value of which the release knows the type. */
+export interface TypedBody {
+  readonly value: JsonObject;
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Without what the release does not know. */
+  readonly object: JsonObject;
+  readonly unknownFields: readonly string[];
+}
+
+function typeOf(served: ServedResource, value: JsonObject, context: DecodeContext & ExistingObject): TypedBody {
+  const { problem, zeros } = context;
+  if (served.custom !== undefined) return customTypeOf(served, served.custom, { ...context, value });
+  const kind = typeof value["kind"] === "string" && value["kind"] !== "" ? value["kind"] : served.kind;
+  const apiVersion =
+    typeof value["apiVersion"] === "string" && value["apiVersion"] !== "" ? value["apiVersion"] : served.apiVersion;
+  const { version } = parseGroupVersion(apiVersion);
+  const other = otherKind(served, { kind, apiVersion });
+  if (other?.is === "version" && context.isWhole === true) throw badRequest(other.why);
+  if (other !== undefined)
+    throw other.is === "malformed" ? problem("", "", other.why) : problem(kind, version, other.why);
+  try {
+    return { value, kind, apiVersion, ...decodeTyped(value, served.schema, { zeros }) };
+  } catch (thrown) {
+    if (thrown instanceof TypeMismatchError) throw problem(kind, version, thrown.message);
+    throw thrown;
+  }
+}
+
+/** Fields that the release does not know stay as they are stored, unless the body says something else of them. */
+function settled(served: ServedResource, typed: TypedBody, context: DecodeContext & ExistingObject): DecodedBody {
+  const { object, repeated, named, isNamedCut } = settledFields(served, typed, context);
+  const { kind, apiVersion } = typed;
+  const losses = named.length === 0 ? [] : (context.judge?.({ served, fields: named, isCut: isNamedCut }) ?? []);
+  const problems = context.validation === "Ignore" ? [] : bodyProblems(served, typed, { ...context, repeated });
+  if (context.validation === "Strict" && problems.length > 0) {
+    const { version } = parseGroupVersion(apiVersion);
+    throw context.problem(kind, version, `strict decoding error: ${problems.join(", ")}`);
+  }
+  const owned = withUniqueOwners(object);
+  return { object: { ...owned.object, kind, apiVersion }, warnings: [...problems, ...losses, ...owned.warnings] };
+}
+
+const NOTHING_REPEATED: ReadonlySet<string> = new Set();
+
+function settledFields(
+  { schema }: ServedResource,
+  { value, object, unknownFields }: TypedBody,
+  context: ExistingObject,
+): SettledFields {
+  const { existing } = context;
+  // What a definition does not name is gone: there is nobody who might know it.
+  if (schema.isCustom === true) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
+  const isAllKnown = unknownFields.length === 0 && (existing === undefined || !hasUnknownFields(existing, schema));
+  if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
+  const omission = existing === undefined ? "not-known" : context.omission;
+  return settleUnknownFields({ sent: value, known: object, existing: existing ?? {}, schema, omission });
+}
+
+function bodyProblems(
+  served: ServedResource,
+  { value, unknownFields }: TypedBody,
+  context: DecodeContext & { readonly repeated: ReadonlySet<string> },
+): string[] {
+  const problems = [...(context.syntaxProblems ?? []), ...fieldProblems(served, { ...context, value, unknownFields })];
+  if (context.repeated.size === 0) return problems;
+  const harmless = new Set([...context.repeated].map(unknownField));
+  return problems.filter((problem) => !harmless.has(problem));
+}
+
+function unknownField(path: string): string {
+  return `unknown field ${JSON.stringify(path)}`;
+}
+
+function duplicateField(path: string): string {
+  return `duplicate field ${JSON.stringify(path)}`;
+}
+
+/** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
+function fieldProblems(
+  served: ServedResource,
+  what: Pick<DecodeContext, "bytes" | "members"> & { value: JsonObject; unknownFields: readonly string[] },
+): string[] {
+  const { value, unknownFields, bytes } = what;
+  const unknown = unknownFields.map(unknownField);
+  if (bytes === undefined) return unknown;
+  const { members = measureJson(bytes).members } = what;
+  const hasDuplicates = members !== countMembers(value);
+  if (served.custom !== undefined)
+    return hasDuplicates ? [...findDuplicateMembers(bytes.toString("utf8")).map(duplicateField), ...unknown] : unknown;
+  return unknown.length === 0 && !hasDuplicates ? [] : findFieldProblems(bytes.toString("utf8"), served.schema);
+}
+
+function countMembers(value: unknown): number {
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countMembers(item);
+  else if (isJsonObject(value)) for (const key of Object.keys(value)) count += 1 + countMembers(value[key]);
+  return count;
+}
+
+/** Kind and version are read first, and by themselves. */
+export function typeMetaError(value: JsonObject): string | undefined {
+  for (const field of Object.keys(value)) {
+    if (field !== "apiVersion" && field !== "kind") continue;
+    const member = value[field];
+    if (member !== null && member !== undefined && typeof member !== "string")
+      return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(member)} into Go struct field .${field} of type string`;
+  }
+  return undefined;
+}
+
+export function notAnObject(value: unknown): string {
+  const kind = jsonKind(value);
+  const target = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${kind} into Go value of type ${target}`;
+}
+
+const SUMMARY_BYTES = 30;
+
+/** The beginning of a body that could not be read: text when it looks like JSON, else hexadecimal. */
+function summary(bytes: Buffer): string {
+  if (bytes.length === 0) return "<empty>";
+  const start = bytes.subarray(0, SUMMARY_BYTES);
+  const more = bytes.length > SUMMARY_BYTES ? " ..." : "";
+  return (bytes[0] === 0x7b ? start.toString("utf8") : start.toString("hex")) + more;
+}
+
+const WARNING_BYTES_MAX = 4 * 1024;
+const WARNING_CHARACTERS_MAX = 256;
+
+/** Each warning once. When they are too much together each is cut, and the last are left out. */
+export function warningHeaders(warnings: readonly string[]): Record<string, string[]> {
+  if (warnings.length === 0) return {};
+  const distinct = [...new Set(warnings)];
+  const isTooMuch = distinct.reduce((sum, warning) => sum + warning.length, 0) > WARNING_BYTES_MAX;
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const warning of distinct) {
+    const line = `299 - "${quotable(isTooMuch ? warning.slice(0, WARNING_CHARACTERS_MAX) : warning)}"`;
+    bytes += line.length;
+    if (bytes > WARNING_BYTES_MAX && lines.length > 0) break;
+    lines.push(line);
+  }
+  return { warning: lines };
+}
+
+/** A quoted string of a header: line ends become spaces, and what is not ASCII cannot stand there. */
+function quotable(text: string): string {
+  return text
+    .replace(/[\r\n\t]\s*/g, " ")
+    .replace(/[\\"]/g, String.raw`\$&`)
+    .replace(/[^\x20-\x7e]/gu, "?");
+}

@@ -1,0 +1,181 @@
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { jsonResponse, successStatus } from "../http/respond.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { badRequest, isReason, type FieldError } from "../../meta/status-error.ts";
+import type { Admission } from "../registry/admission.ts";
+import type { RegistryContext } from "../registry/context.ts";
+import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../registry/delete.ts";
+import { list } from "../registry/list.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import { parseBody, readBody, warningHeaders } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { checkedDeleteOptions } from "./delete-options.ts";
+import {
+  dryRunErrors,
+  integer,
+  invalidOptions,
+  listOptionErrors,
+  listOptions,
+  revisionOf,
+  selectorOptions,
+  type ListOptions,
+} from "./options.ts";
+import { chunksResponse, refusedResponse, writtenResponse } from "./render/respond.ts";
+
+export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
+  const { context, served, renderer, request } = call;
+  const { namespace, name } = request.info;
+  const options = await deleteOptions(call);
+  const warnings = deletionWarnings(served, options);
+  try {
+    const admission = deleteAdmission(call, options);
+    const deleted = await deleteObject(context, served, { namespace, name, options, admission });
+    if (deleted.kind === "gone") return jsonResponse(200, successStatus(deleted.details), warningHeaders(warnings));
+    const status = deleted.remains && options.orphanDependents === false ? 202 : 200;
+    return writtenResponse(status, deleted.written, renderer, warnings);
+  } catch (thrown) {
+    return refusedResponse(thrown, warnings);
+  }
+}
+
+/** As kubernetes: its options are shown as they were understood, wherever they stood. */
+function deleteAdmission({ admit, served }: EndpointCall, options: DeleteOptions): Admission | undefined {
+  const { dryRun, preconditions = {}, ...said } = options;
+  const shown = {
+    ...{ kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...said },
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+  };
+  return admit?.({ kind: served, dryRun, options: shown });
+}
+
+function deletionWarnings({ meaning }: ServedResource, options: DeleteOptions): string[] {
+  const { orphaningWarning } = meaning;
+  const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  return orphaningWarning === undefined || isSaid ? [] : [orphaningWarning];
+}
+
+/** Deletes what the selectors choose, one by one, and answers with the list of it. */
+export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiResponse> {
+  const { context, served, renderer, request } = call;
+  const selectors = selectorOptions(request.query, served);
+  const { limit, continueToken } = checkedListOptions(request.query);
+  const options = await deleteOptions(call);
+  const { namespace } = request.info;
+  const listed = await list(context, served, {
+    ...selectors,
+    namespace,
+    state: continueToken === "" ? { kind: "newest" } : { kind: "continue", token: continueToken },
+    limit: Math.max(0, limit),
+  });
+  const admission = deleteAdmission(call, options);
+  for (let at = 0; at < listed.entries.length; at += DELETIONS_AT_ONCE) {
+    await Promise.all(
+      listed.entries
+        .slice(at, at + DELETIONS_AT_ONCE)
+        .map((entry) => deleteListed(context, served, { entry, options, admission })),
+    );
+  }
+  return chunksResponse(200, renderer.list(listed), warningHeaders(deletionWarnings(served, options)));
+}
+
+/** DIFFERS: a resourceVersion is looked at, but what is deleted is what there is now. */
+function checkedListOptions(query: WithInfo["query"]): ListOptions {
+  const options = listOptions(query);
+  const errors = listOptionErrors(options, "list");
+  if (errors.length > 0) throw invalidOptions("ListOptions", errors);
+  revisionOf(options.resourceVersion, "BadRequest");
+  return options;
+}
+
+/** Enough to share group commits; few enough that other writers are not held up. */
+const DELETIONS_AT_ONCE = 16;
+
+/** Somebody else may have been faster. */
+async function deleteListed(
+  context: RegistryContext,
+  served: ServedResource,
+  { entry, options, admission }: { entry: Entry; options: DeleteOptions; admission: Admission | undefined },
+): Promise<void> {
+  const path = entry.key.slice(served.stored.keyPrefix.length);
+  const slash = path.lastIndexOf("/");
+  try {
+    await deleteObject(context, served, {
+      namespace: slash < 0 ? "" : path.slice(0, slash),
+      name: path.slice(slash + 1),
+      options,
+      admission,
+      isOneOfMany: true,
+    });
+  } catch (thrown) {
+    if (!isReason(thrown, "NotFound")) throw thrown;
+  }
+}
+
+async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
+  const bytes = await readBody(call.request);
+  // An empty body says nothing, whatever it claims to be.
+  const body =
+    bytes.length === 0
+      ? optionsFromQuery(call.request)
+      : checkedDeleteOptions(parseBody(call, bytes, badRequest).value);
+  const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
+  refuseContradictions(body, dryRun);
+  return toDeleteOptions(body, dryRun.includes("All"));
+}
+
+/** As kubernetes ValidateDeleteOptions. */
+export function refuseContradictions(body: JsonObject, dryRun: readonly string[]): void {
+  const policy = body["propagationPolicy"] ?? undefined;
+  const errors: FieldError[] = [];
+  if (policy !== undefined && (body["orphanDependents"] ?? undefined) !== undefined) {
+    errors.push({
+      field: "propagationPolicy",
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`,
+    });
+  }
+  if (policy !== undefined && !isPropagationPolicy(policy)) {
+    errors.push({
+      field: "propagationPolicy",
+      reason: "FieldValueNotSupported",
+      message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
+    });
+  }
+  errors.push(...dryRunErrors(dryRun));
+  if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
+}
+
+/** Members of a DeleteOptions that has been checked, wherever it stood. */
+export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOptions {
+  const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
+  const { uid, resourceVersion } = objectAt(body, "preconditions");
+  return {
+    dryRun,
+    ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
+    ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
+    ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
+    preconditions: {
+      ...(typeof uid === "string" ? { uid } : {}),
+      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    },
+  };
+}
+
+function isPropagationPolicy(value: unknown): value is PropagationPolicy {
+  return value === "Foreground" || value === "Background" || value === "Orphan";
+}
+
+function optionsFromQuery({ query }: WithInfo): JsonObject {
+  const options: JsonObject = {};
+  const grace = integer(query.get("gracePeriodSeconds"));
+  if (grace !== undefined) options["gracePeriodSeconds"] = grace;
+  const orphan = query.get("orphanDependents");
+  if (orphan !== undefined) options["orphanDependents"] = orphan.toLowerCase() !== "false" && orphan !== "0";
+  const policy = query.get("propagationPolicy");
+  if (policy !== undefined) options["propagationPolicy"] = policy;
+  if (query.has("dryRun")) options["dryRun"] = query.all("dryRun");
+  return options;
+}

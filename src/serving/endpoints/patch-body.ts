@@ -1,0 +1,193 @@
+/** The three patches that are no objects themselves: from the text of a request to what they make of an object. */
+import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
+import { badRequest, requestEntityTooLarge, StatusError } from "../../meta/status-error.ts";
+import { findDuplicateMembers, ReportedPaths } from "../../objects/json/json-text.ts";
+import { jsonKind, printValue } from "../../objects/patch/go-value.ts";
+import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../objects/patch/json-patch.ts";
+import { applyMergePatch } from "../../objects/patch/merge-patch.ts";
+import { StrategicPatchError } from "../../objects/patch/strategic-error.ts";
+import { applyStrategicMergePatch } from "../../objects/patch/strategic-merge.ts";
+import { unstructuredError } from "../../objects/patch/unstructured-error.ts";
+import { hasUnknownFields, type Omission } from "../../objects/unknown-fields.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { parseJsonBody } from "./decode-body.ts";
+import type { FieldValidation } from "./options.ts";
+
+export interface PatchBody {
+  readonly apply: (existing: JsonObject) => unknown;
+  /** What field validation has against the text of the patch itself. */
+  readonly problems: readonly string[];
+  readonly omission: Omission;
+  /** Makes an error of what is wrong with the patched object. */
+  readonly refusal: (why: string, patched: JsonObject) => StatusError;
+}
+
+export interface PatchText {
+  readonly bytes: Buffer;
+  readonly validation: FieldValidation;
+  readonly kind: ServedResource;
+}
+
+type ReadPatchBody = (text: PatchText) => PatchBody;
+
+export const READERS: ReadonlyMap<string, ReadPatchBody> = new Map([
+  ["application/json-patch+json", readJsonPatch],
+  ["application/merge-patch+json", readMergePatch],
+  ["application/strategic-merge-patch+json", readStrategicPatch],
+]);
+
+function readJsonPatch({ bytes, validation }: PatchText): PatchBody {
+  const isLax = validation === "Ignore";
+  const refuse = (why: string): StatusError => badRequest(isLax ? why : `error decoding patch: ${why}`);
+  const operations = parseJsonBody(bytes, refuse) ?? [];
+  const why = isLax ? operationsError(operations) : typedOperationsError(operations);
+  if (why !== undefined) throw refuse(why);
+  const list = operations as unknown[];
+  if (list.length > JSON_PATCH_OPERATIONS_MAX) {
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${list.length}`,
+    );
+  }
+  return {
+    apply: (existing) => jsonPatched(existing, list),
+    problems: isLax ? [] : operationProblems(bytes, list),
+    omission: "removed",
+    refusal: invalidPatch,
+  };
+}
+
+function jsonPatched(existing: JsonObject, operations: readonly unknown[]): unknown {
+  try {
+    return applyJsonPatch(existing, operations);
+  } catch (thrown) {
+    throw thrown instanceof JsonPatchError ? unprocessable(thrown) : thrown;
+  }
+}
+
+/** As the decoder says it that takes any member of an operation. */
+function operationsError(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return unmarshalError(value, "jsonpatch.Patch");
+  const stranger: unknown = value.find((item) => item !== null && !isJsonObject(item));
+  return stranger === undefined ? undefined : unmarshalError(stranger, "jsonpatch.Operation");
+}
+
+const TEXT_MEMBERS: ReadonlySet<string> = new Set(["op", "path", "from"]);
+
+/** As the one says it that knows what an operation consists of. */
+function typedOperationsError(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return unmarshalError(value, "[]handlers.jsonPatchOp");
+  for (const item of value) {
+    if (item === null) continue;
+    if (!isJsonObject(item)) return unmarshalError(item, "handlers.jsonPatchOp");
+    for (const key of Object.keys(item)) {
+      const member = item[key];
+      if (!TEXT_MEMBERS.has(key) || member === null || typeof member === "string") continue;
+      return `json: cannot unmarshal ${jsonKind(member)} into Go struct field jsonPatchOp.${key} of type string`;
+    }
+  }
+  return undefined;
+}
+
+function unmarshalError(value: unknown, type: string): string {
+  return `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${type}`;
+}
+
+function operationProblems(bytes: Buffer, operations: readonly unknown[]): string[] {
+  const unknown = new ReportedPaths();
+  operations.forEach((operation, index) => {
+    if (!isJsonObject(operation) || unknown.isFull) return;
+    for (const key of Object.keys(operation)) {
+      if (!TEXT_MEMBERS.has(key) && key !== "value") unknown.add(`[${index}].${key}`);
+    }
+  });
+  return [
+    ...duplicateMembers(bytes).map((problem) => `json patch ${problem}`),
+    ...unknown.list().map((path) => `json patch unknown field ${JSON.stringify(path)}`),
+  ];
+}
+
+function readMergePatch({ bytes, validation }: PatchText): PatchBody {
+  const isLax = validation === "Ignore";
+  const value = parseJsonBody(bytes, (why) => badMergePatch(why, isLax));
+  if (!isJsonObject(value) && value !== null && (!isLax || !Array.isArray(value))) {
+    throw badMergePatch(unmarshalError(value, "map[string]interface {}"), isLax);
+  }
+  if (value === null) throw badRequest("Invalid JSON Patch");
+  return {
+    apply: (existing) => applyMergePatch(existing, value),
+    problems: isLax ? [] : duplicateMembers(bytes),
+    omission: "removed-outside-lists",
+    refusal: invalidPatch,
+  };
+}
+
+function badMergePatch(why: string, isLax: boolean): StatusError {
+  return badRequest(isLax ? "Invalid JSON Patch" : `error decoding patch: ${why}`);
+}
+
+function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
+  const patch = parseJsonBody(bytes, badRequest) ?? {};
+  if (!isJsonObject(patch)) throw badRequest(unmarshalError(patch, "map[string]interface {}"));
+  return {
+    apply: (existing) => strategicallyPatched(existing, patch, kind),
+    problems: validation === "Ignore" ? [] : duplicateMembers(bytes),
+    // Lists with a merge key lose only what the patch names; who replaces a list is taken to mean all of its items.
+    omission: "removed",
+    refusal: (why, patched) => {
+      const reason = why.startsWith("strict decoding error: ") ? why : (unstructuredError(patched, kind.schema) ?? why);
+      return invalidPatch(`${JSON.stringify(printValue(patch))}: ${reason}`);
+    },
+  };
+}
+
+/** The kind is what the path says, whatever the patch makes of it. */
+function strategicallyPatched(existing: JsonObject, patch: JsonObject, kind: ServedResource): JsonObject {
+  const patched = strategicMerge(existing, patch, kind);
+  const { kind: patchedKind, apiVersion } = patched;
+  return {
+    // Fields that nobody knows are told in the order of their names.
+    ...(hasUnknownFields(patched, kind.schema) ? (withSortedMembers(patched) as JsonObject) : patched),
+    ...(isText(patchedKind) ? { kind: kind.kind } : {}),
+    ...(isText(apiVersion) ? { apiVersion: kind.apiVersion } : {}),
+  };
+}
+
+function withSortedMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedMembers);
+  if (!isJsonObject(value)) return value;
+  const sorted: JsonObject = {};
+  for (const key of Object.keys(value).toSorted()) setMember(sorted, key, withSortedMembers(value[key]));
+  return sorted;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" || value === undefined;
+}
+
+function strategicMerge(existing: JsonObject, patch: JsonObject, kind: ServedResource): JsonObject {
+  try {
+    return applyStrategicMergePatch(existing, patch, kind.schema);
+  } catch (thrown) {
+    if (!(thrown instanceof StrategicPatchError)) throw thrown;
+    if (thrown.problem === "bad-request") throw badRequest(thrown.message);
+    throw thrown.problem === "unprocessable" ? unprocessable(thrown) : new StatusError("", thrown.message);
+  }
+}
+
+/** Members that stand twice in the text of the patch. */
+function duplicateMembers(bytes: Buffer): string[] {
+  return findDuplicateMembers(bytes.toString("utf8")).map((path) => `duplicate field ${JSON.stringify(path)}`);
+}
+
+function unprocessable(cause: Error): StatusError {
+  return new StatusError("Invalid", "the server rejected our request due to an error in our request", {
+    details: {},
+    cause,
+  });
+}
+
+/** DIFFERS: other than a strategic merge patch, the patched object is not repeated in front of what is wrong with it. */
+export function invalidPatch(why: string): StatusError {
+  const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
+  return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });
+}

@@ -1,0 +1,79 @@
+/** Patches: the body read once, applied to whatever is there. */
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { requestEntityTooLarge, StatusError, unsupportedMediaType } from "../../meta/status-error.ts";
+import { goZeros } from "../../objects/go/go-zeros.ts";
+import { jsonLength } from "../../objects/patch/json-size.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { APPLY_PATCH_TYPE } from "./apply.ts";
+import { contentType, decodeAs, readBody, type DecodeContext } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { judgeOf } from "./field-loss.ts";
+import { BODY_BYTES_MAX } from "./limits.ts";
+import { writeOptions } from "./options.ts";
+import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
+import type { WriteWish } from "./write-wish.ts";
+
+/** Those that say what to change. */
+export const PATCH_TYPES: ReadonlySet<string> = new Set([...READERS.keys(), APPLY_PATCH_TYPE]);
+
+/** Without a Go type there are no tags that say how to merge. */
+const CUSTOM_PATCH_TYPES: readonly string[] = [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  APPLY_PATCH_TYPE,
+];
+
+export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  const { request } = call;
+  const readPatchBody = readerOf(contentType(request), call.served);
+  const bytes = await readBody(request);
+  const { dryRun, fieldValidation: validation, manager } = writeOptions(request, "PatchOptions");
+  const judge = judgeOf(call, bytes);
+  const zeros = goZeros(call.protobuf);
+  let body: PatchBody | undefined;
+  let warnings: readonly string[] = [];
+  // Nothing is wrong with the patch of an object that does not exist.
+  const next = (existing: JsonObject): JsonObject => {
+    body ??= readPatchBody({ bytes, validation, kind });
+    const { apply, problems, omission, refusal } = body;
+    const checks = { validation, syntaxProblems: problems, judge, zeros, existing, omission };
+    const decoded = decodePatched(kind, apply(existing), { ...checks, refusal });
+    warnings = decoded.warnings;
+    return decoded.object;
+  };
+  return { manager, dryRun, next, warnings: () => warnings };
+}
+
+function readerOf(type: string, { schema }: ServedResource): NonNullable<ReturnType<(typeof READERS)["get"]>> {
+  if (schema.isCustom && !CUSTOM_PATCH_TYPES.includes(type)) throw unsupportedMediaType(CUSTOM_PATCH_TYPES);
+  const read = READERS.get(type);
+  if (read !== undefined) return read;
+  throw new StatusError("UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
+}
+
+type PatchChecks = Omit<DecodeContext, "bytes" | "problem"> &
+  Pick<PatchBody, "omission" | "refusal"> & { readonly existing: JsonObject };
+
+function decodePatched(
+  served: ServedResource,
+  patched: unknown,
+  { refusal, ...checks }: PatchChecks,
+): ReturnType<typeof decodeAs> {
+  if (!isJsonObject(patched)) throw invalidPatch(NOT_AN_OBJECT);
+  refuseGrown(patched, checks.existing);
+  return decodeAs(served, patched, {
+    ...checks,
+    bytes: undefined,
+    problem: (_kind, _version, why) => refusal(why, patched),
+  });
+}
+
+const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+
+/** Patch by patch an object may grow to what could be sent at once, and no further. */
+function refuseGrown(patched: JsonObject, existing: JsonObject): void {
+  if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
+  if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {
+    throw requestEntityTooLarge(`limit is ${BODY_BYTES_MAX}`);
+  }
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { bytesBody, type ApiResponse } from "../../http/message.ts";
+import { errorResponse, jsonResponse, successStatus } from "../../http/respond.ts";
+import { notFound } from "../../../meta/status-error.ts";
+import { decodeProtobufObject } from "../../../objects/protobuf/decode.ts";
+import { inMedia } from "./media.ts";
+import type { Representation } from "./negotiate.ts";
+
+const PROTOBUF = "application/vnd.kubernetes.protobuf";
+const tables = protobufTables();
+const protobuf: Representation = { media: "protobuf", form: "object", metaVersion: "", tables };
+const partial: Representation = { media: "protobuf", form: "partial", metaVersion: "meta.k8s.io/v1", tables };
+const refusal = errorResponse(notFound({ group: "", resource: "pods" }, "a"));
+const success = jsonResponse(200, successStatus({ name: "a", kind: "pods" }));
+
+function bytes({ body }: ApiResponse): Buffer {
+  return body.kind === "bytes" ? Buffer.concat(body.chunks) : expect.unreachable();
+}
+
+describe("what no renderer made", () => {
+  test("is left alone for who takes JSON", () => {
+    expect(inMedia(refusal, { media: "json", form: "object", metaVersion: "" })).toBe(refusal);
+  });
+
+  test("is YAML for who takes YAML", () => {
+    const answer = inMedia(success, { media: "yaml", form: "object", metaVersion: "" });
+    expect(answer.headers["content-type"]).toBe("application/yaml");
+    expect(bytes(answer).toString()).toContain("status: Success\n");
+  });
+
+  test.each([
+    ["a refusal", refusal, protobuf],
+    ["a success", success, protobuf],
+    ["a success told to who wanted metadata", success, partial],
+  ])("is protobuf for who takes protobuf: %s", (_what, response, representation) => {
+    const answer = inMedia(response, representation);
+    expect(answer.status).toBe(response.status);
+    expect(answer.headers).toMatchObject({ "content-type": PROTOBUF, "cache-control": "no-cache, private" });
+    expect(decodeProtobufObject(bytes(answer), tables)).toEqual(JSON.parse(bytes(response).toString()));
+  });
+
+  test("stays JSON where it is a refusal of metadata", () => {
+    expect(inMedia(refusal, partial)).toBe(refusal);
+  });
+
+  test.each<[what: string, response: ApiResponse]>([
+    ["has no message", jsonResponse(200, { kind: "Thing", apiVersion: "example.com/v1" })],
+    ["is no object", jsonResponse(200, [])],
+    ["is a stream", { status: 200, headers: {}, body: { kind: "stream", open: () => undefined } }],
+    [
+      "is something else already",
+      { status: 200, headers: { "content-type": PROTOBUF }, body: bytesBody(Buffer.alloc(1)) },
+    ],
+  ])("stays as it is where it %s", (_what, response) => {
+    expect(inMedia(response, protobuf)).toBe(response);
+  });
+});

@@ -1,0 +1,90 @@
+/** In which form a client wants its answer: the first clause of Accept that can be met decides. */
+import { NAMED_TYPES, parseAccept, type MediaType } from "../../http/negotiate.ts";
+import { PROTOBUF_MEDIA_TYPE, type ProtobufTables } from "../../../objects/protobuf/decode.ts";
+import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
+import { notAcceptable, StatusError } from "../../../meta/status-error.ts";
+
+export interface Representation {
+  readonly media: "json" | "yaml" | "protobuf";
+  readonly form: "object" | "partial" | "table";
+  /** apiVersion of the form when it is not the object's own: meta.k8s.io/v1 or v1beta1. */
+  readonly metaVersion: string;
+  /** Where the media is protobuf: what it is made by. */
+  readonly tables?: ProtobufTables;
+}
+
+/** The kind that is asked for, and what may know its protobuf message. */
+export interface ProtobufOffer {
+  readonly endpoint: GroupVersion & { readonly kind: string };
+  /** Decoded when the first client wants protobuf. */
+  readonly tables: () => ProtobufTables;
+}
+
+const PLAIN: Representation = { media: "json", form: "object", metaVersion: "" };
+
+/** What the answer to the verb can be: lists have forms of their own, streams are never YAML. */
+export type AnswerKind = "object" | "list" | "watch";
+
+export function negotiateRepresentation(
+  accept: string | undefined,
+  kind: AnswerKind,
+  offer?: ProtobufOffer,
+): Representation {
+  if (accept === undefined || accept === "" || accept === "application/json" || accept === "*/*") return PLAIN;
+  const clauses = parseAccept(accept);
+  for (const clause of clauses) {
+    const representation = representationOf(clause, kind, offer);
+    if (representation !== undefined) return representation;
+  }
+  if (clauses.some(({ type }) => type === "*/*" || type === "application/*" || NAMED_TYPES.includes(type)))
+    throw notAcceptable(NAMED_TYPES);
+  throw new StatusError(
+    "NotAcceptable",
+    `406: Not Acceptable\n\nAvailable representations: ${NAMED_TYPES.join(", ")}`,
+    { details: {} },
+  );
+}
+
+function representationOf(
+  { type, parameters }: MediaType,
+  kind: AnswerKind,
+  offer: ProtobufOffer | undefined,
+): Representation | undefined {
+  const media = mediaOf(type);
+  if (media === undefined || (media === "yaml" && kind === "watch")) return undefined;
+  const form = formOf(parameters.get("as"), kind);
+  if (form === undefined) return undefined;
+  const metaVersion = form === "object" ? "" : metaVersionOf(parameters);
+  if (metaVersion === undefined) return undefined;
+  if (media === "protobuf") return inProtobuf({ media, form, metaVersion }, offer);
+  return { media, form, metaVersion };
+}
+
+function metaVersionOf(parameters: MediaType["parameters"]): string | undefined {
+  const version = parameters.get("v") ?? "";
+  if (parameters.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) return undefined;
+  return `meta.k8s.io/${version}`;
+}
+
+/** As kubernetes: tables have no protobuf. DIFFERS: neither has metadata of v1beta1, whose lists have other numbers. */
+function inProtobuf(wanted: Representation, offer: ProtobufOffer | undefined): Representation | undefined {
+  if (offer === undefined) return undefined;
+  const { form, metaVersion } = wanted;
+  const tables = offer.tables();
+  const apiVersion = form === "partial" ? metaVersion : formatGroupVersion(offer.endpoint);
+  const kind = form === "partial" ? "PartialObjectMetadata" : offer.endpoint.kind;
+  if (form === "table" || tables.messageFor(apiVersion, kind) === undefined) return undefined;
+  return { ...wanted, tables };
+}
+
+function mediaOf(type: string): Representation["media"] | undefined {
+  if (type === "application/json" || type === "application/*" || type === "*/*") return "json";
+  if (type === PROTOBUF_MEDIA_TYPE) return "protobuf";
+  return type === "application/yaml" ? "yaml" : undefined;
+}
+
+function formOf(as: string | undefined, kind: AnswerKind): Representation["form"] | undefined {
+  if (as === undefined) return "object";
+  if (as === "Table") return "table";
+  return as === (kind === "list" ? "PartialObjectMetadataList" : "PartialObjectMetadata") ? "partial" : undefined;
+}

@@ -1,0 +1,47 @@
+/** What an answer's bytes are on the wire: everything about a media type that is the same for all forms. */
+import type { Status } from "../../../meta/status-error.ts";
+import { envelopeHead, encodeWatchEvent, type ProtobufEncoder } from "../../../objects/protobuf/encode.ts";
+import { PROTOBUF_MEDIA_TYPE } from "../../../objects/protobuf/decode.ts";
+
+export interface WireFormat {
+  readonly contentType: string;
+  /** Of a watch. */
+  readonly streamContentType: string;
+  /** A whole body that shows this. */
+  document(shown: readonly Buffer[]): readonly Buffer[];
+  /** One event of a watch that shows this. */
+  event(type: string, shown: readonly Buffer[]): Buffer;
+  status(status: Status): readonly Buffer[];
+}
+
+/** Bytes that know what they are. */
+export interface Rendered {
+  readonly format: WireFormat;
+  readonly chunks: readonly Buffer[];
+}
+
+const NEWLINE = Buffer.from("\n");
+const EVENT_TAIL = Buffer.from("}\n");
+
+export const JSON_FORMAT: WireFormat = Object.freeze({
+  contentType: "application/json",
+  streamContentType: "application/json",
+  document: (shown: readonly Buffer[]) => [...shown, NEWLINE],
+  event: (type: string, shown: readonly Buffer[]) =>
+    Buffer.concat([Buffer.from(`{"type":"${type}","object":`), ...shown, EVENT_TAIL]),
+  status: (status: Status) => [Buffer.from(JSON.stringify(status))],
+});
+
+export function json(chunks: readonly Buffer[]): Rendered {
+  return { format: JSON_FORMAT, chunks };
+}
+
+export function protobufFormat(encoder: ProtobufEncoder): WireFormat {
+  return {
+    contentType: PROTOBUF_MEDIA_TYPE,
+    streamContentType: `${PROTOBUF_MEDIA_TYPE};stream=watch`,
+    document: (shown) => shown,
+    event: encodeWatchEvent,
+    status: (status) => [envelopeHead(status), encoder.member({ ...status }, status)],
+  };
+}

@@ -1,0 +1,231 @@
+/** From a request about a resource to the verb that answers it. */
+import type { Handler } from "../http/chain.ts";
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import type { RequestInfo } from "../http/request-info.ts";
+import { errorResponse } from "../http/respond.ts";
+import { badRequest, methodNotAllowed, notFound, StatusError, unknownResource } from "../../meta/status-error.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { translated } from "../registry/storage-errors.ts";
+import { componentStatusesEndpoint } from "./component-statuses.ts";
+import { createEndpoint } from "./create.ts";
+import { warningHeaders } from "./decode-body.ts";
+import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
+import type { Admission } from "../registry/admission.ts";
+import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
+import { HandedOn, type FieldLoss } from "./field-loss.ts";
+import { getEndpoint } from "./get.ts";
+import { listEndpoint } from "./list.ts";
+import { inMedia } from "./render/media.ts";
+import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
+import { isRefusal, rendererFor, representationFor } from "./render/respond.ts";
+import { bindingEndpoint } from "./subresources/binding.ts";
+import { isConnection } from "./subresources/connections.ts";
+import { subresourceEndpoint } from "./subresources/subresources.ts";
+import type { TokenRequests } from "./subresources/token-request/token-request.ts";
+import { updateEndpoint } from "./update.ts";
+import { watchEndpoint, type WatchDependencies } from "./watch.ts";
+
+/** Finds what the group version serves; undefined when it does not serve the resource. */
+export type ResolveEndpoint = (group: string, version: string, resource: string) => ResourceEndpoint | undefined;
+
+const PLAIN: Representation = negotiateRepresentation(undefined, "object");
+
+export interface ResourceDependencies<Req> extends WatchDependencies {
+  /** Who may change or refuse writes. Absent: nobody. */
+  readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
+  /** Throws when who may update may not create. Absent: whoever may update may. */
+  readonly refuseCreation?: ((request: Req) => Promise<void>) | undefined;
+  /** How tokens of service accounts are made. Absent: they are not. */
+  readonly tokens?: TokenRequests | undefined;
+  /** The audit event of a request is told. */
+  readonly annotate?: ((request: Req, key: string, value: string) => void) | undefined;
+  /** Answers for what is answered, not stored; undefined for what it does not know. */
+  readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
+  /** Undefined where no other server could know more than this one. */
+  readonly fieldLoss?: FieldLoss<Req> | undefined;
+}
+
+export interface RequestAdmission extends AdmissionAbout {
+  readonly served: ServedResource;
+  /** The client is told. */
+  readonly warn: (text: string) => void;
+}
+
+export interface VirtualCall {
+  readonly endpoint: ResourceEndpoint;
+  readonly representation: Representation;
+}
+
+export function resourceHandler<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
+  resolve: ResolveEndpoint,
+): Handler<Req> {
+  const handle = localHandler(dependencies, resolve);
+  return async (request) => {
+    try {
+      return await handle(request);
+    } catch (thrown) {
+      if (thrown instanceof HandedOn) return thrown.answer();
+      throw thrown;
+    }
+  };
+}
+
+function localHandler<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
+  resolve: ResolveEndpoint,
+): Handler<Req> {
+  return async (request) => {
+    const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
+    if (endpoint === undefined) throw unknownResource();
+    refuseMisdirected(endpoint, request);
+    recordDeprecation(endpoint, request);
+    // What a connection carries is negotiated by its ends.
+    const representation = isConnection(request.info.subresource)
+      ? PLAIN
+      : representationFor(request, { endpoint, tables: dependencies.protobuf });
+    const response = await answer(dependencies, endpoint, { request, representation, resolve });
+    const { deprecation } = endpoint;
+    const warned = deprecation === undefined ? response : withWarning(response, deprecation);
+    return inMedia(warned, representation);
+  };
+}
+
+/** As kubernetes endpoints/metrics/metrics.go#MonitorRequest. */
+function recordDeprecation({ deprecation, removedRelease }: ResourceEndpoint, { audit }: WithInfo): void {
+  if (deprecation === undefined) return;
+  audit?.annotate("k8s.io/deprecated", "true");
+  if (removedRelease !== undefined) audit?.annotate("k8s.io/removed-release", removedRelease);
+}
+
+async function answer<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
+  endpoint: ResourceEndpoint,
+  { request, representation, resolve }: { request: Req; representation: Representation; resolve: ResolveEndpoint },
+): Promise<ApiResponse> {
+  const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
+  const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
+  const told = new Set<string>();
+  try {
+    if (endpoint.group === "" && endpoint.resource === "componentstatuses")
+      return componentStatusesEndpoint(endpoint, request, representation);
+    const virtual = dependencies.virtual?.(request, { endpoint, representation });
+    if (virtual !== undefined) return await virtual;
+    if (served === undefined) return notStored(endpoint, request);
+    const { context, protobuf, fieldLoss, admit, refuseCreation } = dependencies;
+    const call: EndpointCall = {
+      context,
+      served,
+      renderer: rendererFor(representation, served, { request, clock: context.clock }),
+      request,
+      protobuf,
+      fieldLoss: fieldLoss && ((named) => fieldLoss(request, named)),
+      admit: admit && ((about) => admit(request, { ...about, served, warn: (text) => told.add(text) })),
+      refuseCreation: refuseCreation && (() => refuseCreation(request)),
+    };
+    const annotate = dependencies.annotate?.bind(undefined, request);
+    const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
+    const response = await translated(async () => {
+      if (isLegacyBinding) return bindingEndpoint(call);
+      if (isStoredDoor(request.info.subresource)) return serve(dependencies, call);
+      const { tokens } = dependencies;
+      return subresourceEndpoint(call, { representation, budgets, tokens, annotate }) ?? notStored(endpoint, request);
+    });
+    return withWarnings(response, told);
+  } catch (thrown) {
+    // Refusals, too, are said in YAML or protobuf to whoever asked for it, and warned about.
+    const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || told.size > 0;
+    if (isMore && isRefusal(thrown)) return withWarnings(errorResponse(thrown), told);
+    throw thrown;
+  }
+}
+
+function withWarning(response: ApiResponse, warning: string): ApiResponse {
+  const lines = [warningHeaders([warning])["warning"] ?? [], response.headers["warning"] ?? []].flat();
+  return { ...response, headers: { ...response.headers, warning: lines } };
+}
+
+function withWarnings(response: ApiResponse, told: ReadonlySet<string>): ApiResponse {
+  if (told.size === 0) return response;
+  const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
+  return { ...response, headers: { ...response.headers, warning: lines } };
+}
+
+/** The paths, methods and verbs that do not exist. */
+function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
+  if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
+  if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
+  const isWholeCluster = endpoint.namespaced && info.namespace === "";
+  if (isWholeCluster && (info.name !== "" || !endpoint.verbs.has("list"))) throw unknownResource();
+  const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
+  if (endpoint.served?.custom !== undefined) refuseMisdirectedCustom(endpoint, info, verbs);
+  if (verbs === undefined) throw unknownResource();
+  const needsName = info.verb === "update" || info.verb === "patch";
+  // As kubernetes: what is built in takes these two only to hand them on.
+  const isHandedOn = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
+  if (!isHandedOn && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
+  if (method === "HEAD" && !isHandedOn && endpoint.served?.custom === undefined) throw methodNotAllowed();
+  // The old /watch/ paths mean a watch whatever the method says.
+  if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
+  if (needsName && info.name === "") throw methodNotAllowed();
+  if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
+  if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
+}
+
+/** As kubernetes, which says these things of custom resources in other words. */
+function refuseMisdirectedCustom(
+  { group, resource }: ResourceEndpoint,
+  info: RequestInfo,
+  verbs: ReadonlySet<string> | undefined,
+): void {
+  if (verbs === undefined) throw notFound({ group, resource }, info.name);
+  if (info.verb !== "" && !verbs.has(info.verb))
+    throw new StatusError(
+      "MethodNotAllowed",
+      `${info.verb} is not supported on resources of kind ${JSON.stringify(`${resource}.${group}`)}`,
+      { details: { group, kind: resource } },
+    );
+  const needsName = info.verb === "update" || info.verb === "patch";
+  if (needsName && info.name === "") throw badRequest("name must be provided");
+}
+
+function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
+  switch (call.request.info.verb) {
+    case "get":
+      return getEndpoint(call);
+    case "list":
+      return listEndpoint(call);
+    case "watch":
+      return watchEndpoint(dependencies, call);
+    case "create":
+      return createEndpoint(call);
+    case "update":
+    case "patch":
+      return updateEndpoint(call);
+    case "delete":
+      return deleteEndpoint(call);
+    case "deletecollection":
+      return deleteCollectionEndpoint(call);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+/** Subresources that are doors to the stored object itself. */
+function isStoredDoor(subresource: string): boolean {
+  return subresource === "" || subresource === "status" || subresource === "finalize";
+}
+
+/** What discovery shows but nothing answers yet, in words, and never as if it did not exist. */
+function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): never {
+  const { group, resource } = endpoint;
+  const what = info.subresource === "" ? resource : `${resource}/${info.subresource}`;
+  throw new StatusError(
+    "MethodNotAllowed",
+    `${info.verb} is not supported on resources of kind ${JSON.stringify(what)} by this version of Evenkeel`,
+    {
+      details: { ...(group === "" ? {} : { group }), kind: resource },
+    },
+  );
+}

@@ -1,0 +1,162 @@
+/** May somebody do something: SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectAccessReview. */
+import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
+import { isJsonObject, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { invalid, StatusError, type FieldError } from "../../../meta/status-error.ts";
+import type { Requester } from "../../registry/create.ts";
+import type { ReviewedAccess, ReviewedDecision } from "./ports.ts";
+import { selectorErrors, selectorProblems } from "./selector-attributes.ts";
+
+export type AccessReviewKind = "SubjectAccessReview" | "LocalSubjectAccessReview" | "SelfSubjectAccessReview";
+
+/** Since this minor release selectors count; before, they are not even looked at. */
+const SELECTORS_SINCE = 32;
+
+/** As it is reviewed and answered. */
+export function readable(object: JsonObject, minor: number): JsonObject {
+  const spec = objectAt(object, "spec");
+  if (minor >= SELECTORS_SINCE || !isJsonObject(spec["resourceAttributes"])) return object;
+  const { fieldSelector: _fields, labelSelector: _labels, ...resourceAttributes } = spec["resourceAttributes"];
+  return { ...object, spec: { ...spec, resourceAttributes } };
+}
+
+/** Throws what kubernetes throws: it names neither kind nor object. */
+export function refuseInvalidAccessReview(object: JsonObject, kind: AccessReviewKind): void {
+  const errors = firstErrors(accessReviewErrors(object, kind));
+  if (errors.length === 0) return;
+  const refusal = invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
+  const { kind: _nameless, ...details } = refusal.details ?? {};
+  throw new StatusError("Invalid", refusal.message, { details });
+}
+
+function* accessReviewErrors(object: JsonObject, kind: AccessReviewKind): Generator<FieldError> {
+  const spec = objectAt(object, "spec");
+  yield* specErrors(spec, kind);
+  yield* metadataErrors(objectAt(object, "metadata"), kind);
+  if (kind === "LocalSubjectAccessReview") yield* localErrors(object, spec);
+}
+
+function* specErrors(spec: JsonObject, kind: AccessReviewKind): Generator<FieldError> {
+  const hasResource = isJsonObject(spec["resourceAttributes"]);
+  const hasPath = isJsonObject(spec["nonResourceAttributes"]);
+  if (hasResource && hasPath)
+    yield invalidValue(
+      "spec.nonResourceAttributes",
+      shownPath(spec),
+      "cannot be specified in combination with resourceAttributes",
+    );
+  if (!hasResource && !hasPath)
+    yield invalidValue(
+      "spec.resourceAttributes",
+      null,
+      "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+    );
+  if (kind !== "SelfSubjectAccessReview" && stringAt(spec, "user") === "" && stringsAt(spec, "groups").length === 0)
+    yield invalidValue("spec.user", "", "at least one of user or group must be specified");
+  if (hasResource) yield* selectorErrors(objectAt(spec, "resourceAttributes"));
+}
+
+/** As kubernetes shows it: by the names of its own structure. */
+function shownPath(spec: JsonObject): JsonObject {
+  const { path, verb } = pathAttributes(spec);
+  return { Path: path, Verb: verb };
+}
+
+function pathAttributes(spec: JsonObject): { readonly path: string; readonly verb: string } {
+  const attributes = objectAt(spec, "nonResourceAttributes");
+  return { path: stringAt(attributes, "path"), verb: stringAt(attributes, "verb") };
+}
+
+function* metadataErrors(metadata: JsonObject, kind: AccessReviewKind): Generator<FieldError> {
+  const isLocal = kind === "LocalSubjectAccessReview";
+  const isEmpty = Object.entries(metadata).every(
+    ([name, value]) => isZero(value) || name === "managedFields" || (isLocal && name === "namespace"),
+  );
+  if (!isEmpty)
+    yield invalidValue("metadata", shownMetadata(metadata), `must be empty${isLocal ? " except for namespace" : ""}`);
+}
+
+function isZero(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isJsonObject(value)) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === "" || value === 0 || value === false;
+}
+
+const METADATA_ORDER: readonly string[] = [
+  "name",
+  "generateName",
+  "namespace",
+  "resourceVersion",
+  "generation",
+  "labels",
+  "annotations",
+  "ownerReferences",
+  "finalizers",
+  "managedFields",
+];
+
+function shownMetadata(metadata: JsonObject): JsonObject {
+  const shown = METADATA_ORDER.filter((name) => Object.hasOwn(metadata, name) && !isZero(metadata[name]));
+  return Object.fromEntries(shown.map((name) => [name, metadata[name]]));
+}
+
+function* localErrors(object: JsonObject, spec: JsonObject): Generator<FieldError> {
+  const namespace = stringAt(objectAt(spec, "resourceAttributes"), "namespace");
+  if (isJsonObject(spec["resourceAttributes"]) && namespace !== stringAt(objectAt(object, "metadata"), "namespace"))
+    yield invalidValue("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace");
+  if (isJsonObject(spec["nonResourceAttributes"]))
+    yield invalidValue("spec.nonResourceAttributes", shownPath(spec), "disallowed on this kind of request");
+}
+
+/** About whom it asks. */
+export function reviewedUser(object: JsonObject): Requester {
+  const spec = objectAt(object, "spec");
+  const extra: JsonObject = {};
+  const given = objectAt(spec, "extra");
+  for (const key of Object.keys(given)) setMember(extra, key, stringsAt(given, key));
+  return {
+    name: stringAt(spec, "user"),
+    uid: stringAt(spec, "uid"),
+    groups: stringsAt(spec, "groups"),
+    extra: extra as Requester["extra"],
+  };
+}
+
+const NOTHING: ReviewedAccess = {
+  isResourceRequest: false,
+  verb: "",
+  group: "",
+  version: "",
+  namespace: "",
+  resource: "",
+  subresource: "",
+  name: "",
+  path: "",
+};
+
+/** Of a valid review: about what it asks. */
+export function reviewedAccess(object: JsonObject): ReviewedAccess {
+  const spec = objectAt(object, "spec");
+  if (!isJsonObject(spec["resourceAttributes"])) return { ...NOTHING, ...pathAttributes(spec) };
+  const at = (member: string): string => stringAt(objectAt(spec, "resourceAttributes"), member);
+  return {
+    isResourceRequest: true,
+    verb: at("verb"),
+    group: at("group"),
+    // Without one, all are meant.
+    version: at("version") || "*",
+    namespace: at("namespace"),
+    resource: at("resource"),
+    subresource: at("subresource"),
+    name: at("name"),
+    path: "",
+  };
+}
+
+export function accessStatus(object: JsonObject, { allowed, reason }: ReviewedDecision): JsonObject {
+  const problems = selectorProblems(objectAt(objectAt(object, "spec"), "resourceAttributes"));
+  return {
+    allowed,
+    ...(reason === "" ? {} : { reason }),
+    ...(problems.length === 0 ? {} : { evaluationError: problems.join("; ") }),
+  };
+}

@@ -1,0 +1,60 @@
+/** What reviews ask of those who know. */
+import type { Clock } from "../../../base/clock.ts";
+import type { RequestInfo } from "../../http/request-info.ts";
+import type { GroupVersion } from "../../../meta/group-version.ts";
+import type { ProtobufTables } from "../../../objects/protobuf/decode.ts";
+import type { StructSchema } from "../../../objects/schema.ts";
+import type { Admission } from "../../registry/admission.ts";
+import type { Requester } from "../../registry/create.ts";
+import type { WithRequester } from "../endpoint.ts";
+import type { RequestAdmission } from "../resources.ts";
+
+export type ReviewedAccess = Pick<
+  RequestInfo,
+  "isResourceRequest" | "verb" | "group" | "version" | "namespace" | "resource" | "subresource" | "name" | "path"
+>;
+
+export interface ReviewedDecision {
+  readonly allowed: boolean;
+  readonly reason: string;
+}
+
+export interface ReviewedRules {
+  readonly resourceRules: readonly {
+    readonly verbs: readonly string[];
+    readonly apiGroups: readonly string[];
+    readonly resources: readonly string[];
+    readonly resourceNames?: readonly string[];
+  }[];
+  readonly nonResourceRules: readonly {
+    readonly verbs: readonly string[];
+    readonly nonResourceURLs: readonly string[];
+  }[];
+  readonly incomplete: boolean;
+  readonly evaluationError: string;
+}
+
+export type ReviewedToken =
+  | { readonly user: Requester; readonly audiences: readonly string[] }
+  | "unknown"
+  | { readonly error: string };
+
+export interface ReviewPorts<Req extends WithRequester> {
+  readonly clock: Clock;
+  /** 36 for release 1.36. */
+  readonly minor: number;
+  /** Of any kind of the release. */
+  readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
+  readonly protobuf: () => ProtobufTables;
+  readonly authorize: (
+    user: Requester,
+    asked: ReviewedAccess,
+    signal: AbortSignal,
+  ) => ReviewedDecision | Promise<ReviewedDecision>;
+  readonly rulesFor: (user: Requester, namespace: string) => ReviewedRules;
+  readonly authenticateToken: (token: string, audiences: readonly string[]) => ReviewedToken | Promise<ReviewedToken>;
+  /** Whom a token is for that is reviewed for nobody in particular. */
+  readonly apiAudiences: readonly string[];
+  /** Who may change or refuse what is created. Absent: nobody. */
+  readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
+}

@@ -1,0 +1,41 @@
+/** Kinds of reviews: served like others, and never stored. */
+import { formatGroupVersion } from "../../../meta/group-version.ts";
+import type { ServedResource } from "../../registry/resource.ts";
+import { strategyFor } from "../../registry/strategies.ts";
+import type { ResourceEndpoint } from "../endpoint.ts";
+import type { ReviewPorts } from "./ports.ts";
+
+export function reviewKind(
+  { group, version, resource, kind, namespaced }: ResourceEndpoint,
+  { schemaOf, minor }: Pick<ReviewPorts<never>, "schemaOf" | "minor">,
+): ServedResource {
+  const groupVersion = { group, version };
+  const apiVersion = formatGroupVersion(groupVersion);
+  const schema = schemaOf(groupVersion, kind);
+  if (schema === undefined) throw new Error(`the catalogue has no schema for ${apiVersion} ${kind}`);
+  return {
+    stored: {
+      group,
+      resource,
+      namespaced,
+      keyPrefix: "",
+      storageVersion: groupVersion,
+      encoding: { current: () => Promise.reject(new Error(`${kind} is never stored`)) },
+      strategy: strategyFor(group, resource, { hasStatus: false, eventTtlSeconds: 0 }),
+    },
+    groupResource: { group, resource },
+    groupVersion,
+    apiVersion,
+    kind,
+    listKind: `${kind}List`,
+    meaning: {},
+    minor,
+    schema,
+    schemaOf: (other, of = kind) => schemaOf(other, of),
+    table: { columns: [], cells: () => [] },
+    fieldSelectors: [],
+    fieldSelectorErrorStyle: "default",
+    fieldSelectorAliases: {},
+    objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+  };
+}

@@ -1,0 +1,388 @@
+import { describe, expect, test } from "vitest";
+import type { Clock } from "../../../base/clock.ts";
+import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { openSchemas } from "../../../objects/catalogue/schema-source.ts";
+import { bufferedBody } from "../../http/request-body.ts";
+import { bodyJson, infoRequest } from "../../http/testing/requests.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { badRequest, StatusError } from "../../../meta/status-error.ts";
+import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";
+import { negotiateRepresentation } from "../render/negotiate.ts";
+import type { ReviewedAccess, ReviewPorts } from "./ports.ts";
+import { reviewEndpoint } from "./reviews.ts";
+
+const NOW = Date.parse("2026-01-02T03:04:05Z");
+const JANE = { name: "jane", uid: "7", groups: ["devs"], extra: { team: ["blue"] } };
+const KINDS: Readonly<Record<string, string>> = {
+  subjectaccessreviews: "SubjectAccessReview",
+  localsubjectaccessreviews: "LocalSubjectAccessReview",
+  selfsubjectaccessreviews: "SelfSubjectAccessReview",
+  selfsubjectrulesreviews: "SelfSubjectRulesReview",
+  tokenreviews: "TokenReview",
+  selfsubjectreviews: "SelfSubjectReview",
+};
+const PODS = { verb: "get", resource: "pods", namespace: "ns" };
+
+function portsWith(ports: Partial<ReviewPorts<WithRequester>>): ReviewPorts<WithRequester> {
+  const schemas = openSchemas("1.36");
+  return {
+    clock: { now: () => NOW } as Clock,
+    minor: 36,
+    schemaOf: ({ group, version }, kind) => schemas.kind(group, version, kind),
+    protobuf: protobufTables,
+    authorize: () => ({ allowed: false, reason: "" }),
+    rulesFor: () => expect.unreachable(),
+    authenticateToken: () => "unknown",
+    apiAudiences: ["api"],
+    ...ports,
+  };
+}
+
+interface Sent {
+  readonly accept?: string;
+  readonly query?: string;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly body: JsonObject;
+  readonly warning: unknown;
+}
+
+/** Refusals, too, as their Status. */
+async function review(
+  resource: string,
+  body: JsonObject,
+  ports: Partial<ReviewPorts<WithRequester>> = {},
+  { accept = "application/json", query = "" }: Sent = {},
+): Promise<Answered> {
+  const group = /^token|^selfsubjectreviews/.test(resource) ? "authentication.k8s.io" : "authorization.k8s.io";
+  const namespaced = resource.startsWith("local");
+  const endpoint: ResourceEndpoint = {
+    ...{ group, version: "v1", resource, kind: KINDS[resource]!, namespaced, verbs: new Set(["create"]) },
+    ...{ subresources: new Map(), deprecation: undefined, served: undefined },
+  };
+  const url = `/apis/${group}/v1/${namespaced ? "namespaces/ns/" : ""}${resource}${query}`;
+  const request = {
+    ...infoRequest({ method: "POST", url, headers: { accept, "user-agent": "test/1" } }),
+    body: bufferedBody(Buffer.from(JSON.stringify({ apiVersion: `${group}/v1`, kind: KINDS[resource], ...body }))),
+    user: JANE,
+  };
+  try {
+    const representation = negotiateRepresentation(accept, "object");
+    const response = await reviewEndpoint(portsWith(ports))(request, { endpoint, representation })!;
+    const answer = bodyJson(response);
+    return { status: response.status, body: isJsonObject(answer) ? answer : {}, warning: response.headers["warning"] };
+  } catch (thrown) {
+    const { code } = StatusError.from(thrown);
+    return { status: code, body: { ...StatusError.from(thrown).toStatus() }, warning: undefined };
+  }
+}
+
+const messageOf = ({ body }: Answered): unknown => body["message"];
+
+describe("access reviews", () => {
+  test("the question comes back with the answer, and says who asked", async () => {
+    const spec = { user: "u", resourceAttributes: PODS };
+    const authorize = (): { allowed: boolean; reason: string } => ({ allowed: true, reason: "because" });
+    const answer = await review("subjectaccessreviews", { spec, status: { denied: true } }, { authorize });
+    expect(answer.status).toBe(201);
+    expect(answer.body).toMatchObject({
+      kind: "SubjectAccessReview",
+      apiVersion: "authorization.k8s.io/v1",
+      metadata: { managedFields: [{ manager: "test", operation: "Update", time: "2026-01-02T03:04:05Z" }] },
+      spec,
+    });
+    expect(answer.body["status"]).toEqual({ allowed: true, reason: "because" });
+  });
+
+  const bare = { group: "", subresource: "", name: "", path: "", version: "*" };
+  const self = { name: "jane", uid: "7", groups: ["devs"], extra: { team: ["blue"] } };
+  test.each<readonly [resource: string, spec: JsonObject, user: JsonObject, asked: Partial<ReviewedAccess>]>([
+    [
+      "subjectaccessreviews",
+      { user: "u", uid: "1", groups: ["g"], extra: { Foo: ["A"] }, resourceAttributes: PODS },
+      { name: "u", uid: "1", groups: ["g"], extra: { Foo: ["A"] } },
+      { ...bare, ...PODS, isResourceRequest: true },
+    ],
+    [
+      "subjectaccessreviews",
+      { groups: ["g"], resourceAttributes: { ...PODS, group: "x", version: "v2", subresource: "s", name: "n" } },
+      { name: "", uid: "", groups: ["g"], extra: {} },
+      { ...PODS, group: "x", version: "v2", subresource: "s", name: "n", path: "", isResourceRequest: true },
+    ],
+    [
+      "localsubjectaccessreviews",
+      { user: "u", resourceAttributes: PODS },
+      { name: "u", uid: "", groups: [], extra: {} },
+      { ...bare, ...PODS, isResourceRequest: true },
+    ],
+    ["selfsubjectaccessreviews", { resourceAttributes: PODS }, self, { ...bare, ...PODS, isResourceRequest: true }],
+    [
+      "selfsubjectaccessreviews",
+      { nonResourceAttributes: { path: "/x", verb: "get" } },
+      self,
+      { ...bare, version: "", namespace: "", resource: "", path: "/x", verb: "get", isResourceRequest: false },
+    ],
+  ])("%s of %j", async (resource, spec, user, asked) => {
+    const seen: unknown[] = [];
+    const authorize = async (...question: unknown[]): Promise<{ allowed: boolean; reason: string }> => {
+      seen.push(...question.slice(0, 2));
+      return { allowed: false, reason: "" };
+    };
+    expect((await review(resource, { spec }, { authorize })).body["status"]).toEqual({ allowed: false });
+    expect(seen).toEqual([user, asked]);
+  });
+
+  const NONE = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+  const both = { resourceAttributes: PODS, nonResourceAttributes: { path: "/x", verb: "get" } };
+  const other = { ...PODS, namespace: "x" };
+  test.each<readonly [resource: string, body: JsonObject, text: string]>([
+    [
+      "subjectaccessreviews",
+      {},
+      `[spec.resourceAttributes: Invalid value: null: ${NONE}, spec.user: Invalid value: "": at least one of user or group must be specified]`,
+    ],
+    [
+      "selfsubjectaccessreviews",
+      { spec: both },
+      'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: cannot be specified in combination with resourceAttributes',
+    ],
+    [
+      "localsubjectaccessreviews",
+      { spec: { user: "u", nonResourceAttributes: { path: "/x", verb: "get" } } },
+      'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request',
+    ],
+    [
+      "localsubjectaccessreviews",
+      { spec: { user: "u", resourceAttributes: other } },
+      'spec.resourceAttributes.namespace: Invalid value: "x": must match metadata.namespace',
+    ],
+    [
+      "subjectaccessreviews",
+      { metadata: { labels: { a: "b" }, name: "x", uid: "u" }, spec: { user: "u", nonResourceAttributes: {} } },
+      'metadata: Invalid value: {"name":"x","labels":{"a":"b"},"managedFields":[{"manager":"test","operation":"Update","apiVersion":"authorization.k8s.io/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:nonResourceAttributes":{},"f:user":{}}}}]}: must be empty',
+    ],
+  ])("%s of %j is invalid", async (resource, body, text) => {
+    const answer = await review(resource, body);
+    expect(answer.status).toBe(422);
+    expect(messageOf(answer)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
+    expect(answer.body["details"]).toMatchObject({ group: "authorization.k8s.io" });
+    expect(answer.body["details"]).not.toHaveProperty("kind");
+  });
+
+  test("metadata that says nothing is none", async () => {
+    const metadata = { labels: {}, finalizers: [], creationTimestamp: null, namespace: "x", uid: "y" };
+    const answer = await review("subjectaccessreviews", { metadata, spec: { user: "u", nonResourceAttributes: {} } });
+    expect(answer.status).toBe(201);
+    expect(Object.keys(objectAt(answer.body, "metadata"))).toEqual(["managedFields"]);
+  });
+
+  test("a local review is about the namespace it is made in", async () => {
+    const local = await review("localsubjectaccessreviews", { spec: { user: "u", resourceAttributes: PODS } });
+    expect(local.body["metadata"]).toMatchObject({ namespace: "ns" });
+    const foreign = await review("localsubjectaccessreviews", { metadata: { namespace: "x" } });
+    expect(messageOf(foreign)).toBe(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  });
+});
+
+describe("the selectors of an access review", () => {
+  const asked = (selectors: JsonObject): JsonObject => ({
+    spec: { user: "u", resourceAttributes: { ...PODS, ...selectors } },
+  });
+  const at = "spec.resourceAttributes";
+
+  test.each<readonly [selectors: JsonObject, problem: string | undefined]>([
+    [{ fieldSelector: { rawSelector: "a=b" }, labelSelector: { rawSelector: "a in (b)" } }, undefined],
+    [{ fieldSelector: { rawSelector: "a" } }, `${at}.fieldSelector ignored due to parse error`],
+    [{ labelSelector: { rawSelector: `a${" ".repeat(70_000)}` } }, `${at}.labelSelector ignored due to parse error`],
+    [
+      {
+        fieldSelector: { requirements: [{ key: "a", operator: "Exists" }] },
+        labelSelector: { requirements: [{ key: "a", operator: "Later" }] },
+      },
+      `${at}.fieldSelector ignored due to parse error; ${at}.labelSelector ignored due to parse error`,
+    ],
+    [
+      {
+        fieldSelector: {
+          requirements: [
+            { key: "a", operator: "In", values: ["b"] },
+            { key: "a", operator: "NotIn", values: ["b", "c"] },
+          ],
+        },
+        labelSelector: { requirements: [{ key: "a", operator: "Exists" }] },
+      },
+      `${at}.fieldSelector partially ignored due to parse error`,
+    ],
+  ])("%j", async (selectors, evaluationError) => {
+    const { body } = await review("subjectaccessreviews", asked(selectors));
+    expect(body["status"]).toEqual({ allowed: false, ...(evaluationError && { evaluationError }) });
+  });
+
+  test.each<readonly [selectors: JsonObject, text: string]>([
+    [
+      { fieldSelector: {} },
+      `${at}.fieldSelector.requirements: Required value: when ${at}.fieldSelector is specified, requirements or rawSelector is required`,
+    ],
+    [
+      { labelSelector: { rawSelector: "a", requirements: [{ key: "a", operator: "Exists" }] } },
+      `${at}.labelSelector.rawSelector: Invalid value: "a": may not specified at the same time as requirements`,
+    ],
+    [
+      { fieldSelector: { requirements: [{ key: "", operator: "Exists", values: ["a"] }] } },
+      `[${at}.fieldSelector.requirements[0].key: Required value: must be specified, ${at}.fieldSelector.requirements[0].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist']`,
+    ],
+  ])("%j is invalid", async (selectors, text) => {
+    const answer = await review("subjectaccessreviews", asked(selectors));
+    expect(messageOf(answer)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
+  });
+
+  test("a million mistakes are not all told", async () => {
+    const requirements = Array.from({ length: 5000 }, () => ({ key: "", operator: "In" }));
+    const { body } = await review("subjectaccessreviews", asked({ fieldSelector: { requirements } }));
+    expect((objectAt(body, "details")["causes"] as unknown[]).length).toBeLessThanOrEqual(100);
+  });
+
+  test("before 1.32 they do not count", async () => {
+    const answer = await review("subjectaccessreviews", asked({ fieldSelector: {} }), { minor: 31 });
+    expect(answer.status).toBe(201);
+    expect(answer.body["spec"]).toEqual({ user: "u", resourceAttributes: PODS });
+  });
+});
+
+describe("token reviews", () => {
+  const BOT = { name: "bot", uid: "", groups: ["bots"], extra: {} };
+
+  test.each<readonly [spec: JsonObject, token: string, audiences: string[]]>([
+    [{ token: "t" }, "t", ["api"]],
+    [{ token: "t\n", audiences: ["a", "b"] }, "t", ["a", "b"]],
+  ])("%j asks for %j and %j", async (spec, token, audiences) => {
+    const seen: unknown[] = [];
+    const authenticateToken: ReviewPorts<WithRequester>["authenticateToken"] = (...question) => {
+      seen.push(...question);
+      return { user: BOT, audiences: [audiences[0]!] };
+    };
+    const { status, body } = await review("tokenreviews", { spec }, { authenticateToken });
+    expect(status).toBe(201);
+    expect(seen).toEqual([token, audiences]);
+    expect(body["status"]).toEqual({
+      authenticated: true,
+      user: { username: "bot", groups: ["bots"] },
+      audiences: [audiences[0]],
+    });
+  });
+
+  test.each<readonly [answer: "unknown" | { error: string }, error: string]>([
+    ["unknown", "invalid bearer token"],
+    [{ error: "service account token has expired" }, "[invalid bearer token, service account token has expired]"],
+  ])("%j", async (answer, error) => {
+    const said = { status: { authenticated: true } };
+    const { body } = await review(
+      "tokenreviews",
+      { spec: { token: "t" }, ...said },
+      { authenticateToken: () => answer },
+    );
+    expect(body["status"]).toEqual({ user: {}, error });
+  });
+
+  test("there must be a token", async () => {
+    const answer = await review("tokenreviews", { spec: {} });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { message: "token is required for TokenReview in authentication" },
+    });
+  });
+
+  test("an authenticator that answers for another audience is not believed", async () => {
+    const authenticateToken = (): { user: typeof BOT; audiences: string[] } => ({ user: BOT, audiences: ["else"] });
+    const answer = await review("tokenreviews", { spec: { token: "t" } }, { authenticateToken });
+    expect(answer).toMatchObject({
+      status: 500,
+      body: { message: "Internal error occurred: error validating audiences" },
+    });
+  });
+});
+
+describe("reviews of oneself", () => {
+  test("who am I", async () => {
+    const { body } = await review("selfsubjectreviews", { metadata: { name: "x" } });
+    expect(body).toEqual({
+      kind: "SelfSubjectReview",
+      apiVersion: "authentication.k8s.io/v1",
+      metadata: { creationTimestamp: "2026-01-02T03:04:05Z" },
+      status: { userInfo: { username: "jane", uid: "7", groups: ["devs"], extra: { team: ["blue"] } } },
+    });
+  });
+
+  test("what may I do", async () => {
+    const asked: unknown[] = [];
+    const rulesFor: ReviewPorts<WithRequester>["rulesFor"] = (...question) => {
+      asked.push(...question);
+      return {
+        resourceRules: [{ verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: [] }],
+        nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/x"] }],
+        incomplete: true,
+        evaluationError: "some",
+      };
+    };
+    const { body } = await review("selfsubjectrulesreviews", { spec: { namespace: "ns" } }, { rulesFor });
+    expect(asked).toEqual([JANE, "ns"]);
+    expect(body).toEqual({
+      kind: "SelfSubjectRulesReview",
+      apiVersion: "authorization.k8s.io/v1",
+      metadata: {},
+      spec: {},
+      status: {
+        resourceRules: [{ verbs: ["get"], apiGroups: [""], resources: ["pods"] }],
+        nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/x"] }],
+        incomplete: true,
+        evaluationError: "some",
+      },
+    });
+    expect(messageOf(await review("selfsubjectrulesreviews", {}))).toBe("no namespace on request");
+  });
+});
+
+describe("like every creation", () => {
+  const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+
+  test("there are no tables, so the next wish counts", async () => {
+    expect((await review("selfsubjectreviews", {}, {}, { accept: table })).status).toBe(406);
+    const next = await review("selfsubjectreviews", {}, {}, { accept: `${table},application/json` });
+    expect(next.body).toMatchObject({ kind: "SelfSubjectReview" });
+  });
+
+  test("fields that nobody knows are warned about or refused", async () => {
+    expect((await review("selfsubjectreviews", { spec: {} })).warning).toEqual([
+      String.raw`299 - "unknown field \"spec\""`,
+    ]);
+    const strict = await review("selfsubjectreviews", { spec: {} }, {}, { query: "?fieldValidation=Strict" });
+    expect(strict.status).toBe(400);
+  });
+
+  test("the options are checked, and the manager is who says so", async () => {
+    expect((await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?dryRun=X" })).status).toBe(422);
+    const { body } = await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?fieldManager=me" });
+    expect(body["metadata"]).toMatchObject({ managedFields: [{ manager: "me" }] });
+  });
+
+  test("admission may change the question, and refuse it before it is answered", async () => {
+    const admit: ReviewPorts<WithRequester>["admit"] = () => ({
+      mutate: ({ object }) => Promise.resolve({ ...object, spec: { token: "" } }),
+      validate: () => Promise.reject(badRequest("not today")),
+    });
+    const changed = await review("tokenreviews", { spec: { token: "t" } }, { admit });
+    expect(messageOf(changed)).toBe("token is required for TokenReview in authentication");
+    expect(messageOf(await review("selfsubjectreviews", {}, { admit }))).toBe("not today");
+  });
+
+  test("what is no review is left to others", () => {
+    const endpoint = { group: "", resource: "pods" } as ResourceEndpoint;
+    const request = { ...infoRequest({}), user: JANE };
+    const representation = negotiateRepresentation(undefined, "object");
+    expect(reviewEndpoint(portsWith({}))(request, { endpoint, representation })).toBeUndefined();
+  });
+});

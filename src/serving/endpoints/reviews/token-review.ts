@@ -1,0 +1,41 @@
+/** Whose token is this. */
+import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { badRequest, StatusError } from "../../../meta/status-error.ts";
+import type { ReviewedToken } from "./ports.ts";
+import { userInfo } from "./user-info.ts";
+
+export function refuseTokenless(object: JsonObject): void {
+  if (stringAt(objectAt(object, "spec"), "token") === "")
+    throw badRequest("token is required for TokenReview in authentication");
+}
+
+export interface TokenQuestion {
+  readonly token: string;
+  readonly audiences: readonly string[];
+}
+
+/** Blanks behind the token are none of it. DIFFERS: those before and within it make it one that nobody knows. */
+export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[]): TokenQuestion {
+  const spec = objectAt(object, "spec");
+  const audiences = stringsAt(spec, "audiences");
+  return { token: stringAt(spec, "token").trimEnd(), audiences: audiences.length === 0 ? apiAudiences : audiences };
+}
+
+const UNKNOWN = "invalid bearer token";
+
+/** As kubernetes: of what the client says its status is, what is not answered stays. */
+export function tokenStatus(object: JsonObject, { audiences }: TokenQuestion, answer: ReviewedToken): JsonObject {
+  const { authenticated: _said, user = {}, ...given } = objectAt(object, "status");
+  if (answer === "unknown") return { ...given, user, error: UNKNOWN };
+  if ("error" in answer) return { ...given, user, error: `[${UNKNOWN}, ${answer.error}]` };
+  if (audiences.length > 0 && !answer.audiences.some((one) => audiences.includes(one))) throw wrongAudiences();
+  const meant = answer.audiences.length === 0 ? {} : { audiences: answer.audiences };
+  return { ...given, authenticated: true, user: userInfo(answer.user), ...meant };
+}
+
+function wrongAudiences(): StatusError {
+  const message = "error validating audiences";
+  return new StatusError("InternalError", `Internal error occurred: ${message}`, {
+    details: { causes: [{ message }] },
+  });
+}

@@ -1,0 +1,12 @@
+/** A user, as authentication.k8s.io shows it. */
+import type { JsonObject } from "../../../meta/json.ts";
+import type { Requester } from "../../registry/create.ts";
+
+export function userInfo({ name, uid, groups, extra }: Requester): JsonObject {
+  return {
+    ...(name === "" ? {} : { username: name }),
+    ...(uid === "" ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}

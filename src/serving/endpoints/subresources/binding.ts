@@ -1,0 +1,35 @@
+import type { ApiResponse } from "../../http/message.ts";
+import { jsonResponse, successStatus } from "../../http/respond.ts";
+import { objectAt, stringAt } from "../../../meta/json.ts";
+import { badRequest, StatusError } from "../../../meta/status-error.ts";
+import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
+import { bindingErrors, bindPod } from "../../registry/subresources/binding.ts";
+import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
+import { decodeObject, warningHeaders } from "../decode-body.ts";
+import type { EndpointCall } from "../endpoint.ts";
+import { optionsObject, writeOptions } from "../options.ts";
+import { bindingKind } from "./kinds.ts";
+
+/** POST pods/x/binding, and the older POST bindings, where only the body names the pod. `call` is about pods. */
+export async function bindingEndpoint(call: EndpointCall): Promise<ApiResponse> {
+  const { context, served: pods, request } = call;
+  const { dryRun, fieldValidation } = writeOptions(request, "CreateOptions");
+  const kind = bindingKind(pods);
+  const { object: sent, warnings } = await decodeObject({ ...call, served: kind }, fieldValidation);
+  const { namespace, resource } = request.info;
+  const given = stringAt(objectAt(sent, "metadata"), "name");
+  const name = resource === "bindings" ? given : request.info.name;
+  refuseForeignNamespace(sent, namespace);
+  await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
+  const admission = call.admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
+  const write = { operation: "CREATE", name, existing: undefined } as const;
+  const placed = inNamespace(sent, namespace);
+  const binding = (await admission?.mutate({ ...write, object: placed })) ?? placed;
+  if (name !== given) throw badRequest("name in URL does not match name in Binding object");
+  const errors = bindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
+  // As kubernetes: what is wrong with a binding is said without a reason.
+  if (errors.length > 0) throw new StatusError("", errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`);
+  await admission?.validate({ ...write, object: binding });
+  await bindPod(context, pods, { namespace, name, binding, dryRun });
+  return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
+}

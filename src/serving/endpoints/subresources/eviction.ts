@@ -1,0 +1,88 @@
+import type { ApiResponse } from "../../http/message.ts";
+import { jsonResponse, successStatus } from "../../http/respond.ts";
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { badRequest, invalid, StatusError } from "../../../meta/status-error.ts";
+import { invalidValue } from "../../../meta/field-errors.ts";
+import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
+import type { Admission } from "../../registry/admission.ts";
+import type { ServedResource } from "../../registry/resource.ts";
+import { get } from "../../registry/read.ts";
+import { evictPod } from "../../registry/subresources/eviction.ts";
+import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
+import { readObject, warningHeaders, type DecodedBody } from "../decode-body.ts";
+import { refuseContradictions, toDeleteOptions } from "../delete.ts";
+import type { EndpointCall } from "../endpoint.ts";
+import { optionsObject, writeOptions, type FieldValidation } from "../options.ts";
+import { evictionKind } from "./kinds.ts";
+
+const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+/** POST pods/x/eviction: a deletion that asks the pod's budget first. */
+export async function evictionEndpoint(call: EndpointCall, budgets: ServedResource | undefined): Promise<ApiResponse> {
+  const { context, served: pods, request } = call;
+  const { fieldValidation } = writeOptions(request, "CreateOptions");
+  const { object: sent, warnings } = await decodeEviction(call, fieldValidation);
+  const { namespace, name } = request.info;
+  refuseForeignNamespace(sent, namespace);
+  await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
+  const admission = evictionAdmission(call, sent);
+  const write = { operation: "CREATE", name, existing: undefined } as const;
+  const placed = inNamespace(sent, namespace);
+  const object = (await admission?.mutate({ ...write, object: placed })) ?? placed;
+  if (stringAt(objectAt(object, "metadata"), "name") !== name)
+    throw badRequest("name in URL does not match name in Eviction object");
+  const given = objectAt(object, "deleteOptions");
+  if (given[FORCE_DELETE] === true) {
+    const why = invalidValue(
+      `deleteOptions.${FORCE_DELETE}`,
+      true,
+      "can not be set for pod eviction, try after removing the option",
+    );
+    throw invalid({ group: "policy", kind: "Eviction" }, name, [why]);
+  }
+  const options = toDeleteOptions(given, dryRunOf(request.query.all("dryRun"), stringsAt(given, "dryRun")));
+  await admission?.validate({ ...write, object });
+  await refuseOptions(call, given);
+  await evictPod(context, { pods, budgets }, { namespace, name, options });
+  return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
+}
+
+/** As kubernetes, where they are looked at when there is a pod to delete. */
+async function refuseOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
+  try {
+    refuseContradictions(given, stringsAt(given, "dryRun"));
+  } catch (refusal) {
+    const { namespace, name } = request.info;
+    await get(context, served, { namespace, name, freshness: { kind: "newest" } });
+    throw refusal;
+  }
+}
+
+function evictionAdmission({ admit, served, request }: EndpointCall, eviction: JsonObject): Admission | undefined {
+  const kind = evictionKind(served, versionOf(eviction));
+  const dryRun = request.query.has("dryRun");
+  return admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
+}
+
+function versionOf({ apiVersion }: JsonObject): "v1" | "v1beta1" {
+  return apiVersion === "policy/v1beta1" ? "v1beta1" : "v1";
+}
+
+async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
+  const served = evictionKind(call.served, "v1");
+  const sent = await readObject({ ...call, served }, validation, (value) =>
+    evictionKind(call.served, versionOf(value)),
+  );
+  return sent.asNew();
+}
+
+/** Said in the query, in the body, or in both alike. */
+function dryRunOf(query: readonly string[], body: readonly string[]): boolean {
+  if (query.length > 0 && body.length > 0 && !jsonEquals(query, body)) {
+    throw new StatusError(
+      "",
+      `Non-matching dry-run options in request and content: [${query.join(" ")}] and [${body.join(" ")}]`,
+    );
+  }
+  return query.length > 0 || body.length > 0;
+}

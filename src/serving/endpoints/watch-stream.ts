@@ -1,0 +1,220 @@
+/**
+ * One open watch: what is there first, then changes as they happen, bookmarks in between. It holds no
+ * queue: when the client reads slowly it stops taking events, and when the shared history has moved on
+ * past it, it ends.
+ */
+import type { Cancel, Clock } from "../../base/clock.ts";
+import type { Counter } from "../../base/metrics.ts";
+import type { Frame, StreamSink } from "../http/message.ts";
+import { expired, StatusError } from "../../meta/status-error.ts";
+import { conversionOf, refuseUnreadable } from "../registry/representation.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
+import type { Entry, Memo } from "../../storage/watch-cache/entry.ts";
+import type { CacheEvent, Following } from "../../storage/watch-cache/history.ts";
+import type { Renderer } from "./render/renderer.ts";
+import type { WireFormat } from "./render/wire-format.ts";
+import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
+
+export interface WatchStreamOptions {
+  readonly clock: Clock;
+  readonly served: ServedResource;
+  readonly renderer: Renderer;
+  readonly start: WatchStart;
+  readonly timeoutMs: number;
+  readonly bookmarks: boolean;
+  /** The bookmark that ends the initial events carries the annotation clients wait for. */
+  readonly marksInitialEnd: boolean;
+  /** Counts every encoding made, not every delivery. */
+  readonly encodings: Counter;
+  readonly deliveries: Counter;
+}
+
+/** The streams open now, so that a shutdown can end them cleanly. */
+export type OpenWatches = Set<WatchStream>;
+
+export class WatchStream {
+  readonly #options: WatchStreamOptions;
+  readonly #sink: StreamSink;
+  readonly #endsAt: number;
+  #initialAt = 0;
+  #following: Following | undefined;
+  #cancelTimer: Cancel = () => {};
+  #isEnded = false;
+  /** An event waits for somebody to convert it: nothing may overtake it. */
+  #isConverting = false;
+  #renderer: Renderer;
+
+  constructor(options: WatchStreamOptions, sink: StreamSink) {
+    this.#options = options;
+    this.#renderer = options.renderer;
+    this.#sink = sink;
+    this.#endsAt = options.clock.monotonic() + options.timeoutMs;
+  }
+
+  run(open: OpenWatches): void {
+    open.add(this);
+    this.#sink.onClose(() => {
+      this.#release();
+      open.delete(this);
+    });
+    this.#sink.onDrain(() => this.#proceed());
+    this.#sink.onEnding?.(() => this.leave());
+    if (this.#isEnded) return;
+    this.#schedule();
+    this.#proceed();
+  }
+
+  /** Of custom resources: by which definition it shows objects. */
+  get definitionKey(): string | undefined {
+    return this.#options.served.custom?.key;
+  }
+
+  /** Somebody else may have to convert what is shown here. */
+  get #isConverted(): boolean {
+    return this.#options.served.custom?.convert !== undefined;
+  }
+
+  /** Ends the stream as a timeout would: the client resumes from what it has seen. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#release();
+    this.#sink.end();
+  }
+
+  /** Ends the stream because what follows is another's to show, who may have less history: the client is told how far it has come. */
+  leave(): void {
+    if (!this.#isEnded) this.#bookmarkIfCurrent();
+    this.end();
+  }
+
+  #proceed(): void {
+    if (this.#isEnded || this.#isConverting) return;
+    if (this.#following !== undefined) return this.#following.resume();
+    const { initial } = this.#options.start;
+    while (this.#initialAt < initial.length) {
+      const entry = initial[this.#initialAt++]!;
+      if (!this.#guarded(() => this.#send({ type: "ADDED", entry }, entry.memo)) || this.#isEnded) return;
+    }
+    this.#follow();
+  }
+
+  #follow(): void {
+    const { start, bookmarks, marksInitialEnd } = this.#options;
+    if (bookmarks && marksInitialEnd) this.#sink.write(this.#bookmark(start.revision, INITIAL_EVENTS_END));
+    const following = start.follow({
+      deliver: (event) => this.#deliver(event),
+      fellBehind: () =>
+        this.#fail(expired("the watch fell too far behind: the changes it has not seen are no longer known")),
+    });
+    if (this.#isEnded) return following?.stop();
+    if (following === undefined) return this.#fail(expired(`too old resource version: ${start.revision}`));
+    this.#following = following;
+  }
+
+  #deliver(event: CacheEvent): boolean {
+    if (!this.#isConverted) return this.#guarded(() => this.#show(event));
+    const { entry, previous } = event;
+    return this.#onceConverted(previous === undefined ? [entry] : [entry, previous], () => this.#show(event));
+  }
+
+  #show(event: CacheEvent): boolean {
+    const selected = this.#options.start.classify(event);
+    if (selected === undefined) return true;
+    if (!this.#isConverted) return this.#send(selected, event.memo);
+    // What no longer matches is shown as it was, under a new revision: to those who convert it is one object more.
+    return this.#onceConverted([selected.entry], () => this.#send(selected, event.memo));
+  }
+
+  /** Does it now, or when the entries have been converted: until then it says that no more is to come. */
+  #onceConverted(entries: readonly Entry[], work: () => boolean): boolean {
+    return this.#guarded(() => {
+      const converting = conversionOf(entries, this.#options.served);
+      if (converting === undefined) return work();
+      this.#isConverting = true;
+      converting.then(
+        () => this.#afterConversion(work),
+        (thrown: unknown) => this.#fail(StatusError.from(thrown)),
+      );
+      return false;
+    });
+  }
+
+  #afterConversion(work: () => boolean): void {
+    this.#isConverting = false;
+    if (!this.#isEnded && this.#guarded(work)) this.#following?.resume();
+  }
+
+  /** What cannot be shown ends this watch; it must not reach the storage watch that everybody shares. */
+  #guarded(work: () => boolean): boolean {
+    try {
+      return work();
+    } catch (thrown) {
+      this.#fail(StatusError.from(thrown));
+      return false;
+    }
+  }
+
+  #send(event: SelectedEvent, memo: Memo): boolean {
+    refuseUnreadable(event.entry, this.#options.served);
+    const frame = this.#frame(event, memo);
+    this.#options.deliveries.inc();
+    return this.#sink.write(frame);
+  }
+
+  /** Encoded once for everybody who is told the same in the same form. */
+  #frame(event: SelectedEvent, memo: Memo): Frame {
+    const renderer = this.#renderer;
+    this.#renderer = renderer.following ?? renderer;
+    const key = `${event.type} ${event.entry.modRevision} ${renderer.key}`;
+    const known = memo.get(key) as Frame | undefined;
+    if (known !== undefined) return known;
+    this.#options.encodings.inc();
+    const frame: Frame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
+    // An object shown as it stands belongs to the object: only live events keep their encoding.
+    if (memo !== event.entry.memo) memo.set(key, frame);
+    return frame;
+  }
+
+  #bookmark(revision: number, annotations = ""): Frame {
+    const metadata = `{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}`;
+    return { bytes: this.#renderer.format.event("BOOKMARK", this.#renderer.bookmark(metadata)) };
+  }
+
+  #fail(error: StatusError): void {
+    if (this.#isEnded) return;
+    this.#sink.write(errorFrame(error, this.#renderer.format));
+    this.end();
+  }
+
+  /** One timer at a time: the next bookmark, or the end. */
+  #schedule(): void {
+    const { clock, bookmarks } = this.#options;
+    const left = this.#endsAt - clock.monotonic();
+    const untilLast = left - BOOKMARK_BEFORE_END_MS;
+    const wait = bookmarks && untilLast > 0 ? Math.min(BOOKMARK_INTERVAL_MS, untilLast) : left;
+    this.#cancelTimer = clock.after(Math.max(0, wait), () => {
+      if (clock.monotonic() >= this.#endsAt) return this.end();
+      this.#bookmarkIfCurrent();
+      this.#schedule();
+    });
+  }
+
+  #bookmarkIfCurrent(): void {
+    const { bookmarks, start } = this.#options;
+    if (bookmarks && !this.#isConverting && this.#following?.isCurrent() === true)
+      this.#sink.write(this.#bookmark(start.currentRevision()));
+  }
+
+  #release(): void {
+    this.#isEnded = true;
+    this.#cancelTimer();
+    this.#following?.stop();
+  }
+}
+
+const INITIAL_EVENTS_END = `,"annotations":{"k8s.io/initial-events-end":"true"}`;
+
+export function errorFrame(error: StatusError, format: WireFormat): Frame {
+  return { bytes: format.event("ERROR", format.status(error.toStatus())) };
+}

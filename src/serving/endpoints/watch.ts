@@ -1,0 +1,98 @@
+import { randomInteger } from "../../base/random.ts";
+import type { Counter } from "../../base/metrics.ts";
+import type { ApiResponse } from "../http/message.ts";
+import { badRequest, isReason } from "../../meta/status-error.ts";
+import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
+import type { RegistryContext } from "../registry/context.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { toStatusError } from "../registry/storage-errors.ts";
+import { startWatch, type WatchRequest } from "../registry/watch.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { freshnessOf } from "./get.ts";
+import { WATCH_TIMEOUT_MS_MIN } from "./limits.ts";
+import {
+  invalidOptions,
+  listOptionErrors,
+  listOptions,
+  revisionOf,
+  selectorOptions,
+  type ListOptions,
+} from "./options.ts";
+import type { Renderer } from "./render/renderer.ts";
+import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
+import { requiredValue, type FieldRequirement } from "../../meta/field-selector.ts";
+
+export interface WatchDependencies {
+  readonly protobuf: () => ProtobufTables;
+  readonly context: RegistryContext;
+  readonly open: OpenWatches;
+  readonly encodings: Counter;
+  readonly deliveries: (served: ServedResource) => Counter;
+}
+
+export async function watchEndpoint(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
+  const { context, served, renderer, request } = call;
+  const { open } = dependencies;
+  const selectors = selectorOptions(request.query, served);
+  const options = listOptions(request.query);
+  const errors = listOptionErrors(options, "watch");
+  if (errors.length > 0) throw invalidOptions("ListOptions", errors);
+  const { namespace, name } = request.info;
+  const fields = fieldsOfName(name, selectors.fields);
+  const watchRequest: WatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
+  try {
+    const start = await startWatch(context, served, watchRequest);
+    const streamOptions = {
+      clock: context.clock,
+      served,
+      renderer,
+      start,
+      timeoutMs: timeoutMs(context, options),
+      bookmarks: options.allowWatchBookmarks,
+      marksInitialEnd: watchRequest.start.kind === "state" && watchRequest.start.showsState,
+      encodings: dependencies.encodings,
+      deliveries: dependencies.deliveries(served),
+    };
+    return streamResponse(renderer, (sink) => new WatchStream(streamOptions, sink).run(open));
+  } catch (thrown) {
+    const error = toStatusError(thrown);
+    // An expired start is told inside the stream, where every client looks for it.
+    if (!isReason(error, "Expired")) throw error;
+    return streamResponse(renderer, (sink) => {
+      sink.write(errorFrame(error, renderer.format));
+      sink.end();
+    });
+  }
+}
+
+function watchStart(options: ListOptions): WatchRequest["start"] {
+  const revision = revisionOf(options.resourceVersion, "");
+  const showsState = options.sendInitialEvents ?? (revision === undefined || revision === 0);
+  if (showsState || revision === undefined || revision === 0)
+    return { kind: "state", freshness: freshnessOf(options.resourceVersion), showsState };
+  return { kind: "after", revision };
+}
+
+function timeoutMs(context: RegistryContext, options: ListOptions): number {
+  if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) return options.timeoutSeconds * 1000;
+  return WATCH_TIMEOUT_MS_MIN + randomInteger(context.random, WATCH_TIMEOUT_MS_MIN);
+}
+
+type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;
+
+function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResponse {
+  return {
+    status: 200,
+    headers: { "content-type": format.streamContentType, "cache-control": "no-cache, private" },
+    body: { kind: "stream", open },
+  };
+}
+
+/** As kubernetes: a path that names an object is about that object, whatever is selected beside it. */
+function fieldsOfName(name: string, fields: readonly FieldRequirement[]): readonly FieldRequirement[] {
+  if (name === "") return fields;
+  if (fields.length === 0) return [{ field: "metadata.name", value: name, negated: false }];
+  if (requiredValue(fields, "metadata.name") !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  return fields;
+}

@@ -1,0 +1,43 @@
+/** What a PUT or PATCH wants: the body read once, applied to whatever is there. */
+import type { JsonObject } from "../../meta/json.ts";
+import { withDefaults } from "../registry/defaults.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { refuseMisplaced } from "../registry/preconditions.ts";
+import { APPLY_PATCH_TYPE, readApply, refuseForce, type ApplyWish } from "./apply.ts";
+import { contentType, readObject } from "./decode-body.ts";
+import type { EndpointCall } from "./endpoint.ts";
+import { writeOptions } from "./options.ts";
+import { PATCH_TYPES, readPatch } from "./patch.ts";
+
+export interface WriteWish {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly next: (existing: JsonObject) => JsonObject;
+  /** Of the last `next`. */
+  readonly warnings: () => readonly string[];
+}
+
+/** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
+export async function readWish(call: EndpointCall, kind: ServedResource): Promise<WriteWish | ApplyWish> {
+  const { request } = call;
+  if (request.info.verb !== "patch") return readPut(call, kind);
+  const type = contentType(request);
+  if (type === APPLY_PATCH_TYPE) return readApply(call, kind);
+  if (PATCH_TYPES.has(type)) refuseForce(request);
+  return readPatch(call, kind);
+}
+
+async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+  const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
+  const sent = await readObject({ ...call, served: kind }, fieldValidation);
+  call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));
+  // A body that contradicts its path is wrong whether or not the object exists.
+  refuseMisplaced(sent.known, call.request.info);
+  let warnings: readonly string[] = [];
+  const next = (existing: JsonObject): JsonObject => {
+    const decoded = sent.inPlaceOf(existing);
+    warnings = decoded.warnings;
+    return decoded.object;
+  };
+  return { manager, dryRun, next, warnings: () => warnings };
+}

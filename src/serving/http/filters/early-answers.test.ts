@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import {
+  badRequest,
+  forbidden,
+  notFound,
+  serviceUnavailable,
+  StatusError,
+  unknownResource,
+} from "../../../meta/status-error.ts";
+import { bytesBody, NO_BODY, type ApiRequest, type ApiResponse } from "../message.ts";
+import { errorResponse, jsonResponse, pageNotFound } from "../respond.ts";
+import { infoRequest } from "../testing/requests.ts";
+import { earlyAnswers, type EarlyRequest } from "./early-answers.ts";
+
+const PODS = { group: "", resource: "pods" };
+const POD = "/api/v1/namespaces/a/pods/x";
+const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
+const NOT_SURE = "this server is still starting and cannot be sure yet";
+const OWN: ApiRequest["connection"] = { protocol: "in-process", remoteAddress: "self", clientChain: [] };
+
+interface Asked {
+  readonly url?: string;
+  readonly isProxied?: boolean;
+  readonly connection?: ApiRequest["connection"];
+  readonly isReady?: () => boolean;
+}
+
+function ask(answer: ApiResponse | Error, asked: Asked = {}): Promise<ApiResponse> {
+  const { url = POD, isProxied = false, isReady = (): boolean => false } = asked;
+  const request: EarlyRequest = { ...infoRequest({ url }), isProxied };
+  return earlyAnswers({
+    hasBeenReady: isReady,
+    retryAfterSeconds: () => 7,
+    isLoopback: ({ connection }) => connection === OWN,
+    isNotOurs: (_request, { headers }) => headers["x-not-ours"] !== undefined,
+  })(() => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)))({
+    ...request,
+    ...(asked.connection === undefined ? {} : { connection: asked.connection }),
+  });
+}
+
+/** Undefined when it passes unchanged. */
+async function changed(answer: ApiResponse | Error, asked: Asked = {}): Promise<StatusError | undefined> {
+  try {
+    expect(await ask(answer, asked)).toBe(answer);
+    return undefined;
+  } catch (thrown) {
+    if (thrown === answer) return undefined;
+    expect(thrown).toBeInstanceOf(StatusError);
+    return thrown as StatusError;
+  }
+}
+
+const nameless = new StatusError("NotFound", "nobody serves it", { details: {} });
+const noPod = notFound(PODS, "x");
+const noRight = forbidden(PODS, "x", "no");
+
+describe("before the server has been ready", () => {
+  test.each([
+    ["the page of an unknown path", pageNotFound()],
+    ["an unknown resource, thrown", unknownResource()],
+    ["an unknown resource, returned", errorResponse(unknownResource())],
+    ["what the peer proxy says of what nobody serves", nameless],
+  ])("%s is 503 in the words of kube-apiserver", async (_what, answer) => {
+    expect(await changed(answer)).toMatchObject({
+      reason: "ServiceUnavailable",
+      message: NO_PATH,
+      details: { retryAfterSeconds: 7 },
+    });
+  });
+
+  test.each([
+    ["an absent object, thrown", noPod, 'pods "x" not found'],
+    ["an absent object, returned", errorResponse(noPod), 'pods "x" not found'],
+    ["a refusal, thrown", noRight, 'pods "x" is forbidden: no'],
+    ["a refusal, returned", errorResponse(noRight), 'pods "x" is forbidden: no'],
+    ["a refusal of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
+  ])("%s is 503 and says what it would have been", async (_what, answer, message) => {
+    expect(await changed(answer)).toMatchObject({
+      reason: "ServiceUnavailable",
+      message: `${NOT_SURE}: ${message}`,
+      details: { retryAfterSeconds: 7 },
+    });
+  });
+
+  test.each([
+    ["nothing", { status: 404, headers: {}, body: NO_BODY }],
+    ["no JSON", { status: 404, headers: { "content-type": "application/json" }, body: bytesBody(Buffer.from("{")) }],
+    ["no Status", jsonResponse(403, ["x"])],
+    ["a Status of nothing", jsonResponse(403, { message: 1, details: null })],
+    ["plain text", { ...pageNotFound(), status: 403 }],
+  ] satisfies [string, ApiResponse][])("a body of %s is no harm", async (_what, answer) => {
+    expect(await changed(answer)).toMatchObject({ reason: "ServiceUnavailable", message: NOT_SURE });
+  });
+
+  test("a stream that nobody will read is told so", async () => {
+    let opened = 0;
+    const stream: ApiResponse = { status: 404, headers: {}, body: { kind: "stream", open: () => void opened++ } };
+    expect(await changed(stream)).toMatchObject({ message: NOT_SURE });
+    expect(opened).toBe(1);
+  });
+
+  test.each([
+    [
+      "a watch that has begun",
+      { status: 200, headers: {}, body: { kind: "stream", open: () => expect.unreachable() } },
+    ],
+    ["an object", jsonResponse(200, {})],
+    ["a conflict", jsonResponse(409, {})],
+    ["401", new StatusError("Unauthorized", "Unauthorized")],
+    ["400", badRequest("no")],
+    ["503 with a reason of its own", serviceUnavailable("the store is away", 1)],
+    ["what nobody expected", new Error("bug")],
+    ["what is not of this server", { ...pageNotFound(), headers: { "x-not-ours": "b" } }],
+  ] satisfies [string, ApiResponse | Error][])("%s passes", async (_what, answer) => {
+    expect(await changed(answer)).toBeUndefined();
+  });
+
+  test.each(["/healthz/nosuch", "/livez/nosuch", "/readyz/nosuch", "/metrics/nosuch", "/metrics"])(
+    "%s is answered as ever",
+    async (url) => {
+      expect(await changed(pageNotFound(), { url })).toBeUndefined();
+      expect(await changed(noRight, { url })).toBeUndefined();
+    },
+  );
+
+  test("the server's own calls are answered as ever", async () => {
+    expect(await changed(noPod, { connection: OWN })).toBeUndefined();
+  });
+
+  test("another server is told what is not served here, and given documents as they are", async () => {
+    expect(await changed(pageNotFound(), { isProxied: true })).toBeUndefined();
+    expect(await changed(nameless, { isProxied: true })).toBeUndefined();
+    expect(await changed(pageNotFound(), { isProxied: true, url: "/api" })).toBeUndefined();
+    expect(await changed(noRight, { isProxied: true, url: "/apis" })).toBeUndefined();
+  });
+
+  test("another server is not told that an object is absent or a user has no right", async () => {
+    expect(await changed(noPod, { isProxied: true })).toMatchObject({ reason: "ServiceUnavailable" });
+    expect(await changed(noRight, { isProxied: true })).toMatchObject({ reason: "ServiceUnavailable" });
+  });
+
+  test("a request that came before is not answered with what it may have seen before", async () => {
+    let looks = 0;
+    const isReady = (): boolean => looks++ > 0;
+    expect(await changed(noPod, { isReady })).toMatchObject({ reason: "ServiceUnavailable" });
+  });
+});
+
+test.each([pageNotFound(), noPod, noRight, errorResponse(noRight)])(
+  "once the server has been ready every answer passes",
+  async (answer) => {
+    expect(await changed(answer, { isReady: () => true })).toBeUndefined();
+  },
+);

@@ -1,0 +1,95 @@
+/**
+ * Before a server has been ready for the first time it does not know all that it will know: routes, authorization data,
+ * definitions, what its peers serve. What would be 404 or 403 is 503 until then, also for clients that have never heard
+ * of X-Kubernetes-If-Ready. Whatever such an answer may depend on has to be part of readiness; nothing else is needed here.
+ */
+import { isJsonObject } from "../../../meta/json.ts";
+import { serviceUnavailable, StatusError } from "../../../meta/status-error.ts";
+import type { Handler, PassingFilter } from "../chain.ts";
+import { discardAnswer } from "../closed-sink.ts";
+import { headerValue, type ApiResponse } from "../message.ts";
+import { isExempt, type Starting } from "./if-ready.ts";
+import type { WithInfo } from "./request-info.ts";
+
+export interface EarlyRequest extends WithInfo {
+  /** Another server asks, which can tell an answer from "not served here". */
+  readonly isProxied: boolean;
+}
+
+export interface EarlyAnswersOptions extends Starting {
+  /** The answer is not what this server believes about what it serves. */
+  readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
+}
+
+/** As kubernetes util/notfoundhandler/not_found_handler.go. */
+const NO_PATH_YET = "the request has been made before all known HTTP paths have been installed, please try again";
+const NOT_SURE_YET = "this server is still starting and cannot be sure yet";
+
+export function earlyAnswers(options: EarlyAnswersOptions): PassingFilter<EarlyRequest> {
+  return (next) => (request) =>
+    // As it was when the request came: what it saw since may have been too little, however it ends.
+    options.hasBeenReady() || isExempt(request, options) ? next(request) : answerIfSure(options, next, request);
+}
+
+async function answerIfSure<Req extends EarlyRequest>(
+  options: EarlyAnswersOptions,
+  next: Handler<Req>,
+  request: Req,
+): Promise<ApiResponse> {
+  let response: ApiResponse;
+  try {
+    response = await next(request);
+  } catch (thrown) {
+    const denial = thrown instanceof StatusError ? denialOf(thrown.code, thrown) : undefined;
+    throw denial === undefined || isForServers(request, denial) ? thrown : instead(denial, options);
+  }
+  if (options.isNotOurs(request, response)) return response;
+  const denial = denialIn(response);
+  if (denial === undefined || isForServers(request, denial)) return response;
+  discardAnswer(response);
+  throw instead(denial, options);
+}
+
+interface Denial {
+  /** Not of an object, but of everything at that path. */
+  readonly isOfPath: boolean;
+  readonly message: string;
+}
+
+/** A server that looks for somebody who serves it goes on to the next; and documents are taken as they are. */
+function isForServers({ isProxied, info }: EarlyRequest, { isOfPath }: Denial): boolean {
+  return isProxied && (isOfPath || !info.isResourceRequest);
+}
+
+function instead({ isOfPath, message }: Denial, { retryAfterSeconds }: Starting): StatusError {
+  const because = message === "" ? NOT_SURE_YET : `${NOT_SURE_YET}: ${message}`;
+  return serviceUnavailable(isOfPath ? NO_PATH_YET : because, retryAfterSeconds());
+}
+
+function denialIn({ status, headers, body }: ApiResponse): Denial | undefined {
+  if (!isDenial(status)) return undefined;
+  const isText = headerValue(headers, "content-type")?.startsWith("text/plain") ?? false;
+  const said = body.kind === "bytes" && !isText ? parsed(body.chunks) : undefined;
+  return isJsonObject(said) ? denialOf(status, said) : { isOfPath: isText && status === 404, message: "" };
+}
+
+/** Details name an object only if it was looked for by who serves it. */
+function denialOf(code: number, said: { readonly message?: unknown; readonly details?: unknown }): Denial | undefined {
+  if (!isDenial(code)) return undefined;
+  const { message, details } = said;
+  const isOfObject = isJsonObject(details) && details["name"] !== undefined;
+  return { isOfPath: code === 404 && !isOfObject, message: typeof message === "string" ? message : "" };
+}
+
+function isDenial(code: number): boolean {
+  return code === 404 || code === 403;
+}
+
+/** A peer may have sent anything. */
+function parsed(chunks: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

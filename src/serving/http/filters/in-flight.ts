@@ -1,0 +1,41 @@
+/** How many requests are served at the same time where there is no flow control. */
+import type { MetricsRegistry } from "../../../base/metrics.ts";
+import type { PassingFilter } from "../chain.ts";
+import { tooManyAnswer } from "../respond.ts";
+import { isLongRunning, type WithInfo } from "./request-info.ts";
+
+export interface InFlightOptions<Req> {
+  readonly readsMax: number;
+  readonly writesMax: number;
+  readonly metrics: MetricsRegistry;
+  /** Those who are never refused: administrators, and the server itself. Default: nobody. */
+  readonly isExempt?: (request: Req) => boolean;
+}
+
+const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+/** Reads and writes are counted apart, so that neither can starve the other. */
+export function inFlight<In extends WithInfo>(options: InFlightOptions<In>): PassingFilter<In> {
+  const counts = { readOnly: 0, mutating: 0 };
+  const name = "apiserver_current_inflight_requests";
+  const gauge = options.metrics.gauge({
+    name,
+    help: "Requests being served right now, by kind.",
+    labels: ["request_kind"],
+  });
+  const gauges = { readOnly: gauge.with("readOnly"), mutating: gauge.with("mutating") };
+  return (next) => async (request) => {
+    if (isLongRunning(request.info)) return next(request);
+    const kind = READ_VERBS.has(request.info.verb) ? "readOnly" : "mutating";
+    if (counts[kind] >= (kind === "readOnly" ? options.readsMax : options.writesMax)) {
+      if (options.isExempt?.(request) === true) return next(request);
+      return tooManyAnswer({ "retry-after": "1" });
+    }
+    gauges[kind].set(++counts[kind]);
+    try {
+      return await next(request);
+    } finally {
+      gauges[kind].set(--counts[kind]);
+    }
+  };
+}

@@ -1,0 +1,28 @@
+import type { Log } from "../../../base/log.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import type { PassingFilter } from "../chain.ts";
+import type { ApiRequest } from "../message.ts";
+import { errorResponse } from "../respond.ts";
+
+/** Whatever is thrown becomes a Status: the only catch-all of the request line. */
+export function recover(log: Log): PassingFilter<ApiRequest> {
+  return (next) => async (request) => {
+    try {
+      return await next(request);
+    } catch (thrown) {
+      const error = StatusError.from(thrown);
+      if (error.reason === "InternalError" && error.cause !== undefined) {
+        log.error("a request failed unexpectedly", {
+          method: request.method,
+          path: request.path,
+          error: describe(error.cause),
+        });
+      }
+      return errorResponse(error);
+    }
+  };
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}

@@ -1,0 +1,155 @@
+/** What every request has on its way to another server, and what of its answer goes back, whoever that server is. Pure. */
+import { StatusError } from "../../meta/status-error.ts";
+import { headerValue, type ApiRequest, type ResponseHeaders } from "./message.ts";
+import type { UpstreamResponse } from "./upstream.ts";
+import { offeredProtocols, PROTOCOL_HEADER } from "./web-socket-protocols.ts";
+
+/** For whom a server speaks. */
+export interface Identity {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Concerns one connection only, or is set anew for the hop. */
+const DROPPED: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "host",
+  "content-length",
+  "expect",
+  "authorization",
+  "audit-id",
+  "x-forwarded-for",
+]);
+
+export interface Hop {
+  readonly user: Identity;
+  /** Names, in lower case, that mean something only where this server says them. */
+  readonly isReserved: (name: string) => boolean;
+  /** What this server says besides: name, value, … */
+  readonly own: readonly string[];
+}
+
+/**
+ * Hop-by-hop headers go first, those named by `Connection` included; then identity is set. In this order no client can
+ * make a header of ours disappear, and none of its own passes for ours.
+ */
+export function forwardedHeaders(request: ApiRequest, hop: Hop): string[] {
+  const named = connectionOptions(request);
+  const headers: string[] = [];
+  const all = request.rawHeaders ?? flatHeaders(request.headers);
+  for (let index = 0; index + 1 < all.length; index += 2) {
+    const name = all[index]!.toLowerCase();
+    if (DROPPED.has(name) || named.has(name) || hop.isReserved(name)) continue;
+    const value = all[index + 1]!;
+    headers.push(all[index]!, name === PROTOCOL_HEADER ? offeredProtocols(value).others.join(", ") : value);
+  }
+  const before = headerValue(request.headers, "x-forwarded-for");
+  const { remoteAddress } = request.connection;
+  headers.push("X-Forwarded-For", before === undefined ? remoteAddress : `${before}, ${remoteAddress}`);
+  headers.push(...identityHeaders(hop.user), ...hop.own);
+  if (isUpgrade(request)) headers.push("Connection", "Upgrade", "Upgrade", headerValue(request.headers, "upgrade")!);
+  return headers;
+}
+
+/** By which another server knows for whom this one speaks. */
+export function identityHeaders(user: Identity): string[] {
+  const headers = ["X-Remote-User", headerText(user.name)];
+  if (user.uid !== "") headers.push("X-Remote-Uid", headerText(user.uid));
+  for (const group of user.groups) headers.push("X-Remote-Group", headerText(group));
+  for (const [key, values] of Object.entries(user.extra)) {
+    for (const value of values) headers.push(`X-Remote-Extra-${escapedKey(key)}`, headerText(value));
+  }
+  return headers;
+}
+
+export function isUpgrade(request: ApiRequest): boolean {
+  return (
+    request.connection.protocol === "http/1.1" &&
+    headerValue(request.headers, "upgrade") !== undefined &&
+    connectionOptions(request).has("upgrade")
+  );
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+function connectionOptions({ headers }: ApiRequest): ReadonlySet<string> {
+  const value = headerValue(headers, "connection");
+  if (value === undefined) return NO_NAMES;
+  return new Set(value.split(",").map((name) => name.trim().toLowerCase()));
+}
+
+function flatHeaders(headers: ApiRequest["headers"]): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().flatMap((one) => [name, one]),
+  );
+}
+
+/**
+ * Header values are bytes: text beyond ASCII travels as UTF-8, as Go sends it. Blanks at either end get lost on the way,
+ * and whoever had them would arrive as somebody else.
+ */
+function headerText(text: string): string {
+  if (/^[ \t]|[ \t]$/.test(text))
+    throw new StatusError(
+      "InternalError",
+      "the identity of the caller begins or ends with a blank, which no peer can be told",
+    );
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+/** As kubernetes headerKeyEscape: whatever is no token character, and the percent sign itself, is escaped. */
+function escapedKey(key: string): string {
+  let escaped = "";
+  for (const byte of Buffer.from(key, "utf8")) {
+    const char = String.fromCharCode(byte);
+    escaped += /[!#$&'*+.^_`|~0-9A-Za-z-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return escaped;
+}
+
+const ANSWER_DROPPED: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "trailer",
+  "x-kubernetes-ready",
+]);
+
+/** What names this server to browsers of other sites. */
+const ANSWER_DROPPED_PREFIX = "access-control-allow-";
+
+export function answerHeaders(
+  { status, headers }: UpstreamResponse,
+  isReserved: (name: string) => boolean,
+): ResponseHeaders {
+  // A name such as `constructor` must find nothing that the object inherits.
+  const kept = new Map<string, string | string[]>();
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index]!.toLowerCase();
+    const isDropped = ANSWER_DROPPED.has(name) || name.startsWith(ANSWER_DROPPED_PREFIX) || isReserved(name);
+    if (isDropped && !(status === 101 && name === "connection")) continue;
+    const before = kept.get(name);
+    const value = headers[index + 1]!;
+    kept.set(name, before === undefined ? value : [before, value].flat());
+  }
+  return Object.fromEntries(kept);
+}
+
+/** The first of this name, which is in lower case. */
+export function answerHeader({ headers }: UpstreamResponse, wanted: string): string | undefined {
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];
+  }
+  return undefined;
+}

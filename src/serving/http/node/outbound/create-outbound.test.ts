@@ -1,0 +1,235 @@
+import { describe, expect, test } from "vitest";
+
+import { createSystemClock } from "../../../../client/system.ts";
+import { askOutbound, callJson, type Outbound, type OutboundRequest, type OutboundTarget } from "../../outbound.ts";
+import type { UpstreamAddress } from "../../upstream.ts";
+import { createServingCertificate } from "../serving-certificate.ts";
+import {
+  answering,
+  closing,
+  ok,
+  onRequest,
+  outcomeOf,
+  rawServer,
+  SERVER_NAME,
+  testCertificates,
+} from "../upstream/testing.ts";
+import { createOutbound, type OutboundOptions } from "./create-outbound.ts";
+
+const CERTIFICATES = testCertificates();
+const OWN = { cert: CERTIFICATES.client.certPem, key: CERTIFICATES.client.keyPem };
+const CLOCK = createSystemClock();
+/** Asks nobody for a certificate. */
+const OPEN = { requestCert: false } as const;
+
+describe("a target", () => {
+  test("must have the name and be vouched for by its bundle", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
+    await using outbound = testOutbound();
+    expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
+    const other = createServingCertificate({ hosts: ["x"], commonName: "other", nowMs: Date.now() });
+    const strangers: Partial<OutboundTarget>[] = [
+      { serverName: "other.default.svc" },
+      { caBundle: other.caPem },
+      { caBundle: undefined },
+      { caBundle: "nothing" },
+      { caBundle: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
+    ];
+    for (const stranger of strangers)
+      await expect(outbound.send(get(server.address, stranger))).rejects.toMatchObject({
+        failure: "tls",
+        isSent: false,
+      });
+  });
+
+  test("is believed without proof only where that is said", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
+    await using outbound = testOutbound();
+    const trusting = { serverName: "127.0.0.1", caBundle: undefined, insecureSkipTlsVerify: true };
+    expect(await outcomeOf(await outbound.send(get(server.address, trusting)))).toMatchObject({ status: 200 });
+    await expect(outbound.send(get(server.address, { ...trusting, insecureSkipTlsVerify: false }))).rejects.toThrow();
+  });
+
+  test("is shown this server's certificate when it is to be", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(ok("{}")));
+    await using outbound = testOutbound({ clientCertificate: () => OWN });
+    const shown = { presentsClientCertificate: true };
+    expect(await outcomeOf(await outbound.send(get(server.address, shown)))).toMatchObject({ status: 200 });
+    expect(server.connections[0]!.getPeerCertificate().subject.CN).toBe("front-proxy");
+    await expect(outbound.send(get(server.address))).rejects.toMatchObject({ failure: "tls", isSent: false });
+    await using bare = testOutbound();
+    await expect(bare.send(get(server.address, shown))).rejects.toMatchObject({ failure: "tls" });
+  });
+
+  test("that does not listen is told apart from one that stalls", async () => {
+    const server = await rawServer(CERTIFICATES, () => undefined, OPEN);
+    const { address } = server;
+    await server[Symbol.asyncDispose]();
+    await using outbound = testOutbound();
+    await expect(outbound.send(get(address))).rejects.toMatchObject({ failure: "connect", isRefused: true });
+  });
+});
+
+describe("connections", () => {
+  test("are used again by equal targets only", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
+    await using outbound = testOutbound();
+    const send = async (changes: Partial<OutboundTarget> = {}): Promise<void> => {
+      await outbound.send(get(server.address, changes));
+    };
+    await send();
+    await send();
+    expect(server.connections).toHaveLength(1);
+    await send({ insecureSkipTlsVerify: true });
+    await send({ caBundle: `${CERTIFICATES.server.caPem}\n` });
+    expect(server.connections).toHaveLength(3);
+  });
+
+  test("that are upgraded belong to one request, from its first byte", async () => {
+    const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
+    await using server = await rawServer(CERTIFICATES, answering(switching), OPEN);
+    await using outbound = testOutbound();
+    const { status, body } = await outbound.send({
+      ...get(server.address),
+      isUpgrade: true,
+      headers: ["Upgrade", "x"],
+    });
+    expect([status, body.kind]).toEqual([101, "upgrade"]);
+    if (body.kind === "upgrade") body.open(undefined);
+    await closing(server.connections[0]!);
+  });
+
+  test("with an old certificate are not used again", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(ok("{}")));
+    let certificate = OWN;
+    await using outbound = testOutbound({ clientCertificate: () => certificate });
+    await outbound.send(get(server.address, { presentsClientCertificate: true }));
+    certificate = { ...OWN };
+    await outbound.send(get(server.address, { presentsClientCertificate: true }));
+    expect(server.connections).toHaveLength(2);
+  });
+
+  test("beyond the limit are refused, unless an idle one can make place", async () => {
+    await using server = await rawServer(
+      CERTIFICATES,
+      onRequest((socket, head) => void (head.startsWith("GET /hang") ? undefined : socket.write(ok("{}")))),
+      OPEN,
+    );
+    await using outbound = testOutbound({ limits: { connectionsMax: 1 } });
+    await outbound.send(get(server.address));
+    const hanging = outbound.send({ ...get(server.address, { insecureSkipTlsVerify: true }), target: "/hang" });
+    hanging.catch(() => undefined);
+    await expect(outbound.send(get(server.address))).rejects.toMatchObject({ failure: "exhausted" });
+  });
+
+  test("are all closed by close, which breaks off what is under way", async () => {
+    await using server = await rawServer(
+      CERTIFICATES,
+      onRequest(() => undefined),
+      OPEN,
+    );
+    const outbound = testOutbound();
+    const pending = outbound.send(get(server.address));
+    const failed = expect(pending).rejects.toMatchObject({ failure: "reset" });
+    await expect.poll(() => server.connections.length).toBe(1);
+    await outbound.close();
+    await failed;
+    await closing(server.connections[0]!);
+    await expect(outbound.send(get(server.address))).rejects.toMatchObject({ failure: "connect" });
+  });
+});
+
+describe("a question", () => {
+  test("is a POST of JSON with its length, and its answer is read whole", async () => {
+    const heads: string[] = [];
+    const bodies: string[] = [];
+    await using server = await rawServer(
+      CERTIFICATES,
+      (socket) =>
+        socket.once("data", (bytes: Buffer) => {
+          const [head = "", body = ""] = bytes.toString("utf8").split("\r\n\r\n");
+          heads.push(head);
+          bodies.push(body);
+          socket.write(`HTTP/1.1 201 Created\r\nX-A: b\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{"a":1}\r\n0\r\n\r\n`);
+        }),
+      OPEN,
+    );
+    await using outbound = testOutbound();
+    const asked = { to: target(server.address), target: "/hook?x=1", headers: ["X-B", "c"], ...BOUNDS };
+    const answer = await callJson({ outbound, clock: CLOCK }, { ...asked, value: { b: 2 } });
+    expect([answer.status, answer.json(), answer.header("x-a"), answer.header("x-c")]).toEqual([
+      201,
+      { a: 1 },
+      "b",
+      undefined,
+    ]);
+    expect(heads[0]).toContain("POST /hook?x=1 HTTP/1.1");
+    expect(heads[0]).toContain("Content-Length: 7");
+    expect(heads[0]).toContain("Content-Type: application/json");
+    expect(bodies[0]).toBe('{"b":2}');
+  });
+
+  test.each<[rule: string, answer: string, failure: string]>([
+    ["is too long", ok("x".repeat(200_000)), "malformed"],
+    ["announces too much", `HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n${"x".repeat(60_000)}`, "malformed"],
+    ["never ends", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", "timeout"],
+    ["never begins", "", "timeout"],
+  ])("fails when the answer %s", async (_rule, text, failure) => {
+    await using server = await rawServer(CERTIFICATES, answering(text), OPEN);
+    await using outbound = testOutbound();
+    const asked = {
+      to: target(server.address),
+      method: "GET",
+      target: "/",
+      headers: [],
+      timeoutMs: 300,
+      bytesMax: 1_000,
+    };
+    await expect(askOutbound({ outbound, clock: CLOCK }, asked)).rejects.toMatchObject({ failure, isSent: true });
+  });
+
+  test("is over when its asker gives up", async () => {
+    await using server = await rawServer(CERTIFICATES, answering(""), OPEN);
+    await using outbound = testOutbound();
+    const asked = { to: target(server.address), method: "GET", target: "/", headers: [], ...BOUNDS };
+    const signal = AbortSignal.abort();
+    await expect(askOutbound({ outbound, clock: CLOCK }, { ...asked, signal })).rejects.toMatchObject({
+      failure: "aborted",
+    });
+  });
+
+  test("takes a redirect for an answer", async () => {
+    const redirect = "HTTP/1.1 302 Found\r\nLocation: https://elsewhere/\r\nContent-Length: 0\r\n\r\n";
+    await using server = await rawServer(CERTIFICATES, answering(redirect), OPEN);
+    await using outbound = testOutbound();
+    const asked = { to: target(server.address), method: "GET", target: "/", headers: [], ...BOUNDS };
+    expect((await askOutbound({ outbound, clock: CLOCK }, asked)).status).toBe(302);
+    expect(server.connections).toHaveLength(1);
+  });
+});
+
+const BOUNDS = { timeoutMs: 5_000, bytesMax: 10_000 } as const;
+
+function testOutbound(options: Partial<OutboundOptions> = {}): Outbound & AsyncDisposable {
+  const outbound = createOutbound({ log: () => undefined, ...options });
+  return { ...outbound, [Symbol.asyncDispose]: () => outbound.close() };
+}
+
+function target(address: UpstreamAddress, changes: Partial<OutboundTarget> = {}): OutboundTarget {
+  const { caPem: caBundle } = CERTIFICATES.server;
+  const plain = { insecureSkipTlsVerify: false, presentsClientCertificate: false };
+  return { address, serverName: SERVER_NAME, caBundle, ...plain, ...changes };
+}
+
+function get(address: UpstreamAddress, changes: Partial<OutboundTarget> = {}): OutboundRequest {
+  return {
+    to: target(address, changes),
+    method: "GET",
+    target: "/",
+    headers: [],
+    body: undefined,
+    contentLength: undefined,
+    isUpgrade: false,
+    signal: new AbortController().signal,
+  };
+}

@@ -1,0 +1,89 @@
+/** A stream of events as WebSocket messages: what browsers can read that cannot read an answer without an end. */
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../base/clock.ts";
+import { closedSink, discardAnswer } from "./closed-sink.ts";
+import { headerValue, NO_BODY, type ApiRequest, type ApiResponse, type Frame, type StreamSink } from "./message.ts";
+import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.ts";
+
+type CloseClock = Pick<Clock, "after">;
+
+/** What is not a stream is left as it is. */
+export function overWebSocket(request: ApiRequest, answer: ApiResponse, clock: CloseClock): ApiResponse {
+  const { body } = answer;
+  if (body.kind !== "stream") return answer;
+  const agreed = handshake(request);
+  if ("status" in agreed) {
+    discardAnswer(answer);
+    return { status: agreed.status, headers: {}, body: NO_BODY };
+  }
+  const isText = headerValue(answer.headers, "content-type")?.startsWith("application/json") === true;
+  const opcode = isText ? OPCODES.text : OPCODES.binary;
+  const open = (socket: Duplex | undefined): void =>
+    body.open(socket === undefined ? closedSink() : new WebSocketSink(socket, opcode, clock));
+  return { status: 101, headers: { ...answer.headers, ...agreed.headers }, body: { kind: "upgrade", open } };
+}
+
+const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8]);
+/** How long the client may take to read the end. */
+const CLOSE_MS = 1_000;
+
+class WebSocketSink implements StreamSink {
+  readonly #socket: Duplex;
+  readonly #opcode: number;
+  readonly #clock: CloseClock;
+  #isEnded = false;
+
+  constructor(socket: Duplex, opcode: number, clock: CloseClock) {
+    this.#socket = socket;
+    this.#opcode = opcode;
+    this.#clock = clock;
+    const reader = new ClientFrameReader({
+      // Whoever does not read is not answered: what waits for it would have no end.
+      onPing: (payload) => void (socket.writableNeedDrain || this.#send(OPCODES.pong, payload)),
+      onClose: () => this.end(),
+    });
+    socket.on("data", (chunk: Buffer) => reader.push(chunk));
+    socket.on("end", () => this.end());
+    socket.on("error", () => socket.destroy());
+  }
+
+  write({ bytes }: Frame): boolean {
+    return this.#send(this.#opcode, bytes);
+  }
+
+  bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  onDrain(callback: () => void): void {
+    this.#socket.on("drain", callback);
+  }
+
+  onClose(callback: () => void): void {
+    if (this.#socket.destroyed) queueMicrotask(callback);
+    else this.#socket.once("close", callback);
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#send(OPCODES.close, NORMAL_CLOSURE);
+    this.#isEnded = true;
+    this.#socket.end();
+    const cancel = this.#clock.after(CLOSE_MS, () => this.#socket.destroy());
+    this.#socket.once("close", cancel);
+  }
+
+  abort(): void {
+    this.#isEnded = true;
+    this.#socket.destroy();
+  }
+
+  #send(opcode: number, bytes: Buffer): boolean {
+    if (this.#isEnded || this.#socket.destroyed) return true;
+    this.#socket.cork();
+    this.#socket.write(frameHead(opcode, bytes.length));
+    const isTaken = this.#socket.write(bytes);
+    this.#socket.uncork();
+    return isTaken;
+  }
+}

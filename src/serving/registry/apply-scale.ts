@@ -1,0 +1,178 @@
+/**
+ * Server-side apply of a Scale: what is owned through it is the workload's own replicas. As kubernetes, such entries
+ * have no time, and who conflicts with one is told of owners as the Scale knows them.
+ */
+import { objectAt, type JsonObject } from "../../meta/json.ts";
+import { notFound } from "../../meta/status-error.ts";
+import type { FieldPath } from "../../objects/managed-fields/path-element.ts";
+import { applyConflict, outcomeOf, type AppliedObject } from "./apply.ts";
+import type { Admission } from "./admission.ts";
+import type { RegistryContext, Written } from "./context.ts";
+import { guaranteedUpdate } from "./guaranteed-update.ts";
+import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
+import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
+import { objectIn } from "./representation.ts";
+import { objectKey, type ServedResource } from "./resource.ts";
+import { updateThrough } from "./subresources/door-update.ts";
+import { replicasPlaceOf } from "./subresources/replicas.ts";
+import {
+  NOT_SAID,
+  refuseReplicas,
+  SCALE_API_VERSION,
+  scaleAdmission,
+  scaleDoor,
+  scaleOf,
+} from "./subresources/scale.ts";
+
+export interface ApplyScaleRequest extends ObjectPlace {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  readonly force: boolean;
+  readonly applied: () => AppliedObject;
+  readonly admission?: Admission | undefined;
+}
+
+/** Answers the Scale as it is now. */
+export async function applyScale(
+  context: RegistryContext,
+  served: ServedResource,
+  request: ApplyScaleRequest,
+): Promise<JsonObject> {
+  const written = await (served.custom === undefined
+    ? applyBuiltIn(context, served, request)
+    : applyCustom(context, served, request));
+  return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
+}
+
+function applyBuiltIn(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
+  const { namespace, name, dryRun } = request;
+  return guaranteedUpdate(context, served, {
+    key: objectKey(served.stored, namespace, name),
+    dryRun,
+    decide: async (existing, entry) => {
+      const named = namedBy(served, existing, request);
+      const wish = scaled(served, existing, request);
+      refuseMisplaced(named, request);
+      refuseOutdated(served, { object: named, existing, entry });
+      const object = await mutated(served, wish, { existing, request });
+      const write = { operation: "UPDATE", name, object, existing } as const;
+      await scaleAdmission(served, request.admission)?.validate(write);
+      return { kind: "store", object };
+    },
+    absent: () => {
+      throw notFound(served.groupResource, name);
+    },
+  });
+}
+
+/** The workload with the replicas of the Scale that admission makes of the wish. */
+async function mutated(
+  served: ServedResource,
+  wish: JsonObject,
+  { existing, request }: { readonly existing: JsonObject; readonly request: ApplyScaleRequest },
+): Promise<JsonObject> {
+  const { admission, name } = request;
+  if (admission === undefined) return wish;
+  const write = { operation: "UPDATE", name, existing: scaleOf(served, existing) } as const;
+  const scale = await admission.mutate({ ...write, object: scaleOf(served, wish) });
+  const { managedFields } = objectAt(wish, "metadata") as { managedFields?: readonly JsonObject[] };
+  return withReplicas(served, existing, {
+    replicas: Number(objectAt(scale, "spec")["replicas"] ?? 0),
+    managedFields,
+    name,
+  });
+}
+
+/** DIFFERS: the reference server fails to apply the Scale of a custom resource, in whatever version it looks for it. */
+function applyCustom(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
+  const next = async (existing: JsonObject): Promise<JsonObject> => {
+    const named = namedBy(served, existing, request);
+    const wish = scaled(served, existing, request);
+    refuseMisplaced(named, request);
+    const object = await mutated(served, wish, { existing, request });
+    const { uid, resourceVersion } = named.metadata;
+    return { ...object, metadata: { ...objectAt(object, "metadata"), uid, resourceVersion } };
+  };
+  const admission = scaleAdmission(served, request.admission);
+  return updateThrough(context, served, scaleDoor(served), { ...request, isApply: true, next, admission });
+}
+
+/** What was applied says which object it means; where it does not, it means this one. */
+function namedBy(
+  served: ServedResource,
+  existing: JsonObject,
+  request: ApplyScaleRequest,
+): { readonly metadata: JsonObject } {
+  const given = objectAt(request.applied().sent, "metadata");
+  return { metadata: { ...objectAt(scaleOf(served, existing), "metadata"), ...given } };
+}
+
+function scaled(served: ServedResource, existing: JsonObject, request: ApplyScaleRequest): JsonObject {
+  const { sent, accept } = request.applied();
+  const outcome = outcomeOf(sent, {
+    ...asWorkload(served, sent),
+    live: existing,
+    schema: served.schema,
+    apiVersion: served.apiVersion,
+    manager: request.manager,
+    force: request.force,
+    subresource: "scale",
+    time: undefined,
+    absentFields: absentFields(served),
+    inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
+    fromVersion: (object, apiVersion) => fromVersion(object, served, apiVersion),
+  });
+  if (outcome.kind === "conflicts")
+    throw applyConflict(
+      outcome.conflicts.map(({ owner }) => ({
+        owner: { ...owner, apiVersion: SCALE_API_VERSION },
+        path: REPLICAS_IN_SCALE,
+      })),
+    );
+  accept?.();
+  return withReplicas(served, existing, {
+    replicas: replicasAfter(served, outcome.object, existing),
+    managedFields: outcome.managedFields,
+    name: request.name,
+  });
+}
+
+const REPLICAS_IN_SCALE: FieldPath = [
+  { kind: "field", name: "spec" },
+  { kind: "field", name: "replicas" },
+];
+
+/** Who took back what it had wanted left none; who never said anything has not said it now. */
+function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
+  if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);
+  const place = replicasPlaceOf(served);
+  return place.read(applied).wanted ?? (place.read(existing).wanted === undefined ? NOT_SAID : 0);
+}
+
+/** What the Scale says, as the workload would say it. */
+function asWorkload(served: ServedResource, scale: JsonObject): AppliedObject {
+  const { replicas } = objectAt(scale, "spec");
+  const { apiVersion, kind } = served;
+  const applied =
+    replicas === undefined ? { apiVersion, kind } : replicasPlaceOf(served).write({ apiVersion, kind }, replicas);
+  return { applied, sent: applied, hasNull: replicas === null };
+}
+
+function withReplicas(
+  served: ServedResource,
+  existing: JsonObject,
+  to: { readonly replicas: number; readonly managedFields: readonly JsonObject[] | undefined; readonly name: string },
+): JsonObject {
+  const { replicas, managedFields, name } = to;
+  refuseReplicas(served, replicas, name);
+  const { managedFields: _before, generation = 0, ...metadata } = objectAt(existing, "metadata");
+  const isNew = served.stored.strategy.tracksGeneration && replicas !== replicasPlaceOf(served).read(existing).wanted;
+  return {
+    ...replicasPlaceOf(served).write(existing, replicas),
+    metadata: {
+      ...metadata,
+      generation: isNew ? Number(generation) + 1 : generation,
+      ...(managedFields === undefined ? {} : { managedFields }),
+    },
+  };
+}

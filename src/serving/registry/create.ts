@@ -1,0 +1,267 @@
+import { firstErrors } from "../../meta/field-errors.ts";
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { generateName } from "../../meta/names.ts";
+import { parseUintError } from "../../meta/resource-version.ts";
+import { alreadyExists, badRequest, invalid, StatusError } from "../../meta/status-error.ts";
+import type { Admission } from "./admission.ts";
+import type { RegistryContext, Written } from "./context.ts";
+import { kindContext, withDefaults } from "./defaults.ts";
+import { createdManagedFields } from "./managed-fields.ts";
+import { metadataChecks } from "./metadata-checks.ts";
+import { metadataErrors } from "./metadata-validation.ts";
+import {
+  refuseCreationOutsideLiveNamespace,
+  refuseCreationOutsideNewestNamespace,
+  type CreationPlace,
+} from "./namespace-lifecycle.ts";
+import { refuseForeignNamespace } from "./preconditions.ts";
+import { prepareForCreate, withSentLists } from "./prepare.ts";
+import { conversionOf, encodeForStorage } from "./representation.ts";
+import { groupKind, objectKey, type ServedResource } from "./resource.ts";
+import { withAllocation, type Allocation } from "../../cluster/allocation/service-allocation.ts";
+import { writeEncoded, type Place } from "./write-encoded.ts";
+
+/** Collisions of generated names before the client is told to try again. */
+const GENERATED_NAME_ATTEMPTS = 8;
+
+export interface Requester {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface CreateRequest {
+  readonly namespace: string;
+  /** Set when a PUT or apply of an absent object creates it: the name in the path. */
+  readonly name?: string;
+  /** In the served version, decoded and type-checked. */
+  readonly object: JsonObject;
+  /** Who comes to own its fields. */
+  readonly manager: string;
+  /** Who asks: what a certificate signing request says of its requester is never the client's to say. */
+  readonly requester?: Requester | undefined;
+  readonly dryRun: boolean;
+  /** The object says itself who owns what. */
+  readonly isApplied?: boolean;
+  readonly admission?: Admission | undefined;
+  /** Told what there is to warn about also where the object is refused after that. */
+  readonly heard?: ((warnings: readonly string[]) => void) | undefined;
+}
+
+/** As it is to be but for its name, which it may still have to get. */
+interface Wanted {
+  readonly object: JsonObject;
+  /** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */
+  readonly managedFields: string | undefined;
+  /** The client has said who owns what. */
+  readonly sendsOwners: boolean;
+}
+
+export async function create(
+  context: RegistryContext,
+  served: ServedResource,
+  request: CreateRequest,
+): Promise<Written> {
+  const metadata = objectAt(request.object, "metadata");
+  const placed = placeInNamespace(served, metadata, request.namespace);
+  const name = stringAt(placed, "name");
+  const { groupResource } = served;
+  const at: CreationPlace = { namespace: request.namespace, name };
+  const place = await placeOf(context, served, at);
+  const wanted = await admitted(context, served, { ...request, object: { ...request.object, metadata: placed } });
+  const generated = stringAt(objectAt(wanted.object, "metadata"), "generateName");
+  const generates = name === "" && generated !== "";
+  for (let attempt = 1; ; attempt++) {
+    const given = generates ? generateName(generated, context.random) : name;
+    const named = generates ? { ...wanted, object: withName(wanted.object, given) } : wanted;
+    const written = await withAllocation(context, served, request.dryRun, (allocation) =>
+      createNamed(context, served, { ...request, ...named, place }, allocation),
+    );
+    if (written !== undefined) return written;
+    if (!generates) throw alreadyExists(groupResource, name);
+    if (attempt === GENERATED_NAME_ATTEMPTS) throw generatedNameTaken(served, given);
+  }
+}
+
+/** With defaults, owners, and whatever admission makes of it. */
+async function admitted(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Wanted> {
+  const { admission } = request;
+  const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
+  const managedFields =
+    request.isApplied === true
+      ? managedFieldsText(next)
+      : createdManagedFields(context, served, { next, manager: request.manager });
+  const object = withoutManagedFields(next);
+  const sendsOwners = objectAt(request.object, "metadata")["managedFields"] !== undefined;
+  if (admission === undefined) return { object, managedFields, sendsOwners };
+  const name = stringAt(objectAt(object, "metadata"), "name");
+  const { hidesOwners } = admission;
+  const whole = hidesOwners === true ? object : withManagedFields(object, managedFields);
+  const given = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
+  if (given === whole) return { object, managedFields, sendsOwners };
+  // Nobody but the registry says when an object was made, or that it is going.
+  const mutated = withoutSystemFields(given);
+  refuseForeignNamespace(mutated, request.namespace);
+  if (hidesOwners === true) return { object: mutated, managedFields, sendsOwners };
+  return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
+}
+
+function withName(object: JsonObject, name: string): JsonObject {
+  return { ...object, metadata: { ...objectAt(object, "metadata"), name } };
+}
+
+/** What must stay as it is until the object is there: its namespace, and the definition of its kind. */
+async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<Place> {
+  const { custom, groupResource } = served;
+  const { namespaced } = served.stored;
+  const definition = await custom?.refuseCreation(at.name, "known");
+  const namespace = namespaced ? await refuseCreationOutsideLiveNamespace(context, groupResource, at) : undefined;
+  return {
+    guards: [definition, namespace].filter((guard) => guard !== undefined),
+    async look() {
+      const definitionNow = await custom?.refuseCreation(at.name, "newest");
+      const namespaceNow = namespaced
+        ? await refuseCreationOutsideNewestNamespace(context, groupResource, at)
+        : undefined;
+      return [definitionNow, namespaceNow].filter((guard) => guard !== undefined);
+    },
+  };
+}
+
+/** Undefined when the name is taken. */
+async function createNamed(
+  context: RegistryContext,
+  served: ServedResource,
+  request: CreateRequest & Wanted & { readonly place: Place },
+  allocation: Allocation,
+): Promise<Written | undefined> {
+  const { managedFields } = request;
+  const object = prepareForCreate(context, served, request.object);
+  const metadata = objectAt(object, "metadata");
+  const { takesAnyFinalizer } = metadataChecks(served.groupResource, served.schema.isCustom === true);
+  const name = stringAt(metadata, "name");
+  const { stored } = served;
+  const inKind = kindContext(context, served);
+  const errors = [
+    ...metadataErrors(
+      { ...metadata, managedFields: sentManagedFields(request, managedFields) },
+      { nameRule: stored.strategy.nameRule, namespaced: stored.namespaced, takesAnyFinalizer },
+    ),
+    ...firstErrors(served.meaning.createErrors?.(object, inKind) ?? []),
+  ];
+  if (errors.length > 0) throw invalid(groupKind(served), name, errors);
+  const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
+  request.heard?.(warnings);
+  await validate(request, { name, object: withSentLists(object, request.object) });
+  const key = objectKey(stored, request.namespace, name);
+  if (request.dryRun) {
+    await request.place.look();
+    if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
+    return { object: withManagedFields(await allocation.assign(object), managedFields), warnings };
+  }
+  refuseSeen(metadata);
+  const complete = await allocation.assign(object);
+  const { ttlSeconds } = stored.strategy;
+  const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
+  const { vouch } = context.store;
+  const result = await writeEncoded(
+    served,
+    async (version, guards) => {
+      const bytes = await encodeForStorage(complete, served, version, { vouch, managedFields });
+      return context.store.create(key, bytes, lease, guards);
+    },
+    request.place,
+  );
+  if (!result.committed) return undefined;
+  if (served.custom !== undefined) await conversionOf([result.entry], served);
+  return { entry: result.entry, warnings };
+}
+
+async function validate(
+  { admission, managedFields }: CreateRequest & Wanted,
+  { name, object }: { readonly name: string; readonly object: JsonObject },
+): Promise<void> {
+  if (admission === undefined) return;
+  const write = { operation: "CREATE", name, existing: undefined } as const;
+  const whole = admission.hidesOwners === true ? object : withManagedFields(object, managedFields);
+  await admission.validate({ ...write, object: whole });
+}
+
+/** What is to be created cannot have been seen; what is no revision does not say so. */
+function refuseSeen(metadata: JsonObject): void {
+  const version = stringAt(metadata, "resourceVersion");
+  if (parseUintError(version) === undefined && Number(version) !== 0)
+    throw new StatusError("", "resourceVersion should not be set on objects to be created");
+}
+
+/** What the server itself wrote needs no look. */
+function sentManagedFields({ isApplied, sendsOwners }: Wanted & CreateRequest, text: string | undefined): unknown {
+  if (isApplied === true || !sendsOwners || text === undefined) return undefined;
+  return JSON.parse(text) as unknown;
+}
+
+function managedFieldsText(object: JsonObject): string | undefined {
+  const { managedFields } = objectAt(object, "metadata");
+  return managedFields === undefined ? undefined : JSON.stringify(managedFields);
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const { managedFields: _sent, ...metadata } = objectAt(object, "metadata");
+  return { ...object, metadata };
+}
+
+function withManagedFields(object: JsonObject, text: string | undefined): JsonObject {
+  if (text === undefined) return object;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields: JSON.parse(text) as unknown } };
+}
+
+/** A signer trusts what stands here. */
+function withRequester(served: ServedResource, { object, requester }: CreateRequest): JsonObject {
+  if (served.groupVersion.group !== "certificates.k8s.io" || served.kind !== "CertificateSigningRequest") return object;
+  const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = objectAt(object, "spec");
+  if (requester === undefined) return { ...object, spec };
+  const { name, uid, groups, extra } = requester;
+  const about = {
+    username: name,
+    ...(uid === "" ? {} : { uid }),
+    groups,
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+  return { ...object, spec: { ...spec, ...about } };
+}
+
+/** Fields only the server writes: what a client says in them is not even tracked as its wish. */
+function withoutSystemFields(object: JsonObject): JsonObject {
+  const {
+    uid: _uid,
+    creationTimestamp: _created,
+    deletionTimestamp: _deleted,
+    deletionGracePeriodSeconds: _grace,
+    selfLink: _link,
+    ...metadata
+  } = objectAt(object, "metadata");
+  return { ...object, metadata };
+}
+
+function placeInNamespace(served: ServedResource, metadata: JsonObject, namespace: string): JsonObject {
+  const given = stringAt(metadata, "namespace");
+  if (!served.stored.namespaced) {
+    const { namespace: _meaningless, ...rest } = metadata;
+    return given === "" ? metadata : rest;
+  }
+  if (given !== "" && given !== namespace)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  return { ...metadata, namespace };
+}
+
+function generatedNameTaken(served: ServedResource, name: string): StatusError {
+  const taken = alreadyExists(served.groupResource, name);
+  return new StatusError(
+    "AlreadyExists",
+    `${taken.message}, the server was not able to generate a unique name for the object`,
+    {
+      details: { ...taken.details, retryAfterSeconds: 1 },
+    },
+  );
+}

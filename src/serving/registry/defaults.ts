@@ -1,0 +1,15 @@
+/** What an object is taken to say when it says nothing: filled in right after decoding, so that the writer owns it. */
+import type { KindContext } from "../../objects/kinds/kind.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { timestamp, type RegistryContext } from "./context.ts";
+import type { ServedResource } from "./resource.ts";
+
+export function kindContext(context: RegistryContext, { minor }: ServedResource): KindContext {
+  return { minor, time: timestamp(context.clock) };
+}
+
+/** In place. */
+export function withDefaults(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
+  served.meaning.setDefaults?.(object, kindContext(context, served));
+  return object;
+}

@@ -1,0 +1,137 @@
+/**
+ * Reads, changes and writes one object until nobody else came in between. The first try may work on what
+ * the cache shows; every verdict against the request (an error, a lost race) is reached on fresh data only.
+ */
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import { jsonEquals, type JsonObject } from "../../meta/json.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { RegistryContext, Written } from "./context.ts";
+import { withDefaults } from "./defaults.ts";
+import { removeNamespace } from "./namespace-finalize.ts";
+import { conversionOf, encodeForStorage, objectIn } from "./representation.ts";
+import type { ServedResource } from "./resource.ts";
+import { serviceUnavailable } from "../../meta/status-error.ts";
+import { writeEncoded } from "./write-encoded.ts";
+
+/** What to make of the current object (in the served version): a new one, or its removal after a last change. */
+export type Change =
+  | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
+  | { readonly kind: "remove"; readonly object: JsonObject };
+
+export interface UpdatePlan {
+  readonly key: string;
+  readonly dryRun: boolean;
+  /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
+  decide(existing: JsonObject, entry: Entry): Change | Promise<Change>;
+  /** What an absent object means: usually a thrown NotFound. */
+  absent(): Promise<Written>;
+}
+
+/** Each lost race means somebody else won it; this many in a row means a storm. */
+const ATTEMPTS_MAX = 100;
+
+export async function guaranteedUpdate(
+  context: RegistryContext,
+  served: ServedResource,
+  plan: UpdatePlan,
+): Promise<Written> {
+  const { store } = context;
+  let entry = await store.get(plan.key, { kind: "any" });
+  let isFresh = false;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
+    if (outcome.kind === "done") return outcome.written;
+    const current = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
+    // Decided once on what proves to be the newest: whoever was asked about it is not asked again.
+    if (outcome.kind === "stale" && outcome.ifNewest !== undefined && current?.modRevision === entry?.modRevision)
+      return outcome.ifNewest();
+    entry = current;
+    isFresh = true;
+  }
+  throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
+}
+
+type Outcome =
+  | { readonly kind: "done"; readonly written: Written }
+  /** What was decided holds only if the object is still what it was decided on. */
+  | { readonly kind: "stale"; readonly ifNewest?: () => Written }
+  | { readonly kind: "lost"; readonly current: Entry | undefined };
+
+/** A change that writes nothing: no compare-and-swap tells whether it was decided on the newest. */
+function settled(written: Written, isFresh: boolean): Outcome {
+  return isFresh ? { kind: "done", written } : { kind: "stale", ifNewest: () => written };
+}
+
+async function tryUpdate(
+  context: RegistryContext,
+  served: ServedResource,
+  attempt: { plan: UpdatePlan; entry: Entry | undefined; isFresh: boolean },
+): Promise<Outcome> {
+  const { plan, entry, isFresh } = attempt;
+  if (entry === undefined) return isFresh ? { kind: "done", written: await plan.absent() } : { kind: "stale" };
+  let existing: JsonObject;
+  let change: Change;
+  try {
+    if (served.custom !== undefined) await conversionOf([entry], served);
+    const object = objectIn(entry, served);
+    // Custom resources have the defaults of the version in which they are stored.
+    existing = served.custom === undefined ? withDefaults(context, served, object) : object;
+    change = await plan.decide(existing, entry);
+  } catch (thrown) {
+    if (isFresh) throw thrown;
+    return {
+      kind: "stale",
+      ifNewest: () => {
+        throw thrown;
+      },
+    };
+  }
+  const { object } = change;
+  if (change.kind === "remove" && !plan.dryRun) return remove(context, served, { object, entry });
+  const warnings = change.kind === "store" ? (change.warnings ?? []) : [];
+  if (plan.dryRun) return settled({ object, warnings }, isFresh);
+  return replace(context, served, { object, warnings, existing, entry, isFresh });
+}
+
+async function replace(
+  context: RegistryContext,
+  served: ServedResource,
+  change: { object: JsonObject; warnings: readonly string[]; existing: JsonObject; entry: Entry; isFresh: boolean },
+): Promise<Outcome> {
+  const { entry, isFresh, warnings } = change;
+  const isUnchanged = jsonEquals(change.object, change.existing);
+  // An object that stays as it is but lies there in another version is written anew: that is how objects migrate.
+  if (isUnchanged && (await isInCurrentVersion(served, entry))) return settled({ entry, warnings }, isFresh);
+  const { ttlSeconds } = served.stored.strategy;
+  const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
+  const { store } = context;
+  const { vouch } = store;
+  const result = await writeEncoded(served, async (version, guards) => {
+    const bytes = await encodeForStorage(change.object, served, version, { vouch });
+    return store.replace(entry, bytes, lease, guards);
+  });
+  if (!result.committed) return { kind: "lost", current: result.current };
+  if (served.custom !== undefined) await conversionOf([result.entry], served);
+  return { kind: "done", written: { entry: result.entry, warnings } };
+}
+
+async function isInCurrentVersion({ stored }: ServedResource, { apiVersion }: Entry): Promise<boolean> {
+  return formatGroupVersion((await stored.encoding.current()).version) === apiVersion;
+}
+
+async function remove(
+  context: RegistryContext,
+  served: ServedResource,
+  { object, entry }: { object: JsonObject; entry: Entry },
+): Promise<Outcome> {
+  const result =
+    served.stored.strategy.life === "namespace"
+      ? await removeNamespace(context, served, { object, entry })
+      : await context.store.remove(entry);
+  if (!result.committed) return { kind: "lost", current: result.current };
+  return { kind: "done", written: { object: withRevision(object, result.revision) } };
+}
+
+export function withRevision(object: JsonObject, revision: number): JsonObject {
+  return { ...object, metadata: { ...(object["metadata"] as JsonObject), resourceVersion: String(revision) } };
+}

@@ -1,0 +1,95 @@
+import { StorageError } from "../../storage/kv.ts";
+import type { Freshness, ListPage } from "../../storage/object-store.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import { expired, StatusError } from "../../meta/status-error.ts";
+import type { RegistryContext } from "./context.ts";
+import { decodeContinueToken, encodeContinueToken } from "./continue-token.ts";
+import { conversionOf, refuseUnreadable } from "./representation.ts";
+import type { ServedResource } from "./resource.ts";
+import { select, type Selection, type SelectionRequest } from "./selection.ts";
+
+export interface ListRequest extends SelectionRequest {
+  /** The state asked for: as fresh as said, exactly at a revision, or where an earlier page ended. */
+  readonly state:
+    | Freshness
+    | { readonly kind: "exact"; readonly revision: number }
+    | { readonly kind: "continue"; readonly token: string };
+  /** 0: everything at once. */
+  readonly limit: number;
+}
+
+export interface Listed {
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+  readonly continueToken: string | undefined;
+  readonly remainingItemCount: number | undefined;
+}
+
+const EXPIRED_TOKEN =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+export async function list(context: RegistryContext, served: ServedResource, request: ListRequest): Promise<Listed> {
+  const selection = select(served, request);
+  const page = await readState(context, selection, request);
+  if (selection.readsFields) await conversionOf(page.entries, served);
+  const matching = selection.matches === undefined ? page.entries : page.entries.filter(selection.matches);
+  const total = selection.matches === undefined ? page.count : matching.length;
+  const isCut = request.limit > 0 && total > request.limit;
+  const entries = isCut ? matching.slice(0, request.limit) : matching;
+  if (served.custom !== undefined) await conversionOf(entries, served);
+  for (const entry of entries) refuseUnreadable(entry, served);
+  if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
+  // The next page starts right behind the last key of this one.
+  const start = `${entries.at(-1)!.key.slice(selection.range.start.length)}\u0000`;
+  return {
+    entries,
+    revision: page.revision,
+    continueToken: encodeContinueToken({ revision: page.revision, start }),
+    remainingItemCount: selection.matches === undefined ? total - entries.length : undefined,
+  };
+}
+
+function readState(context: RegistryContext, selection: Selection, request: ListRequest): Promise<ListPage> {
+  const { state } = request;
+  if (state.kind === "exact")
+    return readExact(context, selection, { revision: state.revision, limit: storeLimit(selection, request) });
+  if (state.kind === "continue")
+    return readContinued(context, selection, { token: state.token, limit: storeLimit(selection, request) });
+  return context.store.list(selection.range, state);
+}
+
+/** Through a selector a page may need any number of keys; without one, no more than it shows. */
+function storeLimit(selection: Selection, request: ListRequest): number | undefined {
+  return selection.matches === undefined && request.limit > 0 ? request.limit : undefined;
+}
+
+/** As kubernetes: a list at a revision of the future is not worth retrying, so it says nothing of when. */
+async function readExact(
+  context: RegistryContext,
+  selection: Selection,
+  at: { revision: number; limit: number | undefined },
+): Promise<ListPage> {
+  try {
+    return await context.store.listAt(selection.range, at.revision, at.limit);
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") throw thrown;
+    const causes = [{ reason: "ResourceVersionTooLarge" as const, message: "Too large resource version" }];
+    throw new StatusError("Timeout", thrown.message, { details: { causes }, cause: thrown });
+  }
+}
+
+async function readContinued(
+  context: RegistryContext,
+  selection: Selection,
+  at: { token: string; limit: number | undefined },
+): Promise<ListPage> {
+  const token = decodeContinueToken(at.token);
+  const range = { start: selection.range.start + token.start, end: selection.range.end };
+  if (token.revision < 0) return context.store.list(range, { kind: "newest" });
+  try {
+    return await context.store.listAt(range, token.revision, at.limit);
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError) || thrown.code !== "revision-compacted") throw thrown;
+    throw expired(EXPIRED_TOKEN, encodeContinueToken({ revision: -1, start: token.start }));
+  }
+}

@@ -1,0 +1,119 @@
+/** Who wrote what: metadata.managedFields, kept on every write. */
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
+import { convertObject, isConvertible } from "../../objects/conversion/convert.ts";
+import type { AbsentFields } from "../../objects/managed-fields/absent-fields.ts";
+import { trackCreate, trackUpdate } from "../../objects/managed-fields/manager.ts";
+import type { VersionedObject } from "../../objects/managed-fields/tracking.ts";
+import { timestamp, type RegistryContext } from "./context.ts";
+import type { Door } from "./prepare.ts";
+import { resetFields } from "./reset-fields.ts";
+import type { ServedResource } from "./resource.ts";
+
+export interface TrackedWrite {
+  readonly live: JsonObject;
+  /** As the client wants it, before the server's own changes. */
+  readonly next: JsonObject;
+  readonly manager: string;
+  readonly door: Door;
+}
+
+/** The object with its managedFields brought up to date. */
+export function withManagedFields(context: RegistryContext, served: ServedResource, write: TrackedWrite): JsonObject {
+  const managedFields = trackUpdate({
+    live: write.live,
+    next: write.next,
+    schema: served.schema,
+    apiVersion: served.apiVersion,
+    manager: write.manager,
+    subresource: write.door === "main" ? "" : write.door,
+    time: timestamp(context.clock),
+    resetFields: resetFields(served, write.door),
+    absentFields: absentFields(served),
+    inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
+  });
+  const { managedFields: _sent, ...metadata } = objectAt(write.next, "metadata");
+  return { ...write.next, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+/** The JSON text of a new object's managedFields; undefined for none. */
+export function createdManagedFields(
+  context: RegistryContext,
+  served: ServedResource,
+  { next, manager }: Pick<TrackedWrite, "next" | "manager">,
+): string | undefined {
+  return trackCreate({
+    next,
+    schema: served.schema,
+    apiVersion: served.apiVersion,
+    manager,
+    time: timestamp(context.clock),
+    resetFields: resetFields(served, "main"),
+    absentFields: absentFields(served),
+    inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
+  });
+}
+
+export function absentFields({ schema }: ServedResource): AbsentFields {
+  return schema.isCustom === true ? "none" : "zero";
+}
+
+/** Undefined when there is no such version any more, or no telling what the object is in it. */
+export function inVersion(
+  object: JsonObject,
+  served: ServedResource,
+  apiVersion: string,
+): VersionedObject | "unknown" | undefined {
+  const target = parseGroupVersion(apiVersion);
+  const schema = served.schemaOf(target);
+  // DIFFERS: who has written in a version of a later release keeps what it owns.
+  if (schema === undefined && served.isOfLaterRelease?.(target) === true) return "unknown";
+  if (schema !== undefined && served.custom !== undefined)
+    return customInVersion({ object, schema }, served, apiVersion);
+  if (schema === undefined || !isConvertible(served.kind, served.groupVersion, target)) return undefined;
+  try {
+    return { object: convertObject(object, served.groupVersion, target), schema };
+  } catch {
+    // An object too odd to be converted: its entry in that version ends.
+    return undefined;
+  }
+}
+
+/** DIFFERS: where a webhook converts, who has written in another version keeps what it owns, and is not asked about. */
+function customInVersion(
+  { object, schema }: VersionedObject,
+  { custom, apiVersion: from }: ServedResource,
+  apiVersion: string,
+): VersionedObject | "unknown" {
+  if (custom?.convert !== undefined && apiVersion !== from) return "unknown";
+  return { object: { ...object, apiVersion }, schema };
+}
+
+/** The way back. */
+export function fromVersion(object: JsonObject, served: ServedResource, apiVersion: string): JsonObject | undefined {
+  if (served.custom !== undefined) return { ...object, apiVersion: served.apiVersion };
+  const source = parseGroupVersion(apiVersion);
+  if (!isConvertible(served.kind, source, served.groupVersion)) return undefined;
+  try {
+    return convertObject(object, source, served.groupVersion);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A write that would change nothing but when somebody wrote is none. */
+export function withoutTimeChanges(object: JsonObject, existing: JsonObject): JsonObject {
+  const { managedFields: now, ...metadata } = objectAt(object, "metadata");
+  const { managedFields: before, ...metadataBefore } = objectAt(existing, "metadata");
+  if (now === before || !Array.isArray(now) || !Array.isArray(before) || now.length !== before.length) return object;
+  const isSame =
+    now.every((entry, index) => isSameButTime(entry, before[index])) &&
+    jsonEquals(metadata, metadataBefore) &&
+    jsonEquals({ ...object, metadata: {} }, { ...existing, metadata: {} });
+  return isSame ? { ...object, metadata: { ...metadata, managedFields: before } } : object;
+}
+
+function isSameButTime(entry: unknown, before: unknown): boolean {
+  if (entry === before || !isJsonObject(entry) || !isJsonObject(before)) return entry === before;
+  return jsonEquals({ ...entry, time: "" }, { ...before, time: "" });
+}

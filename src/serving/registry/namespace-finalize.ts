@@ -1,0 +1,103 @@
+/**
+ * The store has the last word: a namespace is not let go while it holds an object of it, whoever asks.
+ *
+ * A namespace is removed in this order, at whatever servers and by whatever paths the steps come about:
+ *
+ *   it is terminating as of revision R  →  what it holds is counted, linearizably  →  it is removed if it is still at R
+ *
+ * A creation commits only if its namespace is still at the revision at which it was seen to be alive. At R it is not,
+ * so what was committed at all was committed before R, and the count sees it; a namespace that has left R, be it for
+ * another life, is not removed. So no object outlives its namespace.
+ */
+import { assert } from "../../base/assert.ts";
+import { stringsAt, objectAt, type JsonObject } from "../../meta/json.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import type { ObjectStore } from "../../storage/object-store.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { RegistryContext } from "./context.ts";
+import type { Change } from "./guaranteed-update.ts";
+import { isTerminating, NAMESPACES } from "./namespace-lifecycle.ts";
+import type { Door } from "./prepare.ts";
+import { encodeForStorage } from "./representation.ts";
+import type { ServedResource } from "./resource.ts";
+import { writeEncoded } from "./write-encoded.ts";
+
+/** How many objects of a resource a namespace holds. */
+export interface HeldObjects {
+  /** "pods", "resourceclaims.resource.k8s.io" */
+  readonly resource: string;
+  readonly count: number;
+}
+
+/** By this name whoever is refused can tell it from a lost race. */
+const RULE = "namespace-holds-objects";
+const KUBERNETES = "kubernetes";
+const NAMED_MAX = 20;
+
+/** Throws a 409 when the change would let go of a namespace that is not empty. */
+export async function refuseWhileItHoldsObjects(
+  context: RegistryContext,
+  { stored }: ServedResource,
+  { change, existing, door }: { readonly change: Change; readonly existing: JsonObject; readonly door: Door },
+): Promise<void> {
+  if (stored.strategy.life !== "namespace" || context.namespaceContent === undefined) return;
+  const isLetGo = change.kind === "remove" || (door === "finalize" && isFinalized(change.object, existing));
+  if (!isLetGo) return;
+  await refuseIfHeld(context, String(objectAt(existing, "metadata")["name"]));
+}
+
+/**
+ * Removes it if it is still at the entry's revision. `object` is what it is to look like at last, which is terminating.
+ * One that nothing holds may be removed by the very request that ends its life: that is not terminating yet when its
+ * content is counted, so it is made to be first, and counted again.
+ */
+export async function removeNamespace(
+  context: RegistryContext,
+  served: ServedResource,
+  { object, entry }: { readonly object: JsonObject; readonly entry: Entry },
+): ReturnType<ObjectStore["remove"]> {
+  const { store } = context;
+  if (isTerminating(entry)) return store.remove(entry);
+  const marked = await writeEncoded(served, async (version, guards) => {
+    const bytes = await encodeForStorage(object, served, version, { vouch: store.vouch });
+    return store.replace(entry, bytes, undefined, guards);
+  });
+  if (!marked.committed) return marked;
+  assert(isTerminating(marked.entry), "a namespace that is removed is terminating");
+  await refuseIfHeld(context, String(objectAt(object, "metadata")["name"]));
+  return store.remove(marked.entry);
+}
+
+async function refuseIfHeld({ namespaceContent }: RegistryContext, name: string): Promise<void> {
+  const held = (await namespaceContent?.(name)) ?? [];
+  if (held.length > 0) throw stillHolds(name, held);
+}
+
+function isFinalized(namespace: JsonObject, existing: JsonObject): boolean {
+  const isHeld = (object: JsonObject): boolean =>
+    stringsAt(objectAt(object, "spec"), "finalizers").includes(KUBERNETES);
+  return isHeld(existing) && !isHeld(namespace);
+}
+
+function stillHolds(name: string, held: readonly HeldObjects[]): StatusError {
+  const sorted = held.toSorted((a, b) => b.count - a.count || (a.resource < b.resource ? -1 : 1));
+  const total = sorted.reduce((sum, { count }) => sum + count, 0);
+  const shown = sorted.slice(0, NAMED_MAX);
+  const named = shown.map(({ resource, count }) => `${count} ${resource}`).join(", ");
+  const hidden = sorted.length - shown.length;
+  const what = `${total} ${total === 1 ? "object" : "objects"}: ${named}${hidden === 0 ? "" : ` and more of ${hidden} other resources`}`;
+  const { resource } = NAMESPACES;
+  return new StatusError(
+    "Conflict",
+    `Operation cannot be fulfilled on ${resource} ${JSON.stringify(name)}: the namespace still holds ${what}`,
+    {
+      details: {
+        ...{ name, kind: resource },
+        causes: [
+          { field: "rule", message: RULE },
+          ...shown.map(({ resource: field, count }) => ({ field, message: String(count) })),
+        ],
+      },
+    },
+  );
+}

@@ -1,0 +1,82 @@
+/** What a write must agree on with its path and with the object it is about. */
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { parseUintError } from "../../meta/resource-version.ts";
+import { badRequest, conflict, StatusError } from "../../meta/status-error.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { ServedResource } from "./resource.ts";
+
+export interface ObjectPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
+const FOREIGN_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request";
+
+export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {
+  const name = stringAt(objectAt(object, "metadata"), "name");
+  if (name === "")
+    throw badRequest(`the name of the object (${place.name} based on URL) was undeterminable: name must be provided`);
+  if (name !== place.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
+  refuseForeignNamespace(object, place.namespace);
+}
+
+export function refuseForeignNamespace(object: JsonObject, namespace: string): void {
+  const given = stringAt(objectAt(object, "metadata"), "namespace");
+  // As kubernetes: what is in no namespace may say any.
+  if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
+}
+
+/** As kubernetes shows it to whoever admits: an object that does not say so lies where its path does. */
+export function inNamespace(object: JsonObject, namespace: string): JsonObject {
+  const metadata = objectAt(object, "metadata");
+  if (namespace === "" || stringAt(metadata, "namespace") !== "") return object;
+  return { ...object, metadata: { ...metadata, namespace } };
+}
+
+export interface Wish {
+  readonly object: JsonObject;
+  readonly existing: JsonObject;
+  readonly entry: Entry;
+  /** A patch that would change the uid is no precondition but invalid. */
+  readonly isPatch?: boolean;
+}
+
+/** A uid or a resourceVersion in the wish is a precondition; without them the wish is unconditional. */
+export function refuseOutdated(served: ServedResource, wish: Wish): void {
+  const metadata = objectAt(wish.object, "metadata");
+  const existing = objectAt(wish.existing, "metadata");
+  const name = stringAt(existing, "name");
+  const uid = stringAt(metadata, "uid");
+  if (wish.isPatch !== true && uid !== "" && uid !== stringAt(existing, "uid"))
+    throw failedPrecondition(served, wish.entry, { name, what: "UID", wanted: uid, found: stringAt(existing, "uid") });
+  const version = stringAt(metadata, "resourceVersion");
+  if (version === "" || version === "0") return;
+  const malformed = parseUintError(version);
+  if (malformed !== undefined) throw new StatusError("", malformed);
+  if (version !== String(wish.entry.modRevision)) throw conflict(served.groupResource, name, MODIFIED);
+}
+
+export function failedPrecondition(
+  served: ServedResource,
+  { key }: Entry,
+  {
+    name,
+    what,
+    wanted,
+    found,
+  }: {
+    readonly name: string;
+    readonly what: "UID" | "ResourceVersion";
+    readonly wanted: string;
+    readonly found: string;
+  },
+): StatusError {
+  const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`;
+  return conflict(
+    served.groupResource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
+  );
+}

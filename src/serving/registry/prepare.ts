@@ -1,0 +1,100 @@
+/** What the server decides about an object before it is stored: fields it owns, and fields a request may not write. */
+import { randomUuid } from "../../base/random.ts";
+import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { timestamp, type RegistryContext } from "./context.ts";
+import type { ServedResource } from "./resource.ts";
+import { kindContext } from "./defaults.ts";
+
+/** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
+export type Door = "main" | "status" | "finalize";
+
+export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
+  const { strategy } = served.stored;
+  const prepared: JsonObject = {
+    ...withoutEmptyLists(served, object),
+    kind: served.kind,
+    apiVersion: served.apiVersion,
+    metadata: {
+      ...objectAt(object, "metadata"),
+      uid: randomUuid(context.random),
+      creationTimestamp: timestamp(context.clock),
+    },
+  };
+  if (strategy.tracksGeneration) objectAt(prepared, "metadata")["generation"] = 1;
+  if (strategy.hasStatus && !strategy.createsWithStatus) delete prepared["status"];
+  served.meaning.prepareCreate?.(prepared, kindContext(context, served));
+  return prepared;
+}
+
+/** The object as it will be stored; `existing` is in the served version. */
+export function prepareForUpdate(
+  context: RegistryContext,
+  served: ServedResource,
+  object: JsonObject,
+  { existing, door }: { existing: JsonObject; door: Door },
+): JsonObject {
+  const { strategy } = served.stored;
+  const before = objectAt(existing, "metadata");
+  const metadata: JsonObject = { ...objectAt(object, "metadata") };
+  for (const field of [
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+    "namespace",
+  ]) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = before[field];
+  }
+  delete metadata["selfLink"];
+  const sent = withoutEmptyLists(served, object);
+  const prepared = throughDoor({ ...sent, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, {
+    door,
+    hasStatus: strategy.hasStatus,
+  });
+  if (door === "main") served.meaning.prepareUpdate?.(prepared, existing, kindContext(context, served));
+  if (door === "status") served.meaning.prepareStatusUpdate?.(prepared, existing, kindContext(context, served));
+  if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing, strategy.hasStatus)) {
+    metadata["generation"] = Number(before["generation"] ?? 0) + 1;
+  }
+  return prepared;
+}
+
+/** As kubernetes: what is stored of an empty list, beside the object's spec, is that there is none. */
+function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): JsonObject {
+  if (schema.isCustom === true) return object;
+  const empty = Object.keys(object).filter((key) => Array.isArray(object[key]) && object[key].length === 0);
+  return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
+}
+
+/** As kubernetes shows it to whoever admits: until it is stored a list that was sent empty is one. */
+export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObject {
+  const empty = Object.keys(sent).filter((key) => prepared[key] === null && Array.isArray(sent[key]));
+  return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };
+}
+
+function throughDoor(
+  object: JsonObject,
+  existing: JsonObject,
+  through: { door: Door; hasStatus: boolean },
+): JsonObject {
+  if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
+  if (through.door === "status")
+    return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
+  const finalizers = stringsAt(objectAt(object, "spec"), "finalizers");
+  return { ...existing, metadata: object["metadata"], spec: finalizers.length === 0 ? {} : { finalizers } };
+}
+
+function withMember(object: JsonObject, key: string, value: unknown): JsonObject {
+  const { [key]: _replaced, ...rest } = object;
+  return value === undefined ? rest : { ...rest, [key]: value };
+}
+
+/** Anything outside metadata counts as desired state, but for a status that has a door of its own. */
+function hasNewDesiredState(object: JsonObject, existing: JsonObject, hasStatus: boolean): boolean {
+  const { metadata: _metadata, status, ...desired } = object;
+  const { metadata: _oldMetadata, status: oldStatus, ...before } = existing;
+  return !jsonEquals(desired, before) || (!hasStatus && !jsonEquals(status, oldStatus));
+}

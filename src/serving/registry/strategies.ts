@@ -1,0 +1,135 @@
+/** Which kinds live differently from the rest, as data. Keys are "group/resource"; the core group is "". */
+import { configKeyErrors } from "../../objects/kinds/core/name-checks.ts";
+import { canonicalIpSentences } from "../../objects/kinds/network/ip-checks.ts";
+import { dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../../meta/names.ts";
+import type { Strategy } from "./resource.ts";
+
+const TRACKS_GENERATION: ReadonlySet<string> = new Set([
+  "/pods",
+  "/podtemplates",
+  "/replicationcontrollers",
+  "admissionregistration.k8s.io/mutatingadmissionpolicies",
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+  "admissionregistration.k8s.io/validatingadmissionpolicies",
+  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+  "admissionregistration.k8s.io/validatingwebhookconfigurations",
+  "apiextensions.k8s.io/customresourcedefinitions",
+  "apps/daemonsets",
+  "apps/deployments",
+  "apps/replicasets",
+  "apps/statefulsets",
+  "batch/cronjobs",
+  "batch/jobs",
+  "discovery.k8s.io/endpointslices",
+  "flowcontrol.apiserver.k8s.io/flowschemas",
+  "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations",
+  "networking.k8s.io/ingressclasses",
+  "networking.k8s.io/ingresses",
+  "networking.k8s.io/networkpolicies",
+  "policy/poddisruptionbudgets",
+  "resource.k8s.io/deviceclasses",
+  "resource.k8s.io/devicetaintrules",
+  "resource.k8s.io/resourceslices",
+]);
+
+const CREATES_ON_UPDATE: ReadonlySet<string> = new Set([
+  "/endpoints",
+  "/events",
+  "/limitranges",
+  "/services",
+  "coordination.k8s.io/leasecandidates",
+  "coordination.k8s.io/leases",
+  "events.k8s.io/events",
+  "node.k8s.io/runtimeclasses",
+  "rbac.authorization.k8s.io/clusterrolebindings",
+  "rbac.authorization.k8s.io/clusterroles",
+  "rbac.authorization.k8s.io/rolebindings",
+  "rbac.authorization.k8s.io/roles",
+]);
+
+const NEEDS_RESOURCE_VERSION: ReadonlySet<string> = new Set([
+  "admissionregistration.k8s.io/mutatingadmissionpolicies",
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+  "admissionregistration.k8s.io/validatingadmissionpolicies",
+  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+  "admissionregistration.k8s.io/validatingwebhookconfigurations",
+  "apiextensions.k8s.io/customresourcedefinitions",
+  "apiregistration.k8s.io/apiservices",
+  "certificates.k8s.io/clustertrustbundles",
+  "certificates.k8s.io/podcertificaterequests",
+  "coordination.k8s.io/leasecandidates",
+  "coordination.k8s.io/leases",
+  "internal.apiserver.k8s.io/storageversions",
+  "node.k8s.io/runtimeclasses",
+  "policy/poddisruptionbudgets",
+  "resource.k8s.io/resourcepoolstatusrequests",
+  "storage.k8s.io/csidrivers",
+  "storage.k8s.io/csinodes",
+  "storage.k8s.io/csistoragecapacities",
+  "storage.k8s.io/volumeattachments",
+  "storagemigration.k8s.io/storageversionmigrations",
+]);
+
+const RETURNS_DELETED_OBJECT: ReadonlySet<string> = new Set([
+  "/namespaces",
+  "/persistentvolumeclaims",
+  "/persistentvolumes",
+  "/pods",
+  "/podtemplates",
+  "/resourcequotas",
+  "/serviceaccounts",
+  "/services",
+  "storage.k8s.io/csidrivers",
+  "storage.k8s.io/csinodes",
+  "storage.k8s.io/storageclasses",
+  "storage.k8s.io/volumeattachments",
+  "storage.k8s.io/volumeattributesclasses",
+]);
+
+const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
+  ["/namespaces", dnsLabelErrors],
+  ["apps/statefulsets", dnsLabelErrors],
+  // Events' names have always been whatever clients made of them.
+  ["/events", pathSegmentErrors],
+  ["apiregistration.k8s.io/apiservices", pathSegmentErrors],
+  // Clusters' trust bundles carry separators that no DNS name has.
+  ["certificates.k8s.io/clustertrustbundles", pathSegmentErrors],
+  ["coordination.k8s.io/leasecandidates", configKeyErrors],
+  ["certificates.k8s.io/certificatesigningrequests", pathSegmentErrors],
+  ["networking.k8s.io/ipaddresses", canonicalIpSentences],
+  // What a service may be called depends on the release.
+  ["/services", () => []],
+  // The kind's own rules hold names and what names are generated from to the same, which a rule of names cannot.
+  ["internal.apiserver.k8s.io/storageversions", () => []],
+  ["rbac.authorization.k8s.io/clusterrolebindings", pathSegmentErrors],
+  ["rbac.authorization.k8s.io/clusterroles", pathSegmentErrors],
+  ["rbac.authorization.k8s.io/rolebindings", pathSegmentErrors],
+  ["rbac.authorization.k8s.io/roles", pathSegmentErrors],
+]);
+
+const ORPHANS_BY_DEFAULT: ReadonlySet<string> = new Set(["/replicationcontrollers", "batch/jobs"]);
+
+export interface StrategyOptions {
+  readonly hasStatus: boolean;
+  readonly eventTtlSeconds: number;
+}
+
+export function strategyFor(group: string, resource: string, options: StrategyOptions): Strategy {
+  const key = `${group}/${resource}`;
+  const isEvent = resource === "events" && (group === "" || group === "events.k8s.io");
+  return {
+    nameRule: NAME_RULES.get(key) ?? dnsSubdomainErrors,
+    tracksGeneration: TRACKS_GENERATION.has(key),
+    allowsCreateOnUpdate: CREATES_ON_UPDATE.has(key),
+    allowsUnconditionalUpdate: !NEEDS_RESOURCE_VERSION.has(key),
+    returnsDeletedObject: RETURNS_DELETED_OBJECT.has(key) || group === "resource.k8s.io",
+    hasStatus: options.hasStatus,
+    createsWithStatus: key === "/nodes",
+    life: key === "/namespaces" ? "namespace" : key === "/pods" ? "pod" : "ordinary",
+    ttlSeconds: isEvent ? options.eventTtlSeconds : undefined,
+    orphansByDefault: ORPHANS_BY_DEFAULT.has(key),
+    ignoresGarbageCollection: isEvent,
+  };
+}

@@ -1,0 +1,31 @@
+/** The verdict on a certificate signing request: written through a door of its own, so that it can be granted apart. */
+import { withTimes } from "../../../objects/kinds/access/certificates.ts";
+import { requestUpdateErrors } from "../../../objects/kinds/access/signing-request-rules.ts";
+import { firstErrors } from "../../../meta/field-errors.ts";
+import { objectAt } from "../../../meta/json.ts";
+import { passMetadata, type SubresourceDoor } from "./door-update.ts";
+
+export const APPROVAL_DOOR: SubresourceDoor = {
+  subresource: "approval",
+  isTimed: true,
+  pass(wish, existing) {
+    const { conditions: _before, ...status } = objectAt(existing, "status");
+    const { conditions } = objectAt(wish, "status");
+    const next = conditions === undefined ? status : { ...status, conditions };
+    const { status: _status, ...rest } = existing;
+    return {
+      ...rest,
+      metadata: passMetadata(wish, existing),
+      ...(Object.keys(next).length === 0 && existing["status"] === undefined ? {} : { status: next }),
+    };
+  },
+  complete(request, existing, now) {
+    const { conditions } = objectAt(request, "status");
+    if (!Array.isArray(conditions)) return request;
+    return {
+      ...request,
+      status: { ...objectAt(request, "status"), conditions: withTimes(conditions, existing, now) },
+    };
+  },
+  errors: (request, existing) => firstErrors(requestUpdateErrors(request, existing, "approval")),
+};

@@ -1,0 +1,166 @@
+/** What a PodDisruptionBudget says to an eviction, and how it is charged for one. */
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { parseLabelSelector, SelectorError, type Labels } from "../../../meta/label-selector.ts";
+import { forbidden, notFound, StatusError, type CauseReason, type StatusCause } from "../../../meta/status-error.ts";
+import { timestamp, type RegistryContext } from "../context.ts";
+import { guaranteedUpdate } from "../guaranteed-update.ts";
+import { list } from "../list.ts";
+import { withManagedFields } from "../managed-fields.ts";
+import { objectIn } from "../representation.ts";
+import { objectKey, type ServedResource } from "../resource.ts";
+import { labelSelectorText } from "./label-selector-text.ts";
+import { conditionsOf, isConditionTrue } from "./pod-conditions.ts";
+
+/** The reason is policy's own, outside the list of what field errors may be. */
+const DISRUPTION_BUDGET = "DisruptionBudget" satisfies CauseReason;
+const DISRUPTED_PODS_MAX = 2000;
+const RETRY_AFTER_SECONDS = 10;
+const VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget.";
+const SERVER_MANAGER = "kube-apiserver";
+
+/** The budgets of the namespace that select the pod. */
+export async function budgetsOf(
+  context: RegistryContext,
+  budgets: ServedResource,
+  pod: JsonObject,
+): Promise<JsonObject[]> {
+  const namespace = stringAt(objectAt(pod, "metadata"), "namespace");
+  const listed = await list(context, budgets, {
+    namespace,
+    labels: undefined,
+    fields: [],
+    state: { kind: "newest" },
+    limit: 0,
+  });
+  const labels = objectAt(objectAt(pod, "metadata"), "labels") as Labels;
+  return listed.entries
+    .map((entry) => objectIn(entry, budgets))
+    .filter((budget) => isSelected(labels, objectAt(budget, "spec")["selector"]));
+}
+
+/** No selector selects nothing, an empty one everything, and one that cannot be read nothing. */
+function isSelected(labels: Labels, selector: unknown): boolean {
+  if (!isJsonObject(selector)) return false;
+  try {
+    return parseLabelSelector(labelSelectorText(selector))(labels);
+  } catch (thrown) {
+    if (thrown instanceof SelectorError) return false;
+    throw thrown;
+  }
+}
+
+/** A pod that is not ready does no work a budget could protect, as long as enough others do. */
+export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean {
+  if (isConditionTrue(pod, "Ready")) return false;
+  if (objectAt(budget, "spec")["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
+  const { currentHealthy, desiredHealthy } = counts(budget);
+  return currentHealthy >= desiredHealthy && desiredHealthy > 0;
+}
+
+/** Takes one disruption from the budget, or says why there is none to take. */
+export async function chargeBudget(
+  context: RegistryContext,
+  budgets: ServedResource,
+  charge: { readonly budget: JsonObject; readonly podName: string; readonly dryRun: boolean },
+): Promise<void> {
+  const metadata = objectAt(charge.budget, "metadata");
+  const name = stringAt(metadata, "name");
+  await guaranteedUpdate(context, budgets, {
+    key: objectKey(budgets.stored, stringAt(metadata, "namespace"), name),
+    dryRun: charge.dryRun,
+    decide: (budget) => {
+      refuseExhausted(budget);
+      const next = charged(budget, charge.podName, timestamp(context.clock));
+      return {
+        kind: "store",
+        object: withManagedFields(context, budgets, { live: budget, next, manager: SERVER_MANAGER, door: "status" }),
+      };
+    },
+    absent: () => {
+      throw notFound(budgets.groupResource, name);
+    },
+  });
+}
+
+/** For when the budget, or the pod, changed while the eviction was decided on: the client is to try again. */
+export function stillProcessing(name: string): StatusError {
+  const causes = [cause(`The disruption budget ${name} is still being processed by the server.`)];
+  return new StatusError("TooManyRequests", VIOLATED, { details: { causes, retryAfterSeconds: RETRY_AFTER_SECONDS } });
+}
+
+function refuseExhausted(budget: JsonObject): void {
+  const metadata = objectAt(budget, "metadata");
+  const name = stringAt(metadata, "name");
+  const { disruptionsAllowed, observedGeneration } = counts(budget);
+  if (observedGeneration < Number(metadata["generation"] ?? 0)) throw stillProcessing(name);
+  if (disruptionsAllowed < 0)
+    throw refused(name, "pdb disruptions allowed is negative", "pdb disruptions allowed is negative");
+  if (Object.keys(objectAt(objectAt(budget, "status"), "disruptedPods")).length > DISRUPTED_PODS_MAX) {
+    const why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
+    throw refused(name, why, "too many pending evictions not confirmed by PDB controller");
+  }
+  if (disruptionsAllowed === 0)
+    throw new StatusError("TooManyRequests", VIOLATED, { details: { causes: [cause(whyExhausted(budget, name))] } });
+}
+
+function refused(name: string, why: string, detail: string): StatusError {
+  const causes = [cause(`The disruption budget ${name} does not allow evicting pods currently: ${detail}`)];
+  return forbidden({ group: "policy", resource: "poddisruptionbudget" }, name, why, causes);
+}
+
+function whyExhausted(budget: JsonObject, name: string): string {
+  const { currentHealthy, desiredHealthy } = counts(budget);
+  const condition = conditionsOf(budget).find(({ type }) => type === "DisruptionAllowed");
+  const reason = condition === undefined ? "" : stringAt(condition, "reason");
+  const message = condition?.["status"] === "False" ? stringAt(condition, "message") : "";
+  // The counts of a budget whose controller failed mean nothing.
+  if (message !== "" && reason === "SyncFailed")
+    return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${message}`;
+  if (currentHealthy <= desiredHealthy)
+    return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  if (message !== "")
+    return `The disruption budget ${name} does not allow evicting pods currently (${reason}): ${message}`;
+  return `The disruption budget ${name} does not allow evicting pods currently`;
+}
+
+/** The pod is noted so that the budget's controller counts it as gone before it is. */
+function charged(budget: JsonObject, podName: string, now: string): JsonObject {
+  const status = objectAt(budget, "status");
+  const disruptionsAllowed = counts(budget).disruptionsAllowed - 1;
+  const disruptedPods = { ...objectAt(status, "disruptedPods"), [podName]: now };
+  const conditions = disruptionsAllowed === 0 ? { conditions: withDisallowed(budget, now) } : {};
+  return { ...budget, status: { ...status, disruptionsAllowed, disruptedPods, ...conditions } };
+}
+
+function withDisallowed(budget: JsonObject, now: string): JsonObject[] {
+  const before = conditionsOf(budget);
+  const at = before.findIndex(({ type }) => type === "DisruptionAllowed");
+  const since = before[at]?.["status"] === "False" ? before[at]["lastTransitionTime"] : now;
+  const { observedGeneration } = counts(budget);
+  const condition = {
+    type: "DisruptionAllowed",
+    status: "False",
+    observedGeneration,
+    lastTransitionTime: since,
+    reason: "InsufficientPods",
+    message: "",
+  };
+  return at < 0 ? [...before, condition] : before.with(at, condition);
+}
+
+function counts(
+  budget: JsonObject,
+): Record<"disruptionsAllowed" | "currentHealthy" | "desiredHealthy" | "observedGeneration", number> {
+  const status = objectAt(budget, "status");
+  const count = (field: string): number => (typeof status[field] === "number" ? status[field] : 0);
+  return {
+    disruptionsAllowed: count("disruptionsAllowed"),
+    currentHealthy: count("currentHealthy"),
+    desiredHealthy: count("desiredHealthy"),
+    observedGeneration: count("observedGeneration"),
+  };
+}
+
+function cause(message: string): StatusCause {
+  return { reason: DISRUPTION_BUDGET, message };
+}

@@ -1,0 +1,149 @@
+/** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields through. */
+import type { KindContext } from "../../../objects/kinds/kind.ts";
+import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { invalid, notFound, type FieldError } from "../../../meta/status-error.ts";
+import { trackUpdate } from "../../../objects/managed-fields/manager.ts";
+import type { Admission } from "../admission.ts";
+import { kindContext } from "../defaults.ts";
+import { timestamp, type RegistryContext, type Written } from "../context.ts";
+import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
+import { absentFields, inVersion } from "../managed-fields.ts";
+import { updateMetadataErrors } from "../update-metadata.ts";
+import { objectKey, type ServedResource } from "../resource.ts";
+import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
+
+export interface SubresourceDoor {
+  readonly subresource: string;
+  /** The existing object with what this door lets through of the wish. */
+  pass(wish: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
+  /** What the server adds, owned by nobody. */
+  complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
+  errors(object: JsonObject, existing: JsonObject, context: KindContext): FieldError[];
+  /** As kubernetes ScaleHandler: what /scale writes is owned without a time. */
+  readonly isTimed: boolean;
+}
+
+export interface DoorRequest extends ObjectPlace {
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** The wish says itself who owns what. */
+  readonly isApply?: boolean;
+  /** The wish, made from the current object; called again after a lost race. */
+  readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
+  readonly admission?: Admission | undefined;
+}
+
+export function updateThrough(
+  context: RegistryContext,
+  served: ServedResource,
+  door: SubresourceDoor,
+  request: DoorRequest,
+): Promise<Written> {
+  return guaranteedUpdate(context, served, {
+    key: objectKey(served.stored, request.namespace, request.name),
+    dryRun: request.dryRun,
+    decide: async (existing, entry) => {
+      const made = request.next(existing);
+      const sent = made instanceof Promise ? await made : made;
+      refuseMisplaced(sent, request);
+      const wish = served.stored.namespaced ? inNamespace(sent, request.namespace) : sent;
+      refuseOutdated(served, { object: wish, existing, entry });
+      const { admission, name } = request;
+      const write = { operation: "UPDATE", name, existing } as const;
+      const object = admission === undefined ? wish : await admission.mutate({ ...write, object: wish });
+      const now = timestamp(context.clock);
+      const inKind = kindContext(context, served);
+      const next = door.pass(object, existing, inKind);
+      const tracked =
+        request.isApply === true
+          ? withOwnersOf(next, object)
+          : track(served, door, { existing, next, manager: request.manager, now });
+      const completed = door.complete?.(tracked, existing, now) ?? tracked;
+      const whole = withGeneration(served, completed, existing);
+      const change = decideChange(served, door, { inKind, object: whole, existing, name });
+      if (admission !== undefined) await admission.validate({ ...write, object: change.object });
+      return change;
+    },
+    absent: () => {
+      throw notFound(served.groupResource, request.name);
+    },
+  });
+}
+
+function withOwnersOf(object: JsonObject, wish: JsonObject): JsonObject {
+  const { managedFields } = objectAt(wish, "metadata");
+  return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields } };
+}
+
+function track(
+  served: ServedResource,
+  door: SubresourceDoor,
+  write: { existing: JsonObject; next: JsonObject; manager: string; now: string },
+): JsonObject {
+  const managedFields = trackUpdate({
+    live: write.existing,
+    next: write.next,
+    schema: served.schema,
+    apiVersion: served.apiVersion,
+    manager: write.manager,
+    subresource: door.subresource,
+    time: door.isTimed ? write.now : undefined,
+    absentFields: absentFields(served),
+    ...(served.custom === undefined
+      ? {}
+      : { inVersion: (object: JsonObject, apiVersion: string) => inVersion(object, served, apiVersion) }),
+  });
+  const { managedFields: _before, ...metadata } = objectAt(write.next, "metadata");
+  return { ...write.next, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}
+
+function withGeneration(served: ServedResource, object: JsonObject, existing: JsonObject): JsonObject {
+  if (!served.stored.strategy.tracksGeneration || jsonEquals(object["spec"], existing["spec"])) return object;
+  const generation = Number(objectAt(existing, "metadata")["generation"] ?? 0) + 1;
+  return { ...object, metadata: { ...objectAt(object, "metadata"), generation } };
+}
+
+function decideChange(
+  served: ServedResource,
+  door: SubresourceDoor,
+  to: { object: JsonObject; existing: JsonObject; name: string; inKind: KindContext },
+): Change {
+  const { object, existing, name } = to;
+  const metadata = objectAt(object, "metadata");
+  const errors = [
+    ...updateMetadataErrors(served, { metadata, existing: objectAt(existing, "metadata"), sent: {} }, "status"),
+    ...door.errors(object, existing, to.inKind),
+  ];
+  if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
+  return { kind: isLetGo(metadata, existing) ? "remove" : "store", object };
+}
+
+/** Whether this write took the last finalizer of an object that is being deleted. */
+function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
+  if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
+  return (
+    stringsAt(objectAt(existing, "metadata"), "finalizers").length > 0 &&
+    Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0
+  );
+}
+
+const SERVER_OWNED: readonly string[] = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "resourceVersion",
+  "namespace",
+];
+
+/** The metadata of the wish, with the fields that only the server writes as they are. */
+export function passMetadata(wish: JsonObject, existing: JsonObject): JsonObject {
+  const before = objectAt(existing, "metadata");
+  const { selfLink: _link, ...metadata } = objectAt(wish, "metadata");
+  for (const field of SERVER_OWNED) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = before[field];
+  }
+  return metadata;
+}

@@ -1,0 +1,38 @@
+/** Containers added to a running pod to look into it: they can only be added. */
+import type { KindContext } from "../../../objects/kinds/kind.ts";
+import { setPodDefaults } from "../../../objects/kinds/pods/pod-defaults.ts";
+import { ephemeralUpdateErrors } from "../../../objects/kinds/pods/rules/ephemeral-update-rules.ts";
+import { firstErrors } from "../../../meta/field-errors.ts";
+import { cloneJson, isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import type { SubresourceDoor } from "./door-update.ts";
+
+export const EPHEMERAL_CONTAINERS_DOOR: SubresourceDoor = {
+  subresource: "ephemeralcontainers",
+  isTimed: true,
+  pass(wish: JsonObject, existing: JsonObject, context: KindContext) {
+    const { ephemeralContainers: _before, ...spec } = objectAt(existing, "spec");
+    const { ephemeralContainers } = objectAt(wish, "spec");
+    return withPodDefaults(
+      { ...existing, spec: ephemeralContainers === undefined ? spec : { ...spec, ephemeralContainers } },
+      context,
+    );
+  },
+  errors(pod: JsonObject, existing: JsonObject, context: KindContext) {
+    return firstErrors(ephemeralUpdateErrors(pod, existing, context));
+  },
+};
+
+/** What comes through a door is completed like anything else that is sent. */
+export function withPodDefaults(pod: JsonObject, context: KindContext): JsonObject {
+  const complete = { ...pod, spec: cloneJson(pod["spec"]) };
+  setPodDefaults(complete, context);
+  return complete;
+}
+
+export function containersAt(
+  pod: JsonObject,
+  field: "containers" | "initContainers" | "ephemeralContainers",
+): JsonObject[] {
+  const value = objectAt(pod, "spec")[field];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}

@@ -1,0 +1,44 @@
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+
+/** A LabelSelector in the form of the query parameter: what status.selector of a Scale says. */
+export function labelSelectorText(selector: JsonObject): string {
+  const expressions = Array.isArray(selector["matchExpressions"])
+    ? selector["matchExpressions"].filter(isJsonObject)
+    : [];
+  const requirements: [key: string, text: string][] = [
+    ...labelRequirements(objectAt(selector, "matchLabels")),
+    ...expressions.map((expression): [string, string] => [stringAt(expression, "key"), expressionText(expression)]),
+  ];
+  return inOrder(requirements);
+}
+
+/** A map of labels in the same form: how replication controllers select. */
+export function labelsText(labels: JsonObject): string {
+  return inOrder(labelRequirements(labels));
+}
+
+function labelRequirements(labels: JsonObject): [key: string, text: string][] {
+  return Object.keys(labels).map((key) => [key, `${key}=${String(labels[key])}`]);
+}
+
+function expressionText(expression: JsonObject): string {
+  const key = stringAt(expression, "key");
+  const values = stringsAt(expression, "values").sort().join(",");
+  switch (expression["operator"]) {
+    case "In":
+      return `${key} in (${values})`;
+    case "NotIn":
+      return `${key} notin (${values})`;
+    case "DoesNotExist":
+      return `!${key}`;
+    default:
+      return key;
+  }
+}
+
+function inOrder(requirements: readonly [key: string, text: string][]): string {
+  return requirements
+    .toSorted(([left], [right]) => (left === right ? 0 : left < right ? -1 : 1))
+    .map(([, text]) => text)
+    .join(",");
+}

@@ -1,0 +1,29 @@
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+
+/** A condition as the server sets one. */
+export interface PodCondition {
+  readonly type: string;
+  readonly status: "True" | "False";
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export function conditionsOf(object: JsonObject): JsonObject[] {
+  const { conditions } = objectAt(object, "status");
+  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+}
+
+export function isConditionTrue(object: JsonObject, type: string): boolean {
+  return conditionsOf(object).some((condition) => condition["type"] === type && condition["status"] === "True");
+}
+
+/** The pod with the condition in place of one of its type; a status that stays keeps the time it came. */
+export function withPodCondition(pod: JsonObject, condition: PodCondition, now: string): JsonObject {
+  const before = conditionsOf(pod);
+  const at = before.findIndex((candidate) => candidate["type"] === condition.type);
+  const known = before[at];
+  const since = known?.["status"] === condition.status ? known["lastTransitionTime"] : now;
+  const next: JsonObject = { ...condition, lastProbeTime: null, lastTransitionTime: since ?? null };
+  const conditions = at < 0 ? [...before, next] : before.with(at, next);
+  return { ...pod, status: { ...objectAt(pod, "status"), conditions } };
+}

@@ -1,0 +1,77 @@
+/** Where a workload says how many replicas it is to have, has, and which objects they are. */
+import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import { StatusError } from "../../../meta/status-error.ts";
+import { splitFieldPath } from "../../../objects/json/json-path.ts";
+import { nestedInteger, nestedText, withNestedValue, type NestedField } from "../../../objects/json/nested-field.ts";
+import type { ReplicasPaths, ServedResource } from "../resource.ts";
+import { labelSelectorText, labelsText } from "./label-selector-text.ts";
+
+export interface Replicas {
+  /** Undefined: it does not say. */
+  readonly wanted: number | undefined;
+  readonly observed: number;
+  readonly selector: string;
+}
+
+export interface ReplicasPlace {
+  /** Throws a StatusError where something else stands in their place. */
+  read(workload: JsonObject): Replicas;
+  /** A copy of the workload that wants so many. */
+  write(workload: JsonObject, wanted: unknown): JsonObject;
+}
+
+export function replicasPlaceOf({ scale }: ServedResource): ReplicasPlace {
+  return scale === undefined ? BUILT_IN : customPlace(scale);
+}
+
+/** The workload has one replica unless it says otherwise. */
+const REPLICAS_DEFAULT = 1;
+
+const BUILT_IN: ReplicasPlace = {
+  read: (workload) => ({
+    wanted: integer(objectAt(workload, "spec")["replicas"], REPLICAS_DEFAULT),
+    observed: integer(objectAt(workload, "status")["replicas"], 0),
+    selector: selectorText(workload),
+  }),
+  write: (workload, replicas) => ({ ...workload, spec: { ...objectAt(workload, "spec"), replicas } }),
+};
+
+function selectorText(workload: JsonObject): string {
+  const selector = objectAt(objectAt(workload, "spec"), "selector");
+  return workload["kind"] === "ReplicationController" ? labelsText(selector) : labelSelectorText(selector);
+}
+
+export function integer(value: unknown, otherwise: number): number {
+  return typeof value === "number" ? value : otherwise;
+}
+
+function customPlace({ specReplicasPath, statusReplicasPath, labelSelectorPath }: ReplicasPaths): ReplicasPlace {
+  const spec = splitFieldPath(specReplicasPath);
+  const status = splitFieldPath(statusReplicasPath);
+  return {
+    read(workload) {
+      const wanted = found(nestedInteger(workload, spec));
+      return {
+        wanted: wanted === undefined ? undefined : toInt32(wanted),
+        observed: toInt32(found(nestedInteger(workload, status)) ?? 0),
+        selector:
+          labelSelectorPath === "" ? "" : (found(nestedText(workload, splitFieldPath(labelSelectorPath))) ?? ""),
+      };
+    },
+    write(workload, wanted) {
+      const written = withNestedValue(workload, spec, wanted);
+      if ("problem" in written) throw new StatusError("", written.problem);
+      return written.object;
+    },
+  };
+}
+
+function found<T>({ value, problem }: NestedField<T>): T | undefined {
+  if (problem !== undefined) throw new StatusError("", problem);
+  return value;
+}
+
+/** As kubernetes: what is too large for a Scale shows as something else. */
+function toInt32(value: number): number {
+  return value | 0;
+}

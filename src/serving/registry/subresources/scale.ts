@@ -1,0 +1,135 @@
+/** How many replicas a workload is to have, in the one form that all scalable kinds share. */
+import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
+import { goQuote } from "../../../meta/go-quote.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { badRequest, invalid, StatusError, type FieldError } from "../../../meta/status-error.ts";
+import { splitFieldPath } from "../../../objects/json/json-path.ts";
+import type { Admission } from "../admission.ts";
+import type { RegistryContext } from "../context.ts";
+import { metadataErrors } from "../metadata-validation.ts";
+import { inNamespace, refuseMisplaced } from "../preconditions.ts";
+import { objectIn } from "../representation.ts";
+import type { ServedResource } from "../resource.ts";
+import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";
+import { integer, replicasPlaceOf } from "./replicas.ts";
+
+export const SCALE_API_VERSION = "autoscaling/v1";
+export const SCALE_KIND = "Scale";
+
+/** As kubernetes: what stands in the Scale of a custom resource that does not say how many replicas it wants. */
+export const NOT_SAID = -2_147_483_648;
+
+export function scaleOf(served: ServedResource, workload: JsonObject): JsonObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(workload, "metadata");
+  const { wanted = NOT_SAID, observed, selector } = replicasPlaceOf(served).read(workload);
+  return {
+    kind: SCALE_KIND,
+    apiVersion: SCALE_API_VERSION,
+    metadata: {
+      name,
+      namespace,
+      uid,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      creationTimestamp,
+    },
+    // As kubernetes writes a Scale: no replicas wanted is not said, none observed is.
+    spec: wanted === 0 ? {} : { replicas: wanted },
+    status: { replicas: observed, ...(selector === "" ? {} : { selector }) },
+  };
+}
+
+/** The Scale of what can be scaled. */
+export function existingScale(served: ServedResource, workload: JsonObject): JsonObject {
+  const scale = scaleOf(served, workload);
+  if (objectAt(scale, "spec")["replicas"] !== NOT_SAID || served.scale === undefined) return scale;
+  const message = `the spec replicas field ${goQuote(served.scale.specReplicasPath)} does not exist`;
+  throw new StatusError("InternalError", `Internal error occurred: ${message}`, {
+    details: { causes: [{ message }] },
+  });
+}
+
+export function scaleDoor(served: ServedResource): SubresourceDoor {
+  const place = replicasPlaceOf(served);
+  const { meaning, scale } = served;
+  return {
+    subresource: "scale",
+    isTimed: false,
+    pass: (wish, existing) => place.write(existing, place.read(wish).wanted),
+    ...(scale && { complete: (object) => withReplicasOwned(object, scale.specReplicasPath) }),
+    errors: (object, existing, context) =>
+      // A Scale of a built-in kind was found valid before, and that is all there is to it.
+      scale === undefined ? [] : firstErrors(meaning.updateErrors?.(object, existing, context) ?? []),
+  };
+}
+
+/** As kubernetes: through a Scale nobody comes to own what holds the replicas, even where it was not there before. */
+function withReplicasOwned(object: JsonObject, path: string): JsonObject {
+  const metadata = objectAt(object, "metadata");
+  const { managedFields } = metadata;
+  if (!Array.isArray(managedFields)) return object;
+  let fieldsV1: JsonObject = {};
+  for (const name of splitFieldPath(path).toReversed()) fieldsV1 = { [`f:${name}`]: fieldsV1 };
+  const owned = managedFields.map((entry: unknown) =>
+    isJsonObject(entry) && entry["subresource"] === "scale" ? { ...entry, fieldsV1 } : entry,
+  );
+  return { ...object, metadata: { ...metadata, managedFields: owned } };
+}
+
+/** Whoever admits is shown Scales. */
+export function scaleAdmission(served: ServedResource, admission: Admission | undefined): Admission | undefined {
+  return (
+    admission && {
+      mutate: ({ object }) => Promise.resolve(object),
+      validate: ({ object, existing, ...write }) =>
+        admission.validate({
+          ...write,
+          object: object && scaleOf(served, object),
+          existing: existing && scaleOf(served, existing),
+        }),
+    }
+  );
+}
+
+export interface ScaleRequest extends Omit<DoorRequest, "next"> {
+  /** The wish, made from the current Scale. */
+  readonly next: (scale: JsonObject) => JsonObject;
+}
+
+/** Writes the replicas; answers the Scale as it is now. */
+export async function updateScale(
+  context: RegistryContext,
+  served: ServedResource,
+  request: ScaleRequest,
+): Promise<JsonObject> {
+  const { name, admission } = request;
+  const next = async (workload: JsonObject): Promise<JsonObject> => {
+    const before = scaleOf(served, workload);
+    const sent = request.next(before);
+    refuseMisplaced(sent, request);
+    const wish = inNamespace(sent, request.namespace);
+    const write = { operation: "UPDATE", name, object: wish, existing: before } as const;
+    const scale = admission === undefined ? wish : await admission.mutate(write);
+    const { uid, resourceVersion } = objectAt(scale, "metadata");
+    const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
+    refuseReplicas(served, replicas, name, objectAt(scale, "metadata"));
+    const scaled = replicasPlaceOf(served).write(workload, replicas);
+    return { ...scaled, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion } };
+  };
+  const through = { ...request, next, admission: scaleAdmission(served, admission) };
+  const written = await updateThrough(context, served, scaleDoor(served), through);
+  return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
+}
+
+/** What is wrong with the Scale itself, whatever it is the Scale of. Its metadata is looked at if it is given. */
+export function refuseReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
+  if (scale !== undefined && replicas === NOT_SAID)
+    throw badRequest(`the spec replicas field ${goQuote(scale.specReplicasPath)} cannot be empty`);
+  if (scale !== undefined) return;
+  const errors = metadata === undefined ? [] : scaleMetadataErrors(metadata);
+  if (replicas < 0) errors.push(invalidValue("spec.replicas", replicas, "must be greater than or equal to 0"));
+  if (errors.length > 0) throw invalid({ group: "autoscaling", kind: SCALE_KIND }, name, errors);
+}
+
+function scaleMetadataErrors(metadata: JsonObject): FieldError[] {
+  return metadataErrors({ ...metadata, namespace: "given" }, { nameRule: () => [], namespaced: true });
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+
+import type { JsonObject } from "../../meta/json.ts";
+import { dnsSubdomainErrors } from "../../meta/names.ts";
+import type { ServedResource } from "./resource.ts";
+import { updateMetadataErrors } from "./update-metadata.ts";
+
+const UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified";
+
+function told(key: string, sent: JsonObject, existing: JsonObject = {}): string[] {
+  const [group = "", resource = ""] = key.split("/");
+  const stored = { namespaced: true, strategy: { nameRule: dnsSubdomainErrors } };
+  const served = { stored, groupResource: { group, resource }, schema: {} } as unknown as ServedResource;
+  const metadata = { name: "x", namespace: "default", ...sent };
+  const errors = updateMetadataErrors(served, { metadata, existing, sent }, "main");
+  return [...errors].map(({ field, message }) => `${field}: ${message}`);
+}
+
+describe("what is wrong with metadata is told as often as the rules of the kind look at it", () => {
+  test.each([
+    ["apps/deployments", 3],
+    ["/configmaps", 4],
+    ["discovery.k8s.io/endpointslices", 3],
+    ["/events", 2],
+    ["events.k8s.io/events", 3],
+  ])("%s: %i times", (key, times) => {
+    expect(told(key, { ownerReferences: [{ apiVersion: "v1", kind: "K", name: "", uid: "u" }] })).toHaveLength(times);
+  });
+});
+
+describe("finalizers", () => {
+  test("without a prefix are told with their place", () => {
+    expect(told("apps/deployments", { finalizers: ["a.b/c", "hold"] })).toEqual([
+      `metadata.finalizers[1]: Invalid value: "hold": ${UNQUALIFIED}`,
+    ]);
+  });
+
+  test("of some kinds may be any", () => {
+    expect(told("coordination.k8s.io/leases", { finalizers: ["hold"] })).toEqual([]);
+  });
+
+  test("cannot be added to what is being deleted", () => {
+    const existing = { deletionTimestamp: "2030-01-01T00:00:00Z" };
+    const why =
+      'no new finalizers can be added if the object is being deleted, found new finalizers []string{"a.b/c", "a.b/d"}';
+    expect(told("/events", { finalizers: ["a.b/d", "a.b/c"] }, existing)).toEqual([
+      `metadata.finalizers: Forbidden: ${why}`,
+    ]);
+  });
+});
+
+test("an event owns nothing", () => {
+  const owner = { apiVersion: "v1", kind: "Event", name: "x", uid: "u" };
+  expect(told("policy/poddisruptionbudgets", { ownerReferences: [owner] })).toEqual(
+    Array.from(
+      { length: 2 },
+      () =>
+        'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"x","uid":"u"}: /v1, Kind=Event is disallowed from being an owner',
+    ),
+  );
+});
+
+test("the uid and the deletion are not for updates to change", () => {
+  const sent = { uid: "other", deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 3 };
+  expect(told("policy/poddisruptionbudgets", sent, { uid: "u", deletionGracePeriodSeconds: 5 })).toEqual([
+    'metadata.uid: Invalid value: "other": field is immutable',
+    'metadata.deletionTimestamp: Invalid value: "2030-01-01T00:00:00Z": field is immutable',
+    "metadata.deletionGracePeriodSeconds: Invalid value: 3: field is immutable",
+  ]);
+});
+
+test("names of managers are held to what requests may say", () => {
+  expect(told("policy/poddisruptionbudgets", { managedFields: [{ manager: "x".repeat(200) }] })[0]).toBe(
+    "metadata.managedFields[0].manager: Too long: may not be more than 128 bytes",
+  );
+});

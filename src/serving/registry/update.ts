@@ -1,0 +1,188 @@
+import { namespaceFinalizeErrors } from "../../objects/kinds/core/namespace.ts";
+import { firstErrors, invalidValue } from "../../meta/field-errors.ts";
+import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { conflict, invalid, notFound, type FieldError } from "../../meta/status-error.ts";
+import type { Admission } from "./admission.ts";
+import type { RegistryContext, Written } from "./context.ts";
+import { create, type Requester } from "./create.ts";
+import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
+import { kindContext, withDefaults } from "./defaults.ts";
+import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
+import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
+import { inNamespace, MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
+import { prepareForUpdate, withSentLists, type Door } from "./prepare.ts";
+import { groupKind, objectKey, type ServedResource } from "./resource.ts";
+import { withAllocation } from "../../cluster/allocation/service-allocation.ts";
+import { updateMetadataErrors } from "./update-metadata.ts";
+
+export interface UpdateRequest {
+  readonly namespace: string;
+  readonly name: string;
+  readonly door: Door;
+  readonly dryRun: boolean;
+  /** Who comes to own what changes. */
+  readonly manager: string;
+  /** The new object in the served version: decoded for a PUT, made from the current one for a patch. */
+  readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
+  /** PUT demands a resourceVersion of some kinds; a patch is applied again to whatever is there. */
+  readonly verb: "update" | "patch";
+  /** `next` says who owns what, and makes an object of nothing where there is none. */
+  readonly isApply?: boolean;
+  readonly requester?: Requester | undefined;
+  readonly admission?: Admission | undefined;
+  /** Told what there is to warn about also where the object is refused after that. */
+  readonly heard?: ((warnings: readonly string[]) => void) | undefined;
+  /** Throws when the requester may change what is there but not create what is not. */
+  readonly refuseCreation?: (() => Promise<void>) | undefined;
+}
+
+export interface Updated {
+  readonly written: Written;
+  readonly isCreated: boolean;
+}
+
+export async function update(
+  context: RegistryContext,
+  served: ServedResource,
+  request: UpdateRequest,
+): Promise<Updated> {
+  let isCreated = false;
+  const { stored } = served;
+  const written = await withAllocation(context, served, request.dryRun, (allocation) =>
+    guaranteedUpdate(context, served, {
+      key: objectKey(stored, request.namespace, request.name),
+      dryRun: request.dryRun,
+      decide: async (existing, entry) => {
+        const sent = await request.next(existing);
+        refuseMisplaced(sent, request);
+        const object = stored.namespaced ? inNamespace(sent, request.namespace) : sent;
+        refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
+        refuseUnconditional(served, object, request);
+        const next = withDefaults(context, served, withinDoor(served, object, { existing, door: request.door }));
+        const { manager, door, name, admission } = request;
+        const tracked =
+          request.isApply === true ? next : withManagedFields(context, served, { live: existing, next, manager, door });
+        const write = { operation: "UPDATE", name, existing } as const;
+        const admitted = admission === undefined ? tracked : await admission.mutate({ ...write, object: tracked });
+        if (admitted !== tracked) refuseMisplaced(admitted, request);
+        const change = decideChange(context, served, admitted, { existing, request });
+        request.heard?.(change.kind === "store" ? (change.warnings ?? []) : []);
+        if (admission !== undefined)
+          await admission.validate({ ...write, object: withSentLists(change.object, admitted) });
+        await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
+        return allocation.apply(change, existing);
+      },
+      absent: async () => {
+        const isApplied = request.isApply === true && request.door === "main";
+        // What is wrong with a PUT by itself is said whether or not the object exists.
+        const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
+        if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
+        if (isApplied) refuseMisplaced(wished, request);
+        await request.refuseCreation?.();
+        isCreated = true;
+        await allocation.revert();
+        const { namespace, manager, dryRun, requester, admission, heard } = request;
+        const object = withoutRevision(served, wished, request);
+        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied, admission, heard });
+      },
+    }),
+  );
+  return { written, isCreated };
+}
+
+function mayCreate({ stored }: ServedResource, { verb, door }: UpdateRequest): boolean {
+  return stored.strategy.allowsCreateOnUpdate && verb === "update" && door === "main";
+}
+
+/** What a door cannot write must not become somebody's own either: it is taken out before that is tracked. */
+function withinDoor(
+  { meaning }: ServedResource,
+  object: JsonObject,
+  { existing, door }: { existing: JsonObject; door: Door },
+): JsonObject {
+  return door === "status" && meaning.keepsMetadataInStatus === true ? withMetadataLeftAlone(object, existing) : object;
+}
+
+const LEFT_ALONE_BY_STATUS: readonly string[] = ["labels", "annotations", "finalizers", "ownerReferences"];
+
+function withMetadataLeftAlone(object: JsonObject, existing: JsonObject): JsonObject {
+  const metadata = { ...objectAt(object, "metadata") };
+  const before = objectAt(existing, "metadata");
+  for (const field of LEFT_ALONE_BY_STATUS) {
+    if (before[field] === undefined) delete metadata[field];
+    else metadata[field] = before[field];
+  }
+  return { ...object, metadata };
+}
+
+function decideChange(
+  context: RegistryContext,
+  served: ServedResource,
+  object: JsonObject,
+  against: { existing: JsonObject; request: UpdateRequest },
+): Change {
+  const { existing, request } = against;
+  const prepared = prepareForUpdate(context, served, object, { existing, door: request.door });
+  const metadata = objectAt(prepared, "metadata");
+  const metadataChange = { metadata, existing: objectAt(existing, "metadata"), sent: objectAt(object, "metadata") };
+  const errors = [
+    ...firstErrors(updateMetadataErrors(served, metadataChange, request.door)),
+    ...firstErrors(kindErrors(context, served, prepared, { existing, door: request.door })),
+  ];
+  if (errors.length > 0) throw invalid(groupKind(served), request.name, errors);
+  if (isFinallyDeleted(served, prepared)) return { kind: "remove", object: prepared };
+  const warnings =
+    request.door === "main" ? served.meaning.warnings?.(prepared, existing, kindContext(context, served)) : undefined;
+  return { kind: "store", object: withoutTimeChanges(prepared, existing), warnings: [...(warnings ?? [])] };
+}
+
+function kindErrors(
+  context: RegistryContext,
+  served: ServedResource,
+  object: JsonObject,
+  { existing, door }: { existing: JsonObject; door: Door },
+): Iterable<FieldError> {
+  const { meaning } = served;
+  const inKind = kindContext(context, served);
+  if (door === "main") return meaning.updateErrors?.(object, existing, inKind) ?? [];
+  if (door === "status") return meaning.statusUpdateErrors?.(object, existing, inKind) ?? [];
+  return namespaceFinalizeErrors(object);
+}
+
+/** The write that empties the finalizers of an object being deleted is the one that deletes it. */
+function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
+  const metadata = objectAt(object, "metadata");
+  if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
+  if (served.stored.strategy.life === "namespace")
+    return stringsAt(objectAt(object, "spec"), "finalizers").length === 0;
+  return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
+}
+
+/** Some kinds are never overwritten by somebody who has not said what it saw. */
+function refuseUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
+  const version = stringAt(objectAt(object, "metadata"), "resourceVersion");
+  if (
+    request.verb !== "update" ||
+    served.stored.strategy.allowsUnconditionalUpdate ||
+    (version !== "" && version !== "0")
+  )
+    return;
+  // As kubernetes: of all that makes an object invalid, this alone is said of the resource and not of the kind.
+  const { group, resource } = served.groupResource;
+  throw invalid({ group, kind: resource }, request.name, [
+    invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
+  ]);
+}
+
+/** An object that must not exist yet cannot have been seen at a version; who applies one is not held to it. */
+function withoutRevision(served: ServedResource, object: JsonObject, request: UpdateRequest): JsonObject {
+  const { resourceVersion, ...metadata } = objectAt(object, "metadata");
+  if (
+    request.isApply !== true &&
+    typeof resourceVersion === "string" &&
+    resourceVersion !== "" &&
+    resourceVersion !== "0"
+  )
+    throw conflict(served.groupResource, request.name, MODIFIED);
+  return { ...object, metadata };
+}

@@ -1,0 +1,87 @@
+/** Where a watch starts, and what each change means for those who watch through a selector. */
+import { expired } from "../../meta/status-error.ts";
+import type { Freshness } from "../../storage/object-store.ts";
+import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";
+import type { CacheEvent, Follower, Following } from "../../storage/watch-cache/history.ts";
+import type { RegistryContext } from "./context.ts";
+import { conversionOf } from "./representation.ts";
+import type { ServedResource } from "./resource.ts";
+import { select, type SelectionRequest } from "./selection.ts";
+
+export interface WatchRequest extends SelectionRequest {
+  readonly start:
+    | { readonly kind: "after"; readonly revision: number }
+    /** The state now, as fresh as said, then changes. */
+    | { readonly kind: "state"; readonly freshness: Freshness; readonly showsState: boolean };
+}
+
+export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
+
+export interface SelectedEvent {
+  readonly type: WatchEventType;
+  readonly entry: Entry;
+}
+
+export interface WatchStart {
+  /** What is there at the start, to be shown as ADDED. */
+  readonly initial: readonly Entry[];
+  /** Changes after this revision follow. */
+  readonly revision: number;
+  /** Undefined when the changes since `revision` are no longer all known. */
+  follow(follower: Follower): Following | undefined;
+  /** What the change means here; undefined when it does not concern this watch. */
+  classify(event: CacheEvent): SelectedEvent | undefined;
+  /** The newest revision known: everything before it has been shown to a follower that is current. */
+  currentRevision(): number;
+}
+
+export async function startWatch(
+  context: RegistryContext,
+  served: ServedResource,
+  request: WatchRequest,
+): Promise<WatchStart> {
+  const { cache } = context.store;
+  const selection = select(served, request);
+  const matches = selection.matches ?? ((): boolean => true);
+  const { start } = request;
+  let initial: readonly Entry[] = [];
+  let { revision } = cache;
+  if (start.kind === "state") {
+    const page = await context.store.list(selection.range, start.freshness);
+    revision = page.revision;
+    if (start.showsState) {
+      if (selection.readsFields) await conversionOf(page.entries, served);
+      initial = page.entries.filter(matches);
+      if (served.custom !== undefined) await conversionOf(initial, served);
+    }
+  } else {
+    revision = start.revision;
+    const oldest = cache.oldestRevision(selection.prefix);
+    if (revision < oldest) throw expired(`too old resource version: ${revision} (${oldest})`);
+  }
+  return {
+    initial,
+    revision,
+    follow: (follower) => cache.follow(selection.prefix, revision, follower),
+    // A start in the future: the history hands out everything that comes, also what comes before it.
+    classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
+    currentRevision: () => Math.max(revision, cache.revision),
+  };
+}
+
+function classify(event: CacheEvent, matches: (entry: Entry) => boolean): SelectedEvent | undefined {
+  const { previous, entry } = event;
+  const matchedBefore = previous !== undefined && matches(previous);
+  if (event.kind === "delete") return matchedBefore ? { type: "DELETED", entry } : undefined;
+  if (matches(entry)) return { type: matchedBefore ? "MODIFIED" : "ADDED", entry };
+  return matchedBefore ? { type: "DELETED", entry: departed(event, previous) } : undefined;
+}
+
+/** The last state that matched, under the revision of the change that ended it. */
+function departed(event: CacheEvent, previous: Entry): Entry {
+  const known = event.memo.get("departed") as Entry | undefined;
+  if (known !== undefined) return known;
+  const entry = createTombstone(previous, event.revision);
+  event.memo.set("departed", entry);
+  return entry;
+}

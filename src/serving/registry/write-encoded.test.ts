@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { notFound } from "../../meta/status-error.ts";
+import type { Guard } from "../../storage/kv.ts";
+import type { WriteResult } from "../../storage/object-store.ts";
+import { NAMESPACES } from "./namespace-lifecycle.ts";
+import type { ServedResource } from "./resource.ts";
+import { writeEncoded, type Place } from "./write-encoded.ts";
+
+const ENCODING = "/encoding";
+const PLACE = "/place";
+
+/** A store that holds nothing but revisions, and somebody who writes into it as they are known to him. */
+class Stage {
+  /** What is there. */
+  readonly stored = new Map([
+    [ENCODING, 5],
+    [PLACE, 7],
+  ]);
+  /** What this server believes is there. */
+  known = { encoding: 5, place: 7 };
+  readonly story: string[] = [];
+  beforeWrite: () => void = () => {};
+  isPlaceGone = false;
+
+  readonly served = {
+    stored: {
+      encoding: {
+        current: (lost?: Guard) => {
+          this.story.push(lost === undefined ? "version" : `version after ${lost.revision}`);
+          if (lost !== undefined) this.known.encoding = this.stored.get(ENCODING)!;
+          const guard = { key: ENCODING, revision: this.known.encoding };
+          return Promise.resolve({ version: { group: "", version: `v${this.known.encoding}` }, guard });
+        },
+      },
+    },
+  } as unknown as Pick<ServedResource, "stored">;
+
+  place(): Place {
+    return {
+      guards: [{ key: PLACE, revision: this.known.place }],
+      look: async () => {
+        this.story.push("look");
+        if (this.isPlaceGone) throw notFound(NAMESPACES, "team");
+        return [{ key: PLACE, revision: this.stored.get(PLACE)! }];
+      },
+    };
+  }
+
+  write(place?: Place): Promise<WriteResult> {
+    return writeEncoded(
+      this.served,
+      async ({ version }, guards = []) => {
+        this.beforeWrite();
+        this.story.push(`write ${version} at ${guards.map(({ revision }) => revision).join(" ")}`);
+        const lostGuard = guards.find(({ key, revision }) => this.stored.get(key) !== revision)?.key;
+        if (lostGuard !== undefined) return { committed: false, current: undefined, lostGuard };
+        return { committed: true, entry: undefined as never };
+      },
+      place,
+    );
+  }
+}
+
+describe("what is written in a version, at a place", () => {
+  test("is written once when both are as they were known", async () => {
+    const stage = new Stage();
+    expect(await stage.write(stage.place())).toMatchObject({ committed: true });
+    expect(stage.story).toEqual(["version", "write v5 at 5 7"]);
+  });
+
+  test("is written in the newer version when the one it was encoded in does not hold any more", async () => {
+    const stage = new Stage();
+    stage.stored.set(ENCODING, 8);
+    expect(await stage.write(stage.place())).toMatchObject({ committed: true });
+    expect(stage.story).toEqual(["version", "write v5 at 5 7", "version after 5", "write v8 at 8 7"]);
+  });
+
+  test("is written again when the place has changed and will still do", async () => {
+    const stage = new Stage();
+    stage.stored.set(PLACE, 8);
+    expect(await stage.write(stage.place())).toMatchObject({ committed: true });
+    expect(stage.story).toEqual(["version", "write v5 at 5 7", "look", "version", "write v5 at 5 8"]);
+  });
+
+  test("is written when version and place have both changed", async () => {
+    const stage = new Stage();
+    stage.stored.set(PLACE, 8).set(ENCODING, 9);
+    expect(await stage.write(stage.place())).toMatchObject({ committed: true });
+    expect(stage.story.at(-1)).toBe("write v9 at 9 8");
+  });
+
+  test("is not written when the place is gone", async () => {
+    const stage = new Stage();
+    stage.stored.set(PLACE, 0);
+    stage.isPlaceGone = true;
+    await expect(stage.write(stage.place())).rejects.toThrow('namespaces "team" not found');
+    expect(stage.story).toEqual(["version", "write v5 at 5 7", "look"]);
+  });
+
+  test.each([ENCODING, PLACE])("is given up when %s changes again and again", async (key) => {
+    const stage = new Stage();
+    stage.beforeWrite = () => stage.stored.set(key, stage.stored.get(key)! + 1);
+    await expect(stage.write(stage.place())).rejects.toMatchObject({ reason: "ServiceUnavailable" });
+    expect(stage.story.length).toBeLessThan(100);
+  });
+
+  test("needs no place", async () => {
+    const stage = new Stage();
+    stage.stored.set(ENCODING, 8).set(PLACE, 9);
+    expect(await stage.write()).toMatchObject({ committed: true });
+    expect(stage.story.at(-1)).toBe("write v8 at 8");
+  });
+});

@@ -1,0 +1,71 @@
+/** `evenkeel certs`: the certificates that servers of one cluster need to call each other. */
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Command } from "commander";
+import { createAuthority, issue, type KeyedCertificate } from "../../serving/http/node/certificate-authority.ts";
+import { keptServiceAccountKey } from "./credential-flags.ts";
+import { CLUSTER_NAMES, ensureDirectory } from "./data-directory.ts";
+import { CommandFailure } from "./failure.ts";
+import { list } from "./flags.ts";
+import { asUsable } from "./read-file.ts";
+
+interface CertsFlags {
+  readonly out: string;
+  readonly hosts: readonly string[];
+  readonly name: string;
+}
+
+/** The common name to be listed in --requestheader-allowed-names. */
+const FRONT_PROXY_NAME = "front-proxy-client";
+const PRIVATE = 0o600;
+
+export function certsCommand(): Command {
+  return new Command("certs")
+    .description(
+      "Make the certificates with which servers of one cluster call each other: an authority and a serving " +
+        "certificate, a front proxy's authority and certificate, and the key that signs tokens of service accounts. " +
+        "What is there already is kept.",
+    )
+    .requiredOption("--out <directory>", "where to put them")
+    .option("--hosts <names>", "names and addresses of the server, beside those every cluster has", list, ["127.0.0.1"])
+    .option("--name <name>", "what the serving certificate's files are called", "serving")
+    .action((flags: CertsFlags) => certs(flags));
+}
+
+function certs({ out, hosts, name }: CertsFlags): void {
+  if (!/^[\w.-]+$/.test(name)) throw new CommandFailure(`${JSON.stringify(name)} cannot be the name of a file`, 2);
+  const directory = resolve(out);
+  const nowMs = Date.now();
+  asUsable(() => {
+    ensureDirectory(directory);
+    const ca = kept(directory, "ca", () => createAuthority({ commonName: "evenkeel-ca", nowMs }));
+    kept(directory, name, () => {
+      const names = [...new Set([...CLUSTER_NAMES, ...hosts])];
+      const leaf = issue({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
+      // With the authority behind it, so that a kubeconfig made from this file alone can be used.
+      return { ...leaf, certPem: leaf.certPem + ca.certPem };
+    });
+    const frontProxyCa = kept(directory, "front-proxy-ca", () =>
+      createAuthority({ commonName: "evenkeel-front-proxy-ca", nowMs }),
+    );
+    kept(directory, FRONT_PROXY_NAME, () =>
+      issue({ ca: frontProxyCa, commonName: FRONT_PROXY_NAME, usage: "clientAuth", nowMs }),
+    );
+    const isThere = existsSync(join(directory, "sa.key"));
+    process.stdout.write(`${isThere ? "kept" : "made"}  ${keptServiceAccountKey(directory).file}\n`);
+  }, `the certificates in ${directory} cannot be made`);
+}
+
+function kept(directory: string, name: string, create: () => KeyedCertificate): KeyedCertificate {
+  const files = { cert: join(directory, `${name}.crt`), key: join(directory, `${name}.key`) };
+  if (existsSync(files.cert) && existsSync(files.key)) {
+    process.stdout.write(`kept  ${files.cert}\n`);
+    return { certPem: readFileSync(files.cert, "utf8"), keyPem: readFileSync(files.key, "utf8") };
+  }
+  const made = create();
+  writeFileSync(files.key, made.keyPem, { mode: PRIVATE });
+  chmodSync(files.key, PRIVATE);
+  writeFileSync(files.cert, made.certPem);
+  process.stdout.write(`made  ${files.cert}\n`);
+  return made;
+}

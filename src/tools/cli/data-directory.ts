@@ -1,0 +1,114 @@
+/** What a server keeps beside its objects: certificates, the first user's token, a kubeconfig to use it with. */
+import { randomBytes, X509Certificate } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
+
+export interface Credentials {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+const PRIVATE = 0o600;
+const DAY_MS = 86_400_000;
+/** By these every cluster knows its servers; they call each other by the third. */
+export const CLUSTER_NAMES: readonly string[] = [
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  "localhost",
+];
+
+export function ensureDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+}
+
+/** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
+export function servingCredentials(directory: string, addresses: readonly string[]): Credentials {
+  const files = {
+    cert: join(directory, "serving.crt"),
+    key: join(directory, "serving.key"),
+    ca: join(directory, "ca.crt"),
+  };
+  const needed = [...new Set(["127.0.0.1", "::1", ...addresses.filter((address) => !isUnspecified(address))])];
+  if (Object.values(files).every((file) => existsSync(file))) {
+    const kept = {
+      cert: readFileSync(files.cert, "utf8"),
+      key: readFileSync(files.key, "utf8"),
+      ca: readFileSync(files.ca, "utf8"),
+    };
+    if (isUsable(kept.cert, needed)) return kept;
+  }
+  const made = createServingCertificate({
+    hosts: [...CLUSTER_NAMES, hostname(), ...needed],
+    nowMs: Date.now(),
+    commonName: hostname(),
+  });
+  writePrivate(files.key, made.keyPem);
+  writeFileSync(files.cert, made.certPem);
+  writeFileSync(files.ca, made.caPem);
+  return { cert: made.certPem, key: made.keyPem, ca: made.caPem };
+}
+
+function isUsable(pem: string, addresses: readonly string[]): boolean {
+  try {
+    const certificate = new X509Certificate(pem);
+    const isFresh = certificate.validToDate.getTime() - Date.now() > DAY_MS;
+    return isFresh && addresses.every((address) => certificate.checkIP(address) !== undefined);
+  } catch {
+    return false;
+  }
+}
+
+function isUnspecified(address: string): boolean {
+  return address === "0.0.0.0" || address === "::";
+}
+
+/** A token file with one administrator, made on the first start. */
+export function ensureTokenFile(directory: string): { readonly text: string; readonly token: string } {
+  const file = join(directory, "tokens.csv");
+  if (!existsSync(file)) writePrivate(file, `${randomBytes(24).toString("base64url")},admin,admin,"system:masters"\n`);
+  const text = readFileSync(file, "utf8");
+  return { text, token: firstToken(text) };
+}
+
+/** The first user's token, for a kubeconfig; empty when the file names nobody. */
+export function firstToken(text: string): string {
+  const line = text.split(/\r?\n/).find((candidate) => candidate.trim() !== "" && !candidate.startsWith("#")) ?? "";
+  const [, quoted, bare = ""] = /^\s*(?:"((?:[^"]|"")*)"|([^",]*))/.exec(line) ?? [];
+  return quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"');
+}
+
+export interface KubeconfigOptions {
+  readonly server: string;
+  readonly ca: string;
+  readonly token: string;
+}
+
+export function writeKubeconfig(directory: string, options: KubeconfigOptions): string {
+  const file = join(directory, "kubeconfig");
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      {
+        name: "evenkeel",
+        cluster: { server: options.server, "certificate-authority-data": Buffer.from(options.ca).toString("base64") },
+      },
+    ],
+    users: [{ name: "admin", user: { token: options.token } }],
+    contexts: [{ name: "evenkeel", context: { cluster: "evenkeel", user: "admin" } }],
+    "current-context": "evenkeel",
+  };
+  // JSON is YAML; kubectl reads it as it is.
+  writePrivate(file, `${JSON.stringify(config, undefined, 2)}\n`);
+  return file;
+}
+
+function writePrivate(file: string, text: string): void {
+  writeFileSync(file, text, { mode: PRIVATE });
+  chmodSync(file, PRIVATE);
+}

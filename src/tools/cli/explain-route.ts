@@ -1,0 +1,115 @@
+/** `evenkeel explain-route`: which server would answer a request, and by which rule, without sending it. */
+import { Command } from "commander";
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { isMinorVersion } from "../../cluster/peers/route.ts";
+import { alignColumns } from "./columns.ts";
+import { CommandFailure } from "./failure.ts";
+
+interface ExplainFlags extends ServerFlags {
+  readonly contentType?: string;
+  readonly compatibilityVersion?: string;
+}
+
+const TARGET = "/evenkeel/v1/route";
+
+export function explainRouteCommand(): Command {
+  return withServerFlags(
+    new Command("explain-route")
+      .description(
+        "Say which server would answer a request, and by which rule. Nothing is sent to the resource itself.",
+      )
+      .argument("<verb>", "get, list, watch, create, update, patch, delete, deletecollection, or a method of HTTP")
+      .argument("<path>", "such as /apis/batch/v1/namespaces/default/jobs, with a query if it matters")
+      .option("--content-type <type>", "of a patch (default application/merge-patch+json)")
+      .option(
+        "--compatibility-version <release>",
+        "that the client was made for, such as 1.36: as it says in a header",
+      ),
+  ).action((verb: string, path: string, flags: ExplainFlags) => explainRoute(verb, path, flags));
+}
+
+async function explainRoute(verb: string, path: string, flags: ExplainFlags): Promise<void> {
+  if (!path.startsWith("/"))
+    throw new CommandFailure(`the path must begin with a slash, unlike ${JSON.stringify(path)}`, 2);
+  const { compatibilityVersion: release } = flags;
+  if (release !== undefined && !isMinorVersion(release))
+    throw new CommandFailure(
+      `--compatibility-version must be a release such as 1.36, not ${JSON.stringify(release)}`,
+      2,
+    );
+  const query = new URLSearchParams({
+    verb,
+    path,
+    ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
+    ...(flags.compatibilityVersion === undefined ? {} : { compatibilityVersion: flags.compatibilityVersion }),
+  });
+  const answer = await askServer(flags, `${TARGET}?${query.toString()}`);
+  process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : explanationText(answer));
+}
+
+export function explanationText(answer: JsonObject): string {
+  const route = objectAt(answer, "route");
+  const request = objectAt(answer, "request");
+  const server = objectAt(answer, "server");
+  const [rule, sentence, reason] = [text(route, "rule"), text(route, "sentence"), text(route, "reason")];
+  const rows = [
+    ["request:", `${text(request, "method")} ${text(request, "path")}`],
+    ["understood as:", understood(request)],
+    ["asked:", `${text(server, "id")} (${text(server, "release")})`],
+    ["answer:", outcome(route)],
+    ...(rule === ""
+      ? []
+      : [
+          ["rule:", rule],
+          ["", sentence],
+        ]),
+    ...(reason === sentence ? [] : [["reason:", reason]]),
+  ];
+  return alignColumns(rows);
+}
+
+function understood(request: JsonObject): string {
+  if (request["isResourceRequest"] !== true) return "no resource";
+  const [group, version, namespace, name] = ["group", "version", "namespace", "name"].map((key) => text(request, key));
+  const subresource = text(request, "subresource");
+  const contentType = text(request, "contentType");
+  const compatibilityVersion = text(request, "compatibilityVersion");
+  const words = [
+    text(request, "verb") || "no verb",
+    text(request, "resource") + (subresource === "" ? "" : `/${subresource}`),
+    `of ${group === "" ? "" : `${group}/`}${version}`,
+    ...(name === "" ? [] : [`named ${name}`]),
+    ...(namespace === "" ? [] : [`in namespace ${namespace}`]),
+    ...(contentType === "" ? [] : [`as ${contentType}`]),
+    ...(compatibilityVersion === "" ? [] : [`by a client of ${compatibilityVersion}`]),
+  ];
+  return words.join(" ");
+}
+
+function outcome(route: JsonObject): string {
+  switch (stringAt(route, "kind")) {
+    case "local":
+      return "by the server that was asked";
+    case "peer":
+      return `by ${candidates(route)}`;
+    case "unavailable": {
+      const { retryAfterSeconds } = route;
+      return `503 Service Unavailable${typeof retryAfterSeconds === "number" ? `, again after ${retryAfterSeconds} s` : ""}`;
+    }
+    case "unknown":
+      return `404 Not Found: ${text(route, "message")}`;
+    default:
+      return text(route, "kind");
+  }
+}
+
+/** "b or c, else d": within a tier all are equal. */
+function candidates(route: JsonObject): string {
+  const tiers = Array.isArray(route["candidates"]) ? route["candidates"].filter(Array.isArray) : [];
+  return tiers.map((tier) => tier.map((id) => printable(String(id))).join(" or ")).join(", else ");
+}
+
+function text(parent: JsonObject, key: string): string {
+  return printable(stringAt(parent, key));
+}

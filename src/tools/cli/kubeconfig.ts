@@ -1,0 +1,99 @@
+/** Reads kubeconfig files, JSON or YAML: where a server is, whom to trust, who one is. */
+import { dirname, resolve } from "node:path";
+import { load } from "js-yaml";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { CommandFailure } from "./failure.ts";
+import { asUsable, readFile } from "./read-file.ts";
+
+export interface Connection {
+  readonly url: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly token?: string;
+  /** The name the server's certificate must have, if not the host of the URL. */
+  readonly serverName?: string;
+}
+
+/** Of several files the first that says something counts, as kubectl reads them. */
+export function readKubeconfigs(files: readonly string[], context?: string): Connection {
+  const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
+  const shown = files.join(", ");
+  const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");
+  if (name === undefined) throw new CommandFailure(`${shown} has no current-context: choose one with --context`, 1);
+  const chosen = find(configs, "context", name);
+  if (chosen === undefined) throw new CommandFailure(`${shown} has no context ${JSON.stringify(name)}`, 1);
+  const clusterName = stringAt(chosen.entry, "cluster");
+  const cluster = find(configs, "cluster", clusterName);
+  if (cluster === undefined) throw new CommandFailure(`${shown} has no cluster ${JSON.stringify(clusterName)}`, 1);
+  const user = find(configs, "user", stringAt(chosen.entry, "user"));
+  return { ...clusterOf(cluster), ...(user === undefined ? {} : userOf(user)) };
+}
+
+interface Found {
+  readonly file: string;
+  readonly entry: JsonObject;
+}
+
+interface Parsed {
+  readonly file: string;
+  readonly config: JsonObject;
+}
+
+function parse(file: string, text: string): JsonObject {
+  const value: unknown = asUsable(() => load(text), `the kubeconfig ${file} is not YAML`);
+  if (!isJsonObject(value)) throw new CommandFailure(`${file} is not a kubeconfig`, 1);
+  return value;
+}
+
+function find(configs: readonly Parsed[], what: "context" | "cluster" | "user", name: string): Found | undefined {
+  for (const { file, config } of configs) {
+    const entries = config[`${what}s`];
+    const list: unknown[] = Array.isArray(entries) ? entries : [];
+    const named = list.find((candidate) => isJsonObject(candidate) && candidate["name"] === name);
+    if (isJsonObject(named)) return { file, entry: objectAt(named, what) };
+  }
+  return undefined;
+}
+
+function clusterOf(found: Found): Connection {
+  const { file, entry } = found;
+  const url = stringAt(entry, "server");
+  if (url === "") throw new CommandFailure(`the cluster in ${file} names no server`, 1);
+  if (entry["insecure-skip-tls-verify"] === true)
+    throw new CommandFailure(
+      `${file} says insecure-skip-tls-verify, which is not done here: give the server's CA with --ca-file`,
+      1,
+    );
+  const ca = dataOrFile(found, "certificate-authority");
+  const serverName = stringAt(entry, "tls-server-name");
+  return { url, ...(ca === undefined ? {} : { ca }), ...(serverName === "" ? {} : { serverName }) };
+}
+
+function userOf(found: Found): Pick<Connection, "cert" | "key" | "token"> {
+  const { file, entry } = found;
+  const cert = dataOrFile(found, "client-certificate");
+  const key = dataOrFile(found, "client-key");
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  const tokenFile = stringAt(entry, "tokenFile");
+  const token = tokenFile === "" ? stringAt(entry, "token") : readFile(beside(file, tokenFile), "token file").trim();
+  if (token !== "") return { token };
+  if (isJsonObject(entry["exec"]) || isJsonObject(entry["auth-provider"]))
+    throw new CommandFailure(
+      `the user in ${file} logs in with a program, which is not done here: give a token with --token`,
+      1,
+    );
+  return {};
+}
+
+/** "certificate-authority-data" is base64, "certificate-authority" a file beside the kubeconfig. */
+function dataOrFile({ file, entry }: Found, name: string): string | undefined {
+  const data = stringAt(entry, `${name}-data`);
+  if (data !== "") return Buffer.from(data, "base64").toString("utf8");
+  const path = stringAt(entry, name);
+  return path === "" ? undefined : readFile(beside(file, path), name);
+}
+
+function beside(file: string, path: string): string {
+  return resolve(dirname(file), path);
+}

@@ -1,0 +1,105 @@
+/** `evenkeel purge-namespace`: what is left of a deleted namespace that nobody serves any more, and its removal. */
+import { createInterface } from "node:readline/promises";
+import { Command } from "commander";
+import { stringAt, type JsonObject } from "../../meta/json.ts";
+import { numberAt, objectsAt } from "./ask-report.ts";
+import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { CommandFailure } from "./failure.ts";
+
+interface PurgeFlags extends ServerFlags {
+  readonly yes?: true;
+}
+
+const REFUSED = 1;
+const USAGE = 2;
+
+export function purgeNamespaceCommand(): Command {
+  return withServerFlags(
+    new Command("purge-namespace")
+      .description(
+        "List what the store still holds of a namespace that is being deleted and that no server serves any more, and " +
+          "after a confirmation remove it. What a living server serves, or one that left a short while ago, is not touched.",
+      )
+      .argument("<namespace>", "a namespace that is being deleted")
+      .option("--yes", "remove what is listed without asking"),
+  ).action((namespace: string, flags: PurgeFlags) => purgeNamespace(namespace, flags));
+}
+
+async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<void> {
+  const isJson = flags.output === "json";
+  for (let isFirst = true; ; isFirst = false) {
+    const leftovers = await askServer(flags, purgePath(namespace));
+    const token = stringAt(leftovers, "token");
+    if (!isJson || flags.yes === undefined || token === "") say(leftovers, isJson ? json : leftoversText);
+    if (token === "") {
+      if (isFirst && objectsAt(leftovers, "kept").length > 0) process.exitCode = REFUSED;
+      return;
+    }
+    if (flags.yes === undefined && (isJson || !(await isConfirmed(leftovers))))
+      throw new CommandFailure("nothing was removed", REFUSED);
+    const purged = await askServer(flags, purgePath(namespace, token), "POST");
+    say(purged, isJson ? json : purgedText);
+    // What did not fit into one list comes in the next.
+    if (numberAt(purged, "more") === 0) return;
+  }
+}
+
+function say(answer: JsonObject, toText: (answer: JsonObject) => string): void {
+  process.stdout.write(toText(answer));
+}
+
+function json(answer: JsonObject): string {
+  return `${JSON.stringify(answer, undefined, 2)}\n`;
+}
+
+export function purgePath(namespace: string, token?: string): string {
+  const query = new URLSearchParams({ namespace, ...(token === undefined ? {} : { token }) });
+  return `/evenkeel/v1/purge-namespace?${query.toString()}`;
+}
+
+const NAMES_MAX = 50;
+
+export function leftoversText(leftovers: JsonObject): string {
+  const keys = objectsAt(leftovers, "keys");
+  const kept = objectsAt(leftovers, "kept");
+  const namespace = text(leftovers, "namespace");
+  const total = keys.length + numberAt(leftovers, "more");
+  if (total === 0 && kept.length === 0) return `The store holds nothing of the namespace ${namespace}.\n`;
+  const names = keys.slice(0, NAMES_MAX).map((key) => `  ${text(key, "resource")} ${text(key, "name")}\n`);
+  const hidden = total - names.length;
+  const listed =
+    total === 0
+      ? `Nothing of what is left in the namespace ${namespace} may be removed.\n`
+      : `No server serves ${total} of the objects left in the namespace ${namespace}:\n${names.join("")}${hidden > 0 ? `  and ${hidden} more\n` : ""}`;
+  const others = kept.map((one) => `  ${numberAt(one, "objects")} ${text(one, "resource")}: ${text(one, "because")}\n`);
+  return listed + (others.length === 0 ? "" : `These stay:\n${others.join("")}`);
+}
+
+export function purgedText(purged: JsonObject): string {
+  const changed = numberAt(purged, "changed");
+  const note = changed === 0 ? "" : `; ${changed} have changed since they were listed and were left alone`;
+  return `Removed ${objects(numberAt(purged, "removed"))} of the namespace ${text(purged, "namespace")}${note}.\n`;
+}
+
+async function isConfirmed(leftovers: JsonObject): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new CommandFailure("nobody can be asked here whether to remove them: say --yes", USAGE);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const count = objectsAt(leftovers, "keys").length;
+    const answer = await terminal.question(
+      `Remove ${count === 1 ? "this" : "these"} ${objects(count)} for good, finalizers or not? [y/N] `,
+    );
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+function objects(count: number): string {
+  return `${count} ${count === 1 ? "object" : "objects"}`;
+}
+
+function text(parent: JsonObject, key: string): string {
+  return printable(stringAt(parent, key));
+}

@@ -1,0 +1,263 @@
+/** A plan played for real: each server a process of its own on one embedded store, clients over TLS, time as it is. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { constants, hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { sleep, type Clock } from "../../base/clock.ts";
+import { randomInteger, type Random } from "../../base/random.ts";
+import { createNodeTransport, type NodeTransport } from "../../client/node-transport.ts";
+import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
+import type { Step } from "../rehearsal/plan.ts";
+import { newLife, type Door, type Life, type Stage, type StageOptions } from "../rehearsal/stage.ts";
+import { createNodeEnv } from "../../server/env-node.ts";
+import { StoreHistory } from "../simulator/history.ts";
+import { World } from "../simulator/world.ts";
+import { shareKv } from "../../storage/share-kv.ts";
+import { inProcesses } from "./up/child-member.ts";
+import { Cluster, type Fault, type ServerInfo } from "./up/cluster.ts";
+import { clusterCredentials, type ClusterCredentials } from "./up/cluster-files.ts";
+import { HOST } from "./up/hosted-server.ts";
+import { openLoadBalancer } from "./up/load-balancer.ts";
+import { createReadiness } from "./up/readiness.ts";
+import { parseServerSpec } from "./up/server-spec.ts";
+
+const PROXY_OFF = "UnknownVersionInteroperabilityProxy=false";
+/** After a pause a server is known again within this time. */
+const NOTICED_MS = 30_000;
+const FAULT_EVERY_MS = { light: 30_000, heavy: 12_000 } as const;
+const FAULT_MS_MAX = { light: 3_000, heavy: 8_000 } as const;
+
+/** Whatever was started by then, last first. */
+type Undo = (() => unknown)[];
+
+export async function openRealStage(options: StageOptions): Promise<Stage> {
+  const undo: Undo = [];
+  const directory = mkdtempSync(join(tmpdir(), "evenkeel-rehearsal-"));
+  undo.push(() => rmSync(directory, { recursive: true, force: true }));
+  try {
+    return await open(options, directory, undo);
+  } catch (thrown) {
+    await undoAll(undo);
+    throw thrown;
+  }
+}
+
+async function undoAll(undo: Undo): Promise<void> {
+  for (const step of undo.splice(0).toReversed()) await step();
+}
+
+async function open(options: StageOptions, directory: string, undo: Undo): Promise<RealStage> {
+  const { gate, onFailure } = options;
+  let isClosing = false;
+  const env = createNodeEnv({ logLevel: "error", write: () => {} });
+  const storage = { kind: "embedded", directory } as const;
+  const kv = await env.openKv(storage);
+  undo.push(() => kv.close());
+  const shared = shareKv(kv);
+  const history = new StoreHistory({
+    ...{ clock: env.clock, kv: shared.open() },
+    // That the store is closed at the end is no failure.
+    onFailure: (thrown) => isClosing || onFailure(thrown),
+  });
+  const credentials = clusterCredentials(directory);
+  const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
+  undo.push(() => readiness.close());
+  const isReady = readiness.isReady.bind(readiness);
+  const balancer = await openLoadBalancer({ host: HOST, port: 0, isReady, onChange: () => {} });
+  undo.push(() => balancer.close());
+  const cluster = new Cluster(
+    {
+      ...{ directory, credentials, storage, balancer, hostname: hostname(), firstPort: undefined },
+      common: { featureGates: gate === "off" ? [PROXY_OFF] : [], controllers: ["*"] },
+      peersOf: (backend) => readiness.peersOf(backend),
+      guardRollback: () => Promise.resolve(),
+      start: inProcesses({ logLevel: "error", shared, writeLog: () => {} }),
+      say: () => {},
+      onChange: () => {},
+    },
+    undefined,
+  );
+  undo.push(
+    () => cluster.stop(),
+    () => (isClosing = true),
+    endOnSignals(undo),
+  );
+  return new RealStage({ ...options, clock: env.clock, history, credentials, cluster, undo });
+}
+
+/** Servers end with this process; what lies on the disk would not. Returns what gives signals their meaning back. */
+function endOnSignals(undo: Undo): () => void {
+  const end = (signal: NodeJS.Signals): void => {
+    const exitCode = 128 + constants.signals[signal];
+    undoAll(undo).then(
+      () => process.exit(exitCode),
+      () => process.exit(exitCode),
+    );
+  };
+  process.once("SIGINT", end).once("SIGTERM", end);
+  return () => process.off("SIGINT", end).off("SIGTERM", end);
+}
+
+interface RealStageOptions extends StageOptions {
+  readonly clock: Clock;
+  readonly history: StoreHistory;
+  readonly credentials: ClusterCredentials;
+  readonly cluster: Cluster;
+  readonly undo: Undo;
+}
+
+type OwnLife = ReturnType<typeof newLife>;
+
+class RealStage implements Stage {
+  readonly clock: Clock;
+  readonly history: StoreHistory;
+  readonly timing: Stage["timing"];
+  readonly #options: RealStageOptions;
+  readonly #lives: OwnLife[] = [];
+  readonly #world: World;
+  /** By address. */
+  readonly #transports = new Map<string, NodeTransport>();
+  readonly #end = new AbortController();
+  readonly #moving = new Set<string>();
+  #hasFaults = false;
+
+  constructor(options: RealStageOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.history = options.history;
+    this.#world = new World({ seed: options.seed });
+    const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = DEFAULT_PEER_TIMING;
+    this.timing = { departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs };
+  }
+
+  get lives(): readonly Life[] {
+    return this.#lives;
+  }
+
+  randomFor(name: string): Random {
+    return this.#world.randomFor(name);
+  }
+
+  async begin(): Promise<void> {
+    const { plan, cluster } = this.#options;
+    const release = plan.releases[0]!;
+    await cluster.startAll(
+      plan.serverIds.map(() => parseServerSpec(release)),
+      undefined,
+    );
+    for (const { id } of cluster.servers()) this.#isBack(id, release);
+  }
+
+  door(random: Random, home: string | undefined): Door | undefined {
+    const servers = this.#options.cluster.servers();
+    const wished = servers.find(({ id, state }) => id === home && (state === "running" || state === "paused"));
+    const ready = servers.filter(({ isReady }) => isReady);
+    const server = wished ?? ready[randomInteger(random, ready.length)];
+    return server && { serverId: server.id, send: (request) => this.#transport(server).send(request) };
+  }
+
+  async move({ serverId, to }: Step): Promise<void> {
+    this.#moving.add(serverId);
+    this.#isGone(serverId);
+    try {
+      await this.#options.cluster.upgrade(serverId, to, { force: true });
+    } finally {
+      this.#moving.delete(serverId);
+    }
+    this.#isBack(serverId, to);
+  }
+
+  startFaults(onFault: (what: string) => void): void {
+    const { faults: level } = this.#options;
+    if (level === "none") return;
+    this.#hasFaults = true;
+    const random = this.randomFor("faults");
+    const kinds: readonly ("pause" | "partition" | "kill")[] =
+      level === "light" ? ["pause", "partition"] : ["pause", "partition", "kill"];
+    const next = async (): Promise<void> => {
+      while (this.#hasFaults && (await this.pass(2 * random.float() * FAULT_EVERY_MS[level]))) {
+        const ids = this.#options.plan.serverIds.filter((id) => !this.#moving.has(id));
+        const id = ids[randomInteger(random, ids.length)];
+        if (!this.#hasFaults || id === undefined) continue;
+        const kind = kinds[randomInteger(random, kinds.length)]!;
+        const ms = Math.round(500 + random.float() * FAULT_MS_MAX[level]);
+        onFault(`${id}: ${kind} for ${(ms / 1000).toFixed(1)} s`);
+        await this.#inflict(kind, id, ms);
+      }
+    };
+    next().catch(this.#options.onFailure);
+  }
+
+  endFaults(): void {
+    this.#hasFaults = false;
+  }
+
+  /** False when the stage was closed meanwhile. */
+  async pass(ms: number): Promise<boolean> {
+    return sleep(this.clock, ms, this.#end.signal);
+  }
+
+  until<T>(work: Promise<T>): Promise<T> {
+    return work;
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    for (const transport of this.#transports.values()) transport[Symbol.dispose]();
+    await undoAll(this.#options.undo);
+  }
+
+  async #inflict(kind: "pause" | "partition" | "kill", id: string, ms: number): Promise<void> {
+    const release = this.#lives.findLast(({ serverId }) => serverId === id)!.release as Step["to"];
+    const isDone = await this.#fault(kind, id);
+    if (!isDone) return;
+    if (kind === "pause") this.#trouble(id, { sinceMs: this.clock.monotonic(), untilMs: Infinity });
+    if (kind === "kill") this.#isGone(id);
+    await this.pass(ms);
+    // Whoever is on its way to another release has been brought back by that.
+    if (this.#moving.has(id)) return;
+    if (kind === "partition") await this.#fault("heal", id);
+    if (kind === "pause") {
+      await this.#fault("resume", id);
+      this.#trouble(id, { sinceMs: undefined, untilMs: this.clock.monotonic() + NOTICED_MS });
+    }
+    if (kind === "kill") {
+      await this.#options.cluster.upgrade(id, release, { force: true });
+      this.#isBack(id, release);
+    }
+  }
+
+  /** False when it was too late for it. */
+  async #fault(fault: Fault, id: string): Promise<boolean> {
+    try {
+      await this.#options.cluster.fault(fault, id);
+      return true;
+    } catch {
+      // It has been stopped meanwhile, as the plan says.
+      return false;
+    }
+  }
+
+  #trouble(id: string, { sinceMs, untilMs }: { sinceMs: number | undefined; untilMs: number }): void {
+    const life = this.#lives.findLast(({ serverId }) => serverId === id)!;
+    life.troubledSinceMs = sinceMs;
+    life.troubledUntilMs = untilMs;
+  }
+
+  #isGone(id: string): void {
+    const life = this.#lives.findLast(({ serverId }) => serverId === id);
+    if (life !== undefined) life.endedAtMs ??= this.clock.monotonic();
+  }
+
+  #isBack(id: string, release: Step["to"]): void {
+    this.#lives.push({ ...newLife(id, release), readyAtMs: this.clock.monotonic() });
+  }
+
+  #transport({ url }: ServerInfo): NodeTransport {
+    const known = this.#transports.get(url);
+    if (known !== undefined) return known;
+    const { ca, token } = this.#options.credentials;
+    const made = createNodeTransport({ url, ca: ca.certPem, token });
+    this.#transports.set(url, made);
+    return made;
+  }
+}

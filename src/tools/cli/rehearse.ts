@@ -1,0 +1,183 @@
+/** `evenkeel rehearse`: an upgrade played in virtual time, and every answer a client would have got held against the truth. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
+import { rehearsalHtml } from "../rehearsal/html.ts";
+import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
+import { planProblem } from "../rehearsal/plan.ts";
+import { rehearse, type OpenStage, type Progress } from "../rehearsal/rehearse.ts";
+import type { FaultLevel, Gate } from "../rehearsal/report.ts";
+import { summaryText } from "../rehearsal/summary.ts";
+import { CommandFailure } from "./failure.ts";
+import { count } from "./flags.ts";
+import type { Terminal } from "./progress-line.ts";
+import { openRealStage } from "./rehearse-real.ts";
+
+interface RehearseFlags {
+  readonly from: ReleaseName;
+  readonly to: ReleaseName;
+  readonly servers: number;
+  readonly manifests?: string;
+  readonly down?: boolean;
+  readonly minutes?: number;
+  readonly faults: FaultLevel;
+  readonly gate: Gate;
+  readonly seed: number;
+  readonly real?: boolean;
+  readonly html?: string;
+  readonly output?: "json";
+}
+
+interface How {
+  readonly minutes: number;
+  readonly stepMsMin: number;
+  readonly openStage: OpenStage | undefined;
+}
+
+const VIRTUAL: How = { minutes: 30, stepMsMin: 20_000, openStage: undefined };
+const REAL: How = { minutes: 2, stepMsMin: 8_000, openStage: openRealStage };
+const FAILED = 1;
+const USAGE = 2;
+const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
+const EXAMPLES = `
+The plan is played twice with the same seed, with the mixed version proxy and without it. A wrong answer is a 404 for
+what exists or what a server of the cluster serves, an acknowledged object that is missing, a namespace or an object
+that is gone too early or never goes, or discovery without something that has been served for five seconds. Waiting (503) is shown,
+and not wrong.
+
+Exit code 0: no wrong answer, and the last release serves every manifest; 1: not so; 2: it could not be played.
+
+Examples:
+  $ evenkeel rehearse --from 1.33 --to 1.36
+  $ evenkeel rehearse --from 1.33 --to 1.36 --down --faults heavy --html rehearsal.html
+  $ evenkeel rehearse --from 1.31 --to 1.32 --minutes 10 --manifests deploy/ -o json
+  $ evenkeel rehearse --from 1.33 --to 1.34 --gate off
+`;
+
+export function rehearseCommand(): Command {
+  return new Command("rehearse")
+    .description(
+      "Play a rolling upgrade in virtual time with the real server code, with clients at work and things failing, and " +
+        "name every wrong answer a client would have got, with the mixed version proxy and without.",
+    )
+    .requiredOption("--from <release>", "the release the cluster has, such as 1.33", release)
+    .requiredOption("--to <release>", "the release it is to have, minor by minor", release)
+    .option("--servers <number>", "how many servers the cluster has", count, 3)
+    .option("--manifests <directory>", "YAML and JSON files of your own: which of their APIs come, go or change")
+    .option("--down", "play the rollback as well, after the upgrade")
+    .option("--minutes <minutes>", "how long it lasts, in virtual time (default: 30; with --real 2)", minutesOf)
+    .addOption(new Option("--faults <level>", "what fails besides").choices(["none", "light", "heavy"]).default("none"))
+    .addOption(
+      new Option("--gate <state>", "whether the verdict is about the run with the proxy")
+        .choices(["on", "off"])
+        .default("on"),
+    )
+    .option("--seed <number>", "the same seed is the same rehearsal", seed, 1)
+    .option("--real", "with separate processes and TLS, in real time: slower, and never twice the same")
+    .option("--html <file>", "write a page with charts that needs nothing else")
+    .addOption(new Option("-o, --output <format>", "print the whole report").choices(["json"]))
+    .addHelpText("after", EXAMPLES)
+    .action((flags: RehearseFlags) => rehearseWith(flags));
+}
+
+async function rehearseWith(flags: RehearseFlags): Promise<void> {
+  const { from, to, servers, faults, gate, html } = flags;
+  const how = flags.real === true ? REAL : VIRTUAL;
+  const { minutes = how.minutes } = flags;
+  const way = flags.down === true ? "and-back" : "up";
+  const planned = { from, to, servers, minutes, way, stepMsMin: how.stepMsMin } as const;
+  const problem = planProblem(planned);
+  if (problem !== undefined) throw new CommandFailure(problem, USAGE);
+  const manifests = flags.manifests === undefined ? undefined : openManifests(flags.manifests);
+  // Found out before minutes of work, not after.
+  if (html !== undefined) writeHtml(html, "");
+  const progress = new RehearsalProgress(process.stderr);
+  const report = await rehearse({
+    ...{ ...planned, faults, gate, seed: flags.seed },
+    ...(manifests && { manifests }),
+    ...(how.openStage && { openStage: how.openStage }),
+    onProgress: (passed) => progress.show(passed),
+  });
+  progress.clear();
+  if (html !== undefined) writeHtml(html, rehearsalHtml(report));
+  process.stdout.write(
+    flags.output === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : summaryText(report, process.stdout.columns),
+  );
+  if (!report.verdict.isPass) process.exitCode = FAILED;
+}
+
+/** One line on a terminal; elsewhere nothing. */
+export class RehearsalProgress {
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  show({ gate, passedMs, durationMs }: Progress): void {
+    if (this.#terminal.isTTY !== true) return;
+    const [minute, minutes] = [Math.floor(passedMs / 60_000), Math.ceil(durationMs / 60_000)];
+    const which = gate === "on" ? "with the proxy" : "without the proxy";
+    this.#terminal.write(`\r\u001b[Kminute ${minute} of ${minutes}, ${which}`);
+  }
+
+  clear(): void {
+    if (this.#terminal.isTTY === true) this.#terminal.write("\r\u001b[K");
+  }
+}
+
+function writeHtml(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (thrown) {
+    throw new CommandFailure(`${file} cannot be written: ${reasonOf(thrown)}`, USAGE);
+  }
+}
+
+function openManifests(directory: string): Manifest[] {
+  const read = readManifests(readFiles(directory));
+  if (typeof read === "string") throw new CommandFailure(read, USAGE);
+  if (read.length === 0) throw new CommandFailure(`${directory} holds no manifests (*.yaml, *.yml, *.json)`, USAGE);
+  return read;
+}
+
+/** Of a directory and those below it, in the order of their names. */
+function readFiles(directory: string): ManifestFile[] {
+  try {
+    const names = readdirSync(directory, { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(ya?ml|json)$/i.test(name))
+      .sort();
+    if (names.length > MANIFESTS_MAX) throw new Error(`more than ${MANIFESTS_MAX} files`);
+    return names.flatMap((name) => {
+      const path = join(directory, name);
+      const about = statSync(path);
+      if (!about.isFile()) return [];
+      if (about.size > MANIFEST_BYTES_MAX) throw new Error(`${name} is larger than ${MANIFEST_BYTES_MAX} bytes`);
+      return [{ path: name, text: readFileSync(path, "utf8") }];
+    });
+  } catch (thrown) {
+    throw new CommandFailure(`the manifests in ${directory} cannot be read: ${reasonOf(thrown)}`, USAGE);
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+function release(text: string): ReleaseName {
+  if (!isReleaseName(text))
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not one of ${RELEASES.join(", ")}.`);
+  return text;
+}
+
+function minutesOf(text: string): number {
+  if (!/^[0-9]{1,6}(\.[0-9]{1,2})?$/.test(text) || Number(text) === 0)
+    throw new InvalidArgumentError(`${JSON.stringify(text)} is not a number of minutes greater than zero.`);
+  return Number(text);
+}
+
+function seed(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError(`${JSON.stringify(text)} is not a whole number.`);
+  return Number(text);
+}

@@ -1,0 +1,111 @@
+/** `evenkeel rollback-check`: what would be lost to a server of another release, by name. */
+import { Command } from "commander";
+import type { JsonObject } from "../../meta/json.ts";
+import { numberAt, objectsAt } from "./ask-report.ts";
+import { withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { CommandFailure } from "./failure.ts";
+import { list } from "./flags.ts";
+import { askWithProgress, resourceName, surveyNotes, text } from "./stored-versions.ts";
+
+interface RollbackFlags extends ServerFlags {
+  readonly to: string;
+  readonly runtimeConfig?: readonly string[];
+  readonly featureGates?: readonly string[];
+}
+
+export interface RollbackTarget {
+  readonly to: string;
+  readonly runtimeConfig: readonly string[];
+  readonly featureGates: readonly string[];
+}
+
+const FOUND = 1;
+const NOT_CHECKED = 2;
+
+export function rollbackCheckCommand(): Command {
+  return withServerFlags(
+    new Command("rollback-check")
+      .description(
+        "Read the whole store through a server and name the objects that a server of another release could not read, " +
+          "or would not serve. Exit code 0 when there are none, 1 when there are, 2 when it could not be checked.",
+      )
+      .requiredOption("--to <release>", "the release to go back to, such as 1.33")
+      .option("--runtime-config <pairs>", "that its servers would have, such as resource.k8s.io/v1beta1=true", list)
+      .option("--feature-gates <pairs>", "that its servers would have, Name=true or Name=false", list),
+  ).action((flags: RollbackFlags) => rollbackCheck(flags));
+}
+
+async function rollbackCheck(flags: RollbackFlags): Promise<void> {
+  const { to, runtimeConfig = [], featureGates = [] } = flags;
+  const report = await asNotChecked(askWithProgress(flags, rollbackCheckPath({ to, runtimeConfig, featureGates })));
+  process.stdout.write(
+    flags.output === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : rollbackCheckText(report),
+  );
+  if (objectsAt(report, "findings").length > 0) process.exitCode = FOUND;
+}
+
+/** Nobody may take a server that did not answer for one that found something. */
+async function asNotChecked<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    throw thrown instanceof CommandFailure ? new CommandFailure(thrown.message, NOT_CHECKED) : thrown;
+  }
+}
+
+export function rollbackCheckPath({ to, runtimeConfig, featureGates }: RollbackTarget): string {
+  const query = new URLSearchParams({ to });
+  for (const pair of runtimeConfig) query.append("runtimeConfig", pair);
+  for (const pair of featureGates) query.append("featureGates", pair);
+  return `/evenkeel/v1/rollback-check?${query.toString()}`;
+}
+
+export function rollbackCheckText(report: JsonObject): string {
+  const objects = numberAt(report, "objects");
+  const to = text(report, "to");
+  const count = findingCount(report);
+  const verdict =
+    count === 0
+      ? `A server of Kubernetes ${to} can read and serve all ${objects} objects.\n`
+      : `A server of Kubernetes ${to} could not use ${count} of ${objects} objects.\n\n${findingsText(report, Infinity)}\n`;
+  return verdict + brokenNotes(report) + surveyNotes(report);
+}
+
+export function findingCount(report: JsonObject): number {
+  return objectsAt(report, "findings").reduce((sum, finding) => sum + numberAt(finding, "count"), 0);
+}
+
+/** Each reason and the objects it is about, of which at most so many are named. */
+export function findingsText(report: JsonObject, namesMax: number): string {
+  let room = namesMax;
+  return objectsAt(report, "findings")
+    .map((finding) => {
+      const names = objectsAt(finding, "names").slice(0, room);
+      room -= names.length;
+      const hidden = numberAt(finding, "count") - names.length;
+      const shown = names.map((name) => `  ${objectName(finding, name)}\n`).join("");
+      return `${text(finding, "reason")}:\n${shown}${hidden > 0 ? `  ${shown === "" ? "" : "and "}${hidden} more\n` : ""}`;
+    })
+    .join("");
+}
+
+function objectName(finding: JsonObject, object: JsonObject): string {
+  return `${resourceName(finding)} ${placeName(object)} (${text(finding, "storedVersion")})`;
+}
+
+function placeName(object: JsonObject): string {
+  const [namespace, name] = [text(object, "namespace"), text(object, "name")];
+  return namespace === "" ? name : `${namespace}/${name}`;
+}
+
+const BROKEN_SHOWN_MAX = 10;
+
+function brokenNotes(report: JsonObject): string {
+  return objectsAt(report, "broken")
+    .map((one) => {
+      const names = objectsAt(one, "names").slice(0, BROKEN_SHOWN_MAX).map(placeName).join(", ");
+      const who = `${numberAt(one, "count")} values of ${resourceName(one)}`;
+      return `${who} cannot be read by any release${names === "" ? "" : `, as ${names}`}.\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,292 @@
+/** `evenkeel serve`: one API server. */
+import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { resolveOptions, type ServerConfig, type ServerOptions, type StorageConfig } from "../../server/config.ts";
+import { OptionError } from "../../server/option-error.ts";
+import { createNodeEnv } from "../../server/env-node.ts";
+import { startListening, type ListeningServer } from "../../server/listening-server.ts";
+import { StorageError } from "../../storage/kv.ts";
+import {
+  ensureDirectory,
+  ensureTokenFile,
+  firstToken,
+  servingCredentials,
+  writeKubeconfig,
+  type Credentials,
+} from "./data-directory.ts";
+import { auditOptionsOf, withAuditFlags, type AuditFlags } from "./audit-flags.ts";
+import { openCredentialFiles, type CredentialFileNames } from "../../server/credential-files.ts";
+import {
+  keptServiceAccountKey,
+  serviceAccountsOf,
+  usesKeptKey,
+  withCredentialFlags,
+  type CredentialFlags,
+} from "./credential-flags.ts";
+import { CommandFailure } from "./failure.ts";
+import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
+import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
+import { asUsable, readCertificates, readFile } from "./read-file.ts";
+import { reachableAddress } from "./reachable-address.ts";
+import { emulationOptionsOf, withVersionFlags, type VersionFlags } from "./version-flags.ts";
+import { withCallerFlags, withLifeFlags, withServeFlags, type ServeFlags } from "./serve-flags.ts";
+
+type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFlags & VersionFlags;
+
+export function serveCommand(): Command {
+  const command = new Command("serve").description(
+    "Run one API server. Flags are named as kube-apiserver names them where it has them.",
+  );
+  const alone = withLifeFlags(withVersionFlags(withServeFlags(command)));
+  const known = withAccessFlags(withCredentialFlags(withCallerFlags(alone)));
+  return withPeerFlags(withAuditFlags(known)).action((flags: AllFlags) => serve(flags));
+}
+
+async function serve(flags: AllFlags): Promise<void> {
+  const directory = resolve(flags.dataDir);
+  // A command line that is wrong leaves no trace on the disk.
+  configOf(flags, { directory, tokenFile: "" });
+  requireBoth({ "--tls-cert-file": flags.tlsCertFile, "--tls-private-key-file": flags.tlsPrivateKeyFile });
+  // Objects include Secrets: whatever this process writes is for its user only.
+  process.umask(0o077);
+  const inDirectory = <T>(work: () => T): T => asUsable(work, `the data directory ${directory} cannot be used`);
+  inDirectory(() => ensureDirectory(directory));
+  const tokens =
+    flags.tokenAuthFile === undefined
+      ? inDirectory(() => ensureTokenFile(directory))
+      : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
+  const serviceAccountKey = usesKeptKey(flags) ? inDirectory(() => keptServiceAccountKey(directory)) : undefined;
+  const made = { directory, tokenFile: tokens.text, serviceAccountKey };
+  const addresses = servingAddresses(flags, configOf(flags, made));
+  const credentials = namedCredentials(flags) ?? inDirectory(() => servingCredentials(directory, addresses));
+  const rootCa = flags.rootCaFile === undefined ? credentials.ca : readCertificates(flags.rootCaFile, "root CA");
+  const env = createNodeEnv({ logLevel: flags.logLevel });
+  const files = asUsable(() => openCredentialFiles(fileNamesOf(flags), env.log), unusableFiles(flags));
+  const config = configOf(flags, { ...made, rootCa, authorities: files.authorities });
+  const running = await startOrExplain(
+    () =>
+      startListening(env, config, {
+        host: flags.bindAddress,
+        port: flags.securePort,
+        cert: credentials.cert,
+        key: credentials.key,
+        certificate: files.certificate,
+      }),
+    flags,
+  );
+  void files.follow(env.clock, new AbortController().signal);
+  if (config.storage.kind === "etcd" && serviceAccountKey !== undefined)
+    env.log.warn(
+      "tokens of service accounts are signed with a key of this server's own: other servers on this etcd need it, see --service-account-signing-key-file",
+      { file: serviceAccountKey.file },
+    );
+  stopOnSignals(running);
+  const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
+  const token = tokens.token ?? firstToken(tokens.text);
+  const kubeconfig = writeKubeconfig(directory, { server: url, ca: credentials.ca, token });
+  announce({ url, kubeconfig, config, directory });
+  await running.server.ready;
+  print("Ready.");
+}
+
+/** "Every address" is none a client can dial; this machine's own is among them. */
+function hostInUrl(bindAddress: string): string {
+  if (bindAddress === "0.0.0.0") return "127.0.0.1";
+  if (bindAddress === "::") return "[::1]";
+  return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
+}
+
+interface Made extends Pick<ServerOptions, "rootCa" | "authorities"> {
+  readonly directory: string;
+  readonly tokenFile: string;
+  readonly serviceAccountKey?: ReturnType<typeof keptServiceAccountKey> | undefined;
+}
+
+function configOf(flags: AllFlags, made: Made): ServerConfig {
+  try {
+    return resolveOptions({
+      release: flags.release,
+      strictRelease: flags.strictRelease ?? false,
+      ...emulationOptionsOf(flags),
+      ...(flags.runtimeConfig === undefined ? {} : { runtimeConfig: flags.runtimeConfig }),
+      ...(flags.serviceEndpointOverride === undefined
+        ? {}
+        : { serviceEndpointOverrides: flags.serviceEndpointOverride }),
+      ...(flags.featureGates === undefined ? {} : { featureGates: flags.featureGates }),
+      ...(flags.controllers === undefined ? {} : { controllers: flags.controllers }),
+      storage: storageOf(flags, made.directory),
+      etcdPrefix: flags.etcdPrefix,
+      tokenFile: made.tokenFile,
+      ...(made.rootCa === undefined ? {} : { rootCa: made.rootCa }),
+      ...(made.authorities === undefined ? {} : { authorities: made.authorities }),
+      serviceAccounts: serviceAccountsOf(flags, made.serviceAccountKey),
+      eventTtlSeconds: flags.eventTtl / 1000,
+      requestTimeoutMs: flags.requestTimeout,
+      maxRequestsInflight: flags.maxRequestsInflight,
+      maxMutatingRequestsInflight: flags.maxMutatingRequestsInflight,
+      compactionIntervalMs: flags.etcdCompactionInterval,
+      ifReadyMode: ifReadyMode(flags),
+      shutdown: {
+        delayMs: flags.shutdownDelayDuration,
+        sendRetryAfter: flags.shutdownSendRetryAfter ?? false,
+        watchGraceMs: flags.shutdownWatchTerminationGracePeriod,
+      },
+      goawayChance: flags.goawayChance,
+      serviceClusterIpRange: flags.serviceClusterIpRange,
+      serviceNodePortRange: flags.serviceNodePortRange,
+      advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
+      ...callersOf(flags),
+      audit: auditOptionsOf(flags),
+      access: { ...accessOptionsOf(flags), anonymousAuth: flags.anonymousAuth },
+      peers: { ...peerOptionsOf(flags), ...peerAddressOf(flags) },
+    });
+  } catch (thrown) {
+    if (thrown instanceof OptionError) throw new CommandFailure(thrown.message, 2);
+    throw thrown;
+  }
+}
+
+/** A mode of what is not on is a mistake. */
+function ifReadyMode({ startupSendRetryAfterIfNotInitialized, startupIfReadyMode }: ServeFlags): IfReadyMode {
+  if (startupSendRetryAfterIfNotInitialized === true) return startupIfReadyMode ?? "retry";
+  if (startupIfReadyMode !== undefined)
+    throw new OptionError("--startup-if-ready-mode needs --startup-send-retry-after-if-not-initialized");
+  return "off";
+}
+
+function callersOf(flags: ServeFlags): Pick<ServerOptions, "clientCa" | "requestHeader"> {
+  const { clientCaFile, requestheaderClientCaFile } = flags;
+  return {
+    ...(clientCaFile === undefined ? {} : { clientCa: readCertificates(clientCaFile, "client CA") }),
+    requestHeader: {
+      clientCa:
+        requestheaderClientCaFile === undefined
+          ? undefined
+          : readCertificates(requestheaderClientCaFile, "request header CA"),
+      allowedNames: flags.requestheaderAllowedNames,
+      usernameHeaders: flags.requestheaderUsernameHeaders,
+      uidHeaders: flags.requestheaderUidHeaders,
+      groupHeaders: flags.requestheaderGroupHeaders,
+      extraHeadersPrefix: flags.requestheaderExtraHeadersPrefix,
+    },
+  };
+}
+
+function fileNamesOf(flags: ServeFlags): CredentialFileNames {
+  return {
+    clientCaFile: flags.clientCaFile,
+    requestHeaderClientCaFile: flags.requestheaderClientCaFile,
+    hasAllowedNames: (flags.requestheaderAllowedNames ?? []).length > 0,
+    tlsCertFile: flags.tlsCertFile,
+    tlsKeyFile: flags.tlsPrivateKeyFile,
+  };
+}
+
+/** The documented order: what was said for everybody, else where the server listens, else the host's own address. */
+function peerAddressOf({ advertiseAddress, bindAddress }: ServeFlags): { address?: string } {
+  if (advertiseAddress !== undefined) return { address: advertiseAddress };
+  const listening = bindAddress === "0.0.0.0" || bindAddress === "::" ? reachableAddress(bindAddress) : bindAddress;
+  return listening === undefined ? {} : { address: listening };
+}
+
+function storageOf(flags: ServeFlags, directory: string): StorageConfig {
+  if (flags.etcdServers === undefined || flags.etcdServers.length === 0) return { kind: "embedded", directory };
+  const { etcdCafile, etcdCertfile, etcdKeyfile } = flags;
+  requireBoth({ "--etcd-certfile": etcdCertfile, "--etcd-keyfile": etcdKeyfile });
+  const tls = {
+    ...(etcdCafile === undefined ? {} : { ca: Buffer.from(readFile(etcdCafile, "etcd CA")) }),
+    ...(etcdCertfile === undefined ? {} : { cert: Buffer.from(readFile(etcdCertfile, "etcd client certificate")) }),
+    ...(etcdKeyfile === undefined ? {} : { key: Buffer.from(readFile(etcdKeyfile, "etcd client key")) }),
+  };
+  return { kind: "etcd", endpoints: flags.etcdServers, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
+}
+
+/** Neither is fine too. */
+function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
+  const given = Object.values(pair).filter((value) => value !== undefined);
+  if (given.length === 1) throw new CommandFailure(`${Object.keys(pair).join(" and ")} must be given together`, 2);
+}
+
+/** Clients come by the address they were given, by the advertised one, and from pods by the Service's. */
+function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClusterIpRange }: ServerConfig): string[] {
+  return [bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
+}
+
+/** Undefined where no files are named. */
+function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): Credentials | undefined {
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
+  const cert = readFile(tlsCertFile, "serving certificate");
+  return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
+}
+
+/** CAs have been looked at before. */
+function unusableFiles({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): string {
+  if (tlsCertFile === undefined) return "certificates cannot be used";
+  return `the serving certificate ${tlsCertFile} and its key ${tlsPrivateKeyFile} cannot be used`;
+}
+
+async function startOrExplain(start: () => Promise<ListeningServer>, flags: ServeFlags): Promise<ListeningServer> {
+  try {
+    return await start();
+  } catch (thrown) {
+    if (thrown instanceof StorageError || thrown instanceof OptionError) throw new CommandFailure(thrown.message, 1);
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE")
+      throw new CommandFailure(
+        `port ${flags.securePort} on ${flags.bindAddress} is already taken: choose another with --secure-port`,
+        1,
+      );
+    if (code === "EACCES")
+      throw new CommandFailure(
+        `port ${flags.securePort} on ${flags.bindAddress} may not be used by this user: choose another with --secure-port`,
+        1,
+      );
+    if (code === "EADDRNOTAVAIL")
+      throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
+    if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code))
+      throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
+    // What the system refused has been put into a sentence already, as of the audit log.
+    if (thrown instanceof Error && isSystemError(thrown.cause)) throw new CommandFailure(thrown.message, 1);
+    throw thrown;
+  }
+}
+
+function isSystemError(cause: unknown): boolean {
+  return cause instanceof Error && "syscall" in cause;
+}
+
+/** The first signal drains; the second does not wait. */
+function stopOnSignals(running: ListeningServer): void {
+  let isStopping = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      print("Stopping.");
+      running.stop().then(
+        () => process.exit(0),
+        (thrown: unknown) => {
+          process.stderr.write(
+            `evenkeel: the server did not stop cleanly: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
+          );
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+function announce(what: { url: string; kubeconfig: string; config: ServerConfig; directory: string }): void {
+  const { storage, release, version } = what.config;
+  const as = version.binary === release ? release : `${version.binary}, emulating ${release},`;
+  print(`Evenkeel is Kubernetes ${as} at ${what.url}`);
+  print(`  kubectl:  export KUBECONFIG=${what.kubeconfig}`);
+  print(
+    `  objects:  ${storage.kind === "etcd" ? `in etcd at ${storage.endpoints.join(", ")}` : `in ${what.directory}`}`,
+  );
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,94 @@
+/** Servers in processes of their own, seen from the process that started them and owns the embedded store. */
+import { fork, type ChildProcess } from "node:child_process";
+import type { LogLevel } from "../../../server/env-node.ts";
+import { serveKv } from "../../../storage/kv-ipc/serve-kv.ts";
+import type { SharedKv } from "../../../storage/share-kv.ts";
+import { receiveAbout, sendAbout, storeChannel, type FromChild, type ToChild } from "./child-protocol.ts";
+import type { Launch } from "./hosted-server.ts";
+import type { Member, StartMember } from "./member.ts";
+
+export const CHILD_COMMAND = "up-server";
+
+export interface ChildOptions {
+  readonly logLevel: LogLevel;
+  /** Undefined: each reaches etcd by itself. */
+  readonly shared: SharedKv | undefined;
+  /** Standard error of the children. */
+  readonly writeLog: (text: string) => void;
+}
+
+export function inProcesses(options: ChildOptions): StartMember {
+  return async (launch) => {
+    const child = fork(process.argv[1]!, [CHILD_COMMAND, launch.id, String(launch.options.release)], {
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    child.stderr!.setEncoding("utf8").on("data", options.writeLog);
+    const exited = whenExited(child);
+    serveStore(child, options.shared);
+    const told = Promise.withResolvers<number>();
+    const ready = Promise.withResolvers<void>();
+    ready.promise.catch(() => {});
+    receiveAbout(child, "server", (received) => {
+      const message = received as FromChild;
+      if (message.kind === "listening") told.resolve(message.port);
+      else if (message.kind === "ready") ready.resolve();
+      else told.reject(Object.assign(new Error(message.message), { code: message.code }));
+    });
+    void exited.then((how) => {
+      told.reject(new Error(`${launch.id} ${how} before it listened`));
+      ready.reject(new Error(`${launch.id} ${how} before it was ready`));
+    });
+    start(child, launch, options);
+    return memberOf({ child, exited, port: await told.promise, ready: ready.promise });
+  };
+}
+
+function start(child: ChildProcess, launch: Launch, { logLevel, shared }: ChildOptions): void {
+  const store = shared === undefined ? "own" : "parent";
+  sendAbout(child, "server", { kind: "start", launch, logLevel, store } satisfies ToChild);
+}
+
+/** Its watches go with the process; its leases run out by themselves. */
+function serveStore(child: ChildProcess, shared: SharedKv | undefined): void {
+  if (shared === undefined) return;
+  const handle = shared.open();
+  serveKv(handle, storeChannel(child));
+  child.once("disconnect", () => void handle.close());
+}
+
+function whenExited(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(`could not be started: ${error.message}`));
+    child.once("exit", (code, signal) => resolve(signal === null ? `ended with code ${code}` : `ended by ${signal}`));
+  });
+}
+
+interface Child {
+  readonly child: ChildProcess;
+  readonly exited: Promise<string>;
+  readonly port: number;
+  readonly ready: Promise<void>;
+}
+
+function memberOf({ child, exited, port, ready }: Child): Member {
+  let isToldToEnd = false;
+  const end = async (tell: () => void): Promise<void> => {
+    isToldToEnd = true;
+    tell();
+    await exited;
+  };
+  return {
+    pid: child.pid!,
+    port,
+    ready,
+    ended: new Promise((resolve) => {
+      void exited.then((how) => isToldToEnd || resolve(how));
+    }),
+    stop: () => end(() => sendAbout(child, "server", { kind: "stop" } satisfies ToChild)),
+    kill: () => end(() => child.kill("SIGKILL")),
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+    setUnreachable: (authorities) => sendAbout(child, "server", { kind: "unreachable", authorities } satisfies ToChild),
+  };
+}

@@ -1,0 +1,51 @@
+/** What `up` and a server in a process of its own say to each other beside what the store says. */
+import type { ChildProcess } from "node:child_process";
+import type { LogLevel } from "../../../server/env-node.ts";
+import type { KvChannel } from "../../../storage/kv-ipc/protocol.ts";
+import type { Launch } from "./hosted-server.ts";
+
+export type ToChild =
+  | { readonly kind: "start"; readonly launch: Launch; readonly logLevel: LogLevel; readonly store: "parent" | "own" }
+  | { readonly kind: "stop" }
+  | { readonly kind: "unreachable"; readonly authorities: readonly string[] };
+
+export type FromChild =
+  | { readonly kind: "listening"; readonly port: number }
+  | { readonly kind: "failed"; readonly message: string; readonly code: string | undefined }
+  | { readonly kind: "ready" };
+
+interface Envelope {
+  readonly about: "server" | "store";
+  readonly message: unknown;
+}
+
+/** Either end: this process towards its parent, or a child. */
+export type IpcEnd = Pick<ChildProcess, "send" | "on" | "connected">;
+
+/** A process that is gone hears nothing, which is not the sender's error: its end is noticed elsewhere. */
+export function sendAbout(
+  end: IpcEnd,
+  about: Envelope["about"],
+  message: unknown,
+  whenSent: () => void = () => {},
+): void {
+  if (end.connected) end.send({ about, message } satisfies Envelope, whenSent);
+  else whenSent();
+}
+
+export function receiveAbout(end: IpcEnd, about: Envelope["about"], take: (message: unknown) => void): void {
+  end.on("message", (received: unknown) => {
+    const envelope = received as Envelope | null;
+    if (envelope?.about === about) take(envelope.message);
+  });
+}
+
+export function storeChannel(end: IpcEnd): KvChannel {
+  return {
+    send: (message) => sendAbout(end, "store", message),
+    receive({ message, closed }) {
+      receiveAbout(end, "store", message);
+      end.on("disconnect", closed);
+    },
+  };
+}

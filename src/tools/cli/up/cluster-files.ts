@@ -1,0 +1,184 @@
+/** What a cluster keeps in its data directory beside its objects: certificates, tokens, kubeconfig, who its servers are. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { createAuthority, issue, type KeyedCertificate } from "../../../serving/http/node/certificate-authority.ts";
+import { keptServiceAccountKey } from "../credential-flags.ts";
+import { CLUSTER_NAMES, ensureTokenFile } from "../data-directory.ts";
+
+export interface ClusterCredentials {
+  readonly ca: KeyedCertificate;
+  readonly caFile: string;
+  /** The leaf and its CA, for all servers of the cluster. */
+  readonly serving: KeyedCertificate;
+  readonly frontProxyCa: KeyedCertificate;
+  readonly frontProxyCertFile: string;
+  readonly frontProxyKeyFile: string;
+  readonly admin: KeyedCertificate;
+  readonly tokenFile: string;
+  readonly token: string;
+  /** With which all servers sign tokens of service accounts. */
+  readonly serviceAccountKey: ReturnType<typeof keptServiceAccountKey>;
+}
+
+export const FRONT_PROXY_NAME = "front-proxy-client";
+const PRIVATE = 0o600;
+const DAY_MS = 86_400_000;
+/** The last is the address of the Service `kubernetes`. */
+const SERVER_ADDRESSES: readonly string[] = ["127.0.0.1", "::1", "10.0.0.1"];
+
+/** Those in the directory, as far as they are there and stay valid; the others are made. */
+export function clusterCredentials(directory: string): ClusterCredentials {
+  const nowMs = Date.now();
+  const ca = kept(directory, "ca", { make: () => createAuthority({ commonName: "evenkeel-ca", nowMs }) });
+  const frontProxyCa = kept(directory, "front-proxy-ca", {
+    make: () => createAuthority({ commonName: "evenkeel-front-proxy-ca", nowMs }),
+  });
+  const hosts = [...CLUSTER_NAMES, hostname(), ...SERVER_ADDRESSES];
+  const serving = kept(directory, "serving", {
+    issuer: ca,
+    addresses: SERVER_ADDRESSES,
+    make: () => withIssuer(ca, issue({ ca, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs })),
+  });
+  const clientOf = (authority: KeyedCertificate, commonName: string, organizations: string[]) => ({
+    issuer: authority,
+    make: () => issue({ ca: authority, commonName, organizations, usage: "clientAuth", nowMs }),
+  });
+  kept(directory, "front-proxy-client", clientOf(frontProxyCa, FRONT_PROXY_NAME, []));
+  const admin = kept(directory, "admin", clientOf(ca, "admin", ["system:masters"]));
+  const { text, token } = ensureTokenFile(directory);
+  return {
+    ca,
+    caFile: join(directory, "ca.crt"),
+    serving,
+    frontProxyCa,
+    frontProxyCertFile: join(directory, "front-proxy-client.crt"),
+    frontProxyKeyFile: join(directory, "front-proxy-client.key"),
+    admin,
+    tokenFile: text,
+    token,
+    serviceAccountKey: keptServiceAccountKey(directory),
+  };
+}
+
+interface Keeping {
+  readonly make: () => KeyedCertificate;
+  /** Who must have signed it; itself, when there is none. */
+  readonly issuer?: KeyedCertificate;
+  readonly addresses?: readonly string[];
+}
+
+function kept(directory: string, name: string, keeping: Keeping): KeyedCertificate {
+  const files = { cert: join(directory, `${name}.crt`), key: join(directory, `${name}.key`) };
+  if (existsSync(files.cert) && existsSync(files.key)) {
+    const found = { certPem: readFileSync(files.cert, "utf8"), keyPem: readFileSync(files.key, "utf8") };
+    if (isUsable(found, keeping)) return found;
+  }
+  const made = keeping.make();
+  writePrivate(files.key, made.keyPem);
+  writeWhole(files.cert, made.certPem, 0o644);
+  return made;
+}
+
+function isUsable({ certPem, keyPem }: KeyedCertificate, { issuer, addresses = [] }: Keeping): boolean {
+  try {
+    const certificate = new X509Certificate(certPem);
+    const signer = issuer === undefined ? certificate : new X509Certificate(issuer.certPem);
+    return (
+      certificate.validToDate.getTime() - Date.now() > DAY_MS &&
+      certificate.checkPrivateKey(createPrivateKey(keyPem)) &&
+      certificate.verify(signer.publicKey) &&
+      addresses.every((address) => certificate.checkIP(address) !== undefined)
+    );
+  } catch {
+    // What cannot be read is made anew.
+    return false;
+  }
+}
+
+function withIssuer(ca: KeyedCertificate, leaf: KeyedCertificate): KeyedCertificate {
+  return { certPem: leaf.certPem + ca.certPem, keyPem: leaf.keyPem };
+}
+
+export interface KubeconfigTarget {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** One context for every target; the first is the current one. */
+export function writeClusterKubeconfig(
+  directory: string,
+  credentials: ClusterCredentials,
+  targets: readonly KubeconfigTarget[],
+): string {
+  const file = join(directory, "kubeconfig");
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const ca = base64(credentials.ca.certPem);
+  const { certPem, keyPem } = credentials.admin;
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: targets.map(({ name, url }) => ({ name, cluster: { server: url, "certificate-authority-data": ca } })),
+    users: [
+      { name: "admin", user: { "client-certificate-data": base64(certPem), "client-key-data": base64(keyPem) } },
+      { name: "admin-token", user: { token: credentials.token } },
+    ],
+    contexts: targets.map(({ name }) => ({ name, context: { cluster: name, user: "admin" } })),
+    "current-context": targets[0]?.name ?? "",
+  };
+  // JSON is YAML; kubectl reads it as it is.
+  writePrivate(file, `${JSON.stringify(config, undefined, 2)}\n`);
+  return file;
+}
+
+/** Who the servers are, so that they are the same after a restart. */
+export interface ClusterState {
+  /** Of the load balancer. */
+  readonly port: number;
+  readonly nextNumber: number;
+  readonly servers: readonly KeptServer[];
+}
+
+export interface KeptServer {
+  readonly id: string;
+  readonly spec: string;
+  readonly port: number;
+}
+
+const STATE_FILE = "cluster.json";
+
+/** Undefined when there is none, or none that can be understood. */
+export function readState(directory: string): ClusterState | undefined {
+  try {
+    const state = JSON.parse(readFileSync(join(directory, STATE_FILE), "utf8")) as Partial<ClusterState> | null;
+    if (!isPort(state?.port) || !Number.isSafeInteger(state?.nextNumber) || !Array.isArray(state?.servers))
+      return undefined;
+    const servers = (state.servers as readonly (Partial<KeptServer> | null)[]).filter(
+      (server) => /^[a-z0-9-]{1,63}$/.test(server?.id ?? "") && typeof server?.spec === "string" && isPort(server.port),
+    );
+    return { port: state.port, nextNumber: state.nextNumber!, servers: servers as readonly KeptServer[] };
+  } catch {
+    // A cluster that is not remembered is a new one.
+    return undefined;
+  }
+}
+
+export function writeState(directory: string, state: ClusterState): void {
+  writePrivate(join(directory, STATE_FILE), `${JSON.stringify(state, undefined, 2)}\n`);
+}
+
+function isPort(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
+}
+
+function writePrivate(file: string, text: string): void {
+  writeWhole(file, text, PRIVATE);
+}
+
+/** Whoever reads it meanwhile, such as a kubectl, finds the one or the other, never a part. */
+function writeWhole(file: string, text: string, mode: number): void {
+  const fresh = `${file}.new`;
+  writeFileSync(fresh, text, { mode });
+  renameSync(fresh, file);
+}

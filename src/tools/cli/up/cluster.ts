@@ -1,0 +1,382 @@
+/**
+ * The servers of `evenkeel up`, from the first to the last. Changes are made one after another; what they are called
+ * and where they listen is remembered, so that a restart finds the same cluster.
+ */
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ServerOptions, StorageConfig } from "../../../server/config.ts";
+import { CommandFailure } from "../failure.ts";
+import {
+  FRONT_PROXY_NAME,
+  writeClusterKubeconfig,
+  writeState,
+  type ClusterCredentials,
+  type ClusterState,
+} from "./cluster-files.ts";
+import { HOST, type Launch } from "./hosted-server.ts";
+import type { Backend, LoadBalancer } from "./load-balancer.ts";
+import type { Member, StartMember } from "./member.ts";
+import type { RollbackGuard } from "./rollback-guard.ts";
+import { parseServerSpec, type CommonOptions, type ServerSpec } from "./server-spec.ts";
+
+export type ServerState = "starting" | "running" | "paused" | "stopping" | "killed";
+export type Fault = "kill" | "pause" | "resume" | "partition" | "heal";
+export const FAULTS: readonly Fault[] = ["kill", "pause", "resume", "partition", "heal"];
+
+export interface ServerInfo {
+  readonly id: string;
+  readonly spec: ServerSpec;
+  readonly url: string;
+  readonly pid: number | undefined;
+  readonly state: ServerState;
+  readonly isReady: boolean;
+  readonly isPartitioned: boolean;
+}
+
+export interface ClusterOptions {
+  readonly directory: string;
+  readonly credentials: ClusterCredentials;
+  readonly storage: StorageConfig;
+  readonly hostname: string;
+  readonly common: CommonOptions;
+  readonly balancer: LoadBalancer;
+  readonly start: StartMember;
+  /** The servers that this one can pass requests on to now. */
+  readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
+  readonly guardRollback: RollbackGuard;
+  /** Where the first server is put when nothing is remembered; undefined: anywhere. */
+  readonly firstPort: number | undefined;
+  readonly say: (line: string) => void;
+  readonly onChange: () => void;
+}
+
+interface Entry {
+  readonly id: string;
+  spec: ServerSpec;
+  port: number;
+  member: Member | undefined;
+  state: ServerState;
+  isPartitioned: boolean;
+}
+
+const SERVERS_MAX = 32;
+const READY_MS = 60_000;
+const STOP_MS = 10_000;
+const MEET_MS = 10_000;
+const MEET_POLL_MS = 10;
+
+export class Cluster {
+  readonly #options: ClusterOptions;
+  #entries: Entry[] = [];
+  #nextNumber: number;
+  #lastChange: Promise<unknown> = Promise.resolve();
+  #isClosing = false;
+
+  constructor(options: ClusterOptions, kept: ClusterState | undefined) {
+    this.#options = options;
+    this.#nextNumber = kept?.nextNumber ?? 1;
+  }
+
+  get balancerUrl(): string {
+    return `https://${HOST}:${this.#options.balancer.port}`;
+  }
+
+  servers(): ServerInfo[] {
+    return this.#entries.map(({ id, spec, port, member, state, isPartitioned }) => ({
+      id,
+      spec,
+      url: `https://${HOST}:${port}`,
+      pid: state === "killed" ? undefined : member?.pid,
+      state,
+      isReady: state === "running" && this.#options.balancer.isReady(id),
+      isPartitioned,
+    }));
+  }
+
+  /** All at once; those that are remembered are who they were. */
+  startAll(specs: readonly ServerSpec[], kept: ClusterState | undefined): Promise<void> {
+    return this.#change(async () => {
+      for (const [index, spec] of specs.entries()) {
+        const known = kept?.servers[index];
+        this.#entries.push(newEntry(known?.id ?? this.#newId(), spec, known?.port ?? this.#wishedPort(index)));
+      }
+      const launched = await Promise.allSettled(this.#entries.map((entry) => this.#launch(entry)));
+      const failed = launched.find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+      await this.#meet();
+    });
+  }
+
+  add(text: string): Promise<ServerInfo> {
+    return this.#change(async () => {
+      if (this.#entries.length >= SERVERS_MAX)
+        throw new CommandFailure(`a cluster has at most ${SERVERS_MAX} servers here`, 1);
+      const spec = parseServerSpec(text, this.#options.common);
+      const entry = newEntry(this.#newId(), spec, this.#wishedPort(this.#entries.length));
+      this.#entries.push(entry);
+      try {
+        await this.#launch(entry);
+      } catch (thrown) {
+        await this.#drop(entry);
+        throw thrown;
+      }
+      await this.#meet();
+      return this.#infoOf(entry);
+    });
+  }
+
+  remove(id: string): Promise<ServerInfo> {
+    return this.#change(async () => {
+      const entry = this.#find(id);
+      const info = this.#infoOf(entry);
+      await this.#halt(entry);
+      await this.#drop(entry);
+      return info;
+    });
+  }
+
+  /** It keeps its ID and its port. Unless forced, it is not made older than what is stored allows. */
+  upgrade(id: string, text: string, { force }: { readonly force: boolean }): Promise<ServerInfo> {
+    return this.#change(async () => {
+      const entry = this.#find(id);
+      const spec = parseServerSpec(text, this.#options.common);
+      if (!force)
+        await this.#options.guardRollback({ id, from: entry.spec, to: spec, through: this.#runningBackend(entry) });
+      await this.#halt(entry);
+      entry.spec = spec;
+      await this.#launch(entry);
+      await this.#meet();
+      return this.#infoOf(entry);
+    });
+  }
+
+  fault(fault: Fault, id: string): Promise<ServerInfo> {
+    return this.#change(async () => {
+      const entry = this.#find(id);
+      if (entry.state === "killed")
+        throw new CommandFailure(`${id} was killed: start it again with evenkeel upgrade ${id} ${entry.spec.text}`, 1);
+      await this.#inflict(fault, entry);
+      this.#options.onChange();
+      return this.#infoOf(entry);
+    });
+  }
+
+  /** In order, each within its time; whoever does not end is killed. */
+  async stop(): Promise<void> {
+    this.#isClosing = true;
+    await this.#lastChange.catch(() => {});
+    for (const entry of this.#entries) await this.#halt(entry);
+  }
+
+  killAll(): void {
+    for (const { member } of this.#entries) void member?.kill();
+  }
+
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#lastChange
+      .catch(() => {})
+      .then(() => {
+        if (this.#isClosing) throw new CommandFailure("the cluster is stopping", 1);
+        return work();
+      });
+    this.#lastChange = next;
+    return next;
+  }
+
+  async #launch(entry: Entry): Promise<void> {
+    entry.state = "starting";
+    try {
+      await this.#begin(entry);
+    } catch (thrown) {
+      entry.state = "killed";
+      await entry.member?.kill();
+      throw thrown;
+    }
+    entry.state = "running";
+    this.#applyPartitions();
+    await this.#options.balancer.setBackends(this.#backends());
+    this.#options.say(`${entry.id} (Kubernetes ${entry.spec.text}) is ready at https://${HOST}:${entry.port}`);
+    this.#options.onChange();
+  }
+
+  async #begin(entry: Entry): Promise<void> {
+    if (!(await isFree(entry.port))) entry.port = 0;
+    const member = await this.#options.start(this.#launchOf(entry));
+    entry.member = member;
+    entry.port = member.port;
+    void member.ended.then((how) => this.#ended(entry, member, how));
+    this.#remember();
+    await within(READY_MS, member.ready, `${entry.id} was not ready after ${READY_MS / 1000} s`);
+  }
+
+  /** A server is ready before the others have asked what it serves; a cluster is ready when all know of each other. */
+  async #meet(): Promise<void> {
+    if (!this.#isProxyOn()) return;
+    const met = this.#entries.filter(({ state, isPartitioned }) => state === "running" && !isPartitioned);
+    const backends = met.map(({ id, port }) => ({ id, host: HOST, port }));
+    const until = performance.now() + MEET_MS;
+    const knowsAll = async (backend: Backend): Promise<boolean> => {
+      const known = await this.#options.peersOf(backend).catch((): readonly string[] => []);
+      return backends.every(({ id }) => id === backend.id || known.includes(id));
+    };
+    let isDone = false;
+    while (!isDone && performance.now() < until) {
+      isDone = (await Promise.all(backends.map(knowsAll))).every(Boolean);
+      if (!isDone) await delay(MEET_POLL_MS);
+    }
+    if (!isDone) this.#options.say("Not all servers have found each other yet: see evenkeel status.");
+  }
+
+  #isProxyOn(): boolean {
+    const off = /(^|,)UnknownVersionInteroperabilityProxy=(false|f|0)/i;
+    return !(this.#options.common.featureGates ?? []).some((text) => off.test(text));
+  }
+
+  #launchOf({ id, spec, port }: Entry): Launch {
+    const { credentials, storage, common, hostname } = this.#options;
+    const { caFile, frontProxyCertFile: certFile, frontProxyKeyFile: keyFile } = credentials;
+    const options: ServerOptions = {
+      release: spec.release,
+      runtimeConfig: spec.runtimeConfig,
+      ...common,
+      storage,
+      tokenFile: credentials.tokenFile,
+      serviceAccounts: { signingKey: credentials.serviceAccountKey },
+      ifReadyMode: "retry",
+      clientCa: credentials.ca.certPem,
+      rootCa: credentials.ca.certPem,
+      requestHeader: { clientCa: credentials.frontProxyCa.certPem, allowedNames: [FRONT_PROXY_NAME] },
+      peers: { ...common.peers, serverId: id, hostname, ...(this.#isProxyOn() ? { caFile, certFile, keyFile } : {}) },
+      // Everything listens on this machine's own address: no other machine could use it.
+      advertise: { address: undefined },
+    };
+    return { id, options, port, cert: credentials.serving.certPem, key: credentials.serving.keyPem };
+  }
+
+  /** Gracefully if it can. Afterwards there is no member. */
+  async #halt(entry: Entry): Promise<void> {
+    const { member, state } = entry;
+    entry.member = undefined;
+    if (member === undefined || state === "killed") return;
+    entry.state = "stopping";
+    this.#options.onChange();
+    // A stopped process cannot leave in order.
+    if (state === "paused") member.resume();
+    try {
+      await within(STOP_MS, member.stop(), `${entry.id} did not stop`);
+    } catch (thrown) {
+      this.#options.say(`${thrown instanceof Error ? thrown.message : String(thrown)}; it was killed`);
+      await member.kill();
+    }
+  }
+
+  async #inflict(fault: Fault, entry: Entry): Promise<void> {
+    switch (fault) {
+      case "kill":
+        entry.state = "killed";
+        await entry.member?.kill();
+        await this.#options.balancer.checkAll();
+        return;
+      case "pause":
+        entry.member?.pause();
+        entry.state = "paused";
+        return;
+      case "resume":
+        entry.member?.resume();
+        entry.state = "running";
+        return;
+      case "partition":
+      case "heal":
+        entry.isPartitioned = fault === "partition";
+        this.#applyPartitions();
+    }
+  }
+
+  /** Nobody reaches a partitioned server, and it reaches nobody. */
+  #applyPartitions(): void {
+    for (const entry of this.#entries) {
+      const unreachable = this.#entries.filter(
+        (other) => other !== entry && (entry.isPartitioned || other.isPartitioned),
+      );
+      entry.member?.setUnreachable(unreachable.map(({ port }) => `${HOST}:${port}`));
+    }
+  }
+
+  #ended(entry: Entry, member: Member, how: string): void {
+    if (entry.member !== member) return;
+    entry.state = "killed";
+    this.#options.say(`${entry.id} ${how}`);
+    this.#options.onChange();
+  }
+
+  async #drop(entry: Entry): Promise<void> {
+    await entry.member?.kill();
+    this.#entries = this.#entries.filter((other) => other !== entry);
+    void this.#options.balancer.setBackends(this.#backends());
+    this.#applyPartitions();
+    this.#remember();
+    this.#options.onChange();
+  }
+
+  #remember(): void {
+    const { directory, credentials, balancer } = this.#options;
+    const servers = this.#entries.map(({ id, spec, port }) => ({ id, spec: spec.text, port }));
+    writeState(directory, { port: balancer.port, nextNumber: this.#nextNumber, servers });
+    writeClusterKubeconfig(directory, credentials, [
+      { name: "evenkeel", url: this.balancerUrl },
+      ...servers.map(({ id, port }) => ({ name: id, url: `https://${HOST}:${port}` })),
+    ]);
+  }
+
+  #backends(): { id: string; host: string; port: number }[] {
+    const there = this.#entries.filter(({ state }) => state !== "starting" && state !== "killed");
+    return there.map(({ id, port }) => ({ id, host: HOST, port }));
+  }
+
+  /** The server itself if it runs, else another that does. */
+  #runningBackend(entry: Entry): Backend | undefined {
+    const running = [entry, ...this.#entries].find(({ state }) => state === "running");
+    return running && { id: running.id, host: HOST, port: running.port };
+  }
+
+  #infoOf(entry: Entry): ServerInfo {
+    return this.servers().find(({ id }) => id === entry.id)!;
+  }
+
+  #find(id: string): Entry {
+    const entry = this.#entries.find((candidate) => candidate.id === id);
+    if (entry !== undefined) return entry;
+    const known = this.#entries.map((one) => one.id).join(", ");
+    throw new CommandFailure(`there is no server ${JSON.stringify(id)}: there are ${known}`, 1);
+  }
+
+  #newId(): string {
+    return `apiserver-${this.#nextNumber++}`;
+  }
+
+  #wishedPort(index: number): number {
+    const { firstPort } = this.#options;
+    const wished = firstPort === undefined ? 0 : firstPort + index;
+    return wished <= 65_535 && !this.#entries.some(({ port }) => port === wished) ? wished : 0;
+  }
+}
+
+function newEntry(id: string, spec: ServerSpec, port: number): Entry {
+  return { id, spec, port, member: undefined, state: "starting", isPartitioned: false };
+}
+
+function isFree(port: number): Promise<boolean> {
+  if (port === 0) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ host: HOST, port }, () => server.close(() => resolve(true)));
+  });
+}
+
+function within<T>(timeMs: number, work: Promise<T>, sentence: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new CommandFailure(sentence, 1)), timeMs);
+    work.finally(() => clearTimeout(timer)).then(resolve, reject);
+  });
+}

@@ -1,0 +1,58 @@
+/** A server as the cluster handles it, wherever it runs. */
+import type { Log, LogFields } from "../../../base/log.ts";
+import type { Env } from "../../../server/env.ts";
+import type { SharedKv } from "../../../storage/share-kv.ts";
+import { FaultSwitch } from "./fault-switch.ts";
+import { hostServer, type Launch } from "./hosted-server.ts";
+
+export interface Member {
+  readonly pid: number;
+  readonly port: number;
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended without being told to, with the reason in words. */
+  readonly ended: Promise<string>;
+  /** Drains and leaves. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  /** Addresses of peers, as host:port, that it cannot reach. */
+  setUnreachable(authorities: readonly string[]): void;
+}
+
+export type StartMember = (launch: Launch) => Promise<Member>;
+
+/** All servers in this process. On the embedded store they share one; with etcd each has connections of its own. */
+export function inProcess(env: Env, shared: SharedKv | undefined): StartMember {
+  return async (launch) => {
+    const faults = new FaultSwitch();
+    const own: Env = {
+      ...env,
+      log: logOf(launch.id, env.log),
+      ...(shared === undefined ? {} : { openKv: () => Promise.resolve(shared.open()) }),
+    };
+    const hosted = await hostServer(own, launch, faults);
+    return {
+      pid: process.pid,
+      port: hosted.port,
+      ready: hosted.ready,
+      ended: new Promise<string>(() => {}),
+      stop: () => hosted.stop(),
+      kill: () => hosted.kill(),
+      pause: () => faults.pause(),
+      resume: () => faults.resume(),
+      setUnreachable: (authorities) => faults.setUnreachable(authorities),
+    };
+  };
+}
+
+/** Several servers speak on one standard error. */
+export function logOf(server: string, log: Log): Log {
+  const named = (fields: LogFields | undefined): LogFields => ({ server, ...fields });
+  return {
+    debug: (message, fields) => log.debug(message, named(fields)),
+    info: (message, fields) => log.info(message, named(fields)),
+    warn: (message, fields) => log.warn(message, named(fields)),
+    error: (message, fields) => log.error(message, named(fields)),
+  };
+}

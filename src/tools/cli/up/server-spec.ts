@@ -1,0 +1,41 @@
+/** A server as people write it: `1.36`, or `1.36+batch/v1=false` with a runtime config of its own. */
+import { DEFAULT_RELEASE } from "../../../objects/catalogue/release.ts";
+import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
+import type { RoutingOptions } from "../../../server/peer-config.ts";
+import { OptionError } from "../../../server/option-error.ts";
+import { CommandFailure } from "../failure.ts";
+
+export interface ServerSpec {
+  readonly text: string;
+  readonly release: string;
+  readonly runtimeConfig: readonly string[];
+}
+
+export const DEFAULT_SERVERS = "1.36,1.36,1.37";
+const SPEC_LENGTH_MAX = 4_096;
+const USAGE_ERROR = 2;
+
+/** What holds for every server of a cluster. */
+export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers" | "access"> & {
+  readonly peers?: RoutingOptions;
+};
+
+type CheckedOptions = CommonOptions & Partial<Pick<ServerOptions, "storage">>;
+
+export function parseServerSpec(text: string, common: CheckedOptions = {}): ServerSpec {
+  if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the description of a server is too long", USAGE_ERROR);
+  const [release = "", ...runtimeConfig] = text.trim().split("+");
+  const spec: ServerSpec = { text: text.trim(), release, runtimeConfig };
+  if (release === "" || runtimeConfig.includes(""))
+    throw new CommandFailure(
+      `${JSON.stringify(text)} does not describe a server: write ${DEFAULT_RELEASE} or ${DEFAULT_RELEASE}+batch/v1=false`,
+      USAGE_ERROR,
+    );
+  try {
+    resolveOptions({ release, runtimeConfig, storage: { kind: "memory" }, ...common });
+  } catch (thrown) {
+    if (thrown instanceof OptionError) throw new CommandFailure(`server ${spec.text}: ${thrown.message}`, USAGE_ERROR);
+    throw thrown;
+  }
+  return spec;
+}

@@ -1,0 +1,106 @@
+/** What the servers of a cluster serve differently: for the summary, and for a command that shows it. */
+import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
+import { resolveOptions } from "../../../server/config.ts";
+import type { ServerSpec } from "./server-spec.ts";
+
+export interface SpecOfServer {
+  readonly id: string;
+  readonly spec: ServerSpec;
+}
+
+interface Served {
+  readonly groupVersion: string;
+  readonly resource: string;
+  readonly isListed: boolean;
+}
+
+/** By server: what it alone of all kinds of servers here has, and what it lacks, as group versions or single resources. */
+export interface Difference {
+  readonly has: readonly string[];
+  readonly lacks: readonly string[];
+}
+
+export interface SkewExample {
+  /** As kubectl wants it: `deviceclasses.v1.resource.k8s.io`. */
+  readonly resource: string;
+  /** Does not serve it; is asked. */
+  readonly through: SpecOfServer;
+  /** Serves it. */
+  readonly from: SpecOfServer;
+}
+
+export class Skew {
+  readonly #servers: readonly SpecOfServer[];
+  readonly #served: ReadonlyMap<string, ReadonlyMap<string, Served>>;
+  readonly #all: ReadonlyMap<string, Served>;
+
+  constructor(servers: readonly SpecOfServer[], featureGates: readonly string[]) {
+    this.#servers = servers;
+    const bySpec = new Map(servers.map(({ spec }) => [spec.text, servedBy(spec, featureGates)]));
+    this.#served = new Map(servers.map(({ id, spec }) => [id, bySpec.get(spec.text)!]));
+    this.#all = new Map([...bySpec.values()].flatMap((served) => [...served]));
+  }
+
+  differenceOf(id: string): Difference {
+    const own = this.#served.get(id) ?? new Map<string, Served>();
+    const common = [...this.#all].filter(([name]) => [...this.#served.values()].every((served) => served.has(name)));
+    const isCommon = new Set(common.map(([name]) => name));
+    return {
+      has: this.#names([...own].filter(([name]) => !isCommon.has(name))),
+      lacks: this.#names([...this.#all].filter(([name]) => !own.has(name))),
+    };
+  }
+
+  /** Something that one server serves and another does not, if there is such a thing. */
+  example(): SkewExample | undefined {
+    const candidates = [...this.#all].filter(([, { isListed }]) => isListed).sort(([, a], [, b]) => rank(a) - rank(b));
+    for (const [name, { groupVersion, resource }] of candidates) {
+      const has = (server: SpecOfServer): boolean => this.#served.get(server.id)!.has(name);
+      const from = this.#servers.find(has);
+      const through = this.#servers.find((server) => !has(server));
+      if (from !== undefined && through !== undefined)
+        return { resource: kubectlName(groupVersion, resource), through, from };
+    }
+    return undefined;
+  }
+
+  /** A group version stands for its resources when all of them are meant. */
+  #names(served: readonly (readonly [string, Served])[]): string[] {
+    const byVersion = Map.groupBy(served, ([, { groupVersion }]) => groupVersion);
+    return [...byVersion].flatMap(([groupVersion, some]) => {
+      const whole = [...this.#all.values()].filter((one) => one.groupVersion === groupVersion).length;
+      return some.length === whole ? [groupVersion] : some.map(([name]) => name);
+    });
+  }
+}
+
+function servedBy({ release, runtimeConfig }: ServerSpec, featureGates: readonly string[]): Map<string, Served> {
+  const config = resolveOptions({ release, runtimeConfig, featureGates, storage: { kind: "memory" } });
+  const { groups } = openCatalogue({
+    release: config.release,
+    runtimeConfig: config.runtimeConfig,
+    featureGates: config.featureGates,
+    extensions: true,
+  });
+  const served = new Map<string, Served>();
+  for (const { name, resources } of groups) {
+    for (const { resource, versions } of resources) {
+      for (const { version, verbs } of versions) {
+        const groupVersion = name === "" ? version : `${name}/${version}`;
+        served.set(`${groupVersion}/${resource}`, { groupVersion, resource, isListed: verbs.includes("list") });
+      }
+    }
+  }
+  return served;
+}
+
+/** Stable versions first: they are what people know. */
+function rank({ groupVersion, resource }: Served): number {
+  const maturity = groupVersion.includes("alpha") ? 2 : groupVersion.includes("beta") ? 1 : 0;
+  return maturity * 10 + (resource === "deviceclasses" || resource === "jobs" ? 0 : 1);
+}
+
+function kubectlName(groupVersion: string, resource: string): string {
+  const [group, version] = groupVersion.split("/");
+  return version === undefined ? resource : `${resource}.${version}.${group}`;
+}

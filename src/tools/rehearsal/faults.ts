@@ -1,0 +1,127 @@
+/** What goes wrong besides the upgrade, by level. Whoever falls comes back as what it was. */
+import { randomInteger, type Random } from "../../base/random.ts";
+import type { SimulatedCluster } from "../simulator/cluster.ts";
+import type { SimulatedServer } from "../simulator/server.ts";
+import { STORE_IS_FINE, type StoreFault } from "../simulator/store-link.ts";
+import type { FaultLevel } from "./report.ts";
+
+export interface FaultsOptions {
+  readonly cluster: SimulatedCluster;
+  readonly random: Random;
+  readonly level: FaultLevel;
+  /** Not while it is on its way to another release. */
+  readonly mayFail: (server: SimulatedServer) => boolean;
+  readonly restart: (server: SimulatedServer) => void;
+  readonly onFault: (what: string) => void;
+}
+
+type FaultName = "pause" | "partition" | "slow-store" | "crash" | "store-outage" | "lost-answers";
+
+interface Level {
+  readonly everyMs: number;
+  readonly delayMsMax: number;
+  readonly responseLost: number;
+  readonly lastsMsMax: number;
+  readonly faults: readonly FaultName[];
+}
+
+const LEVELS: Readonly<Record<Exclude<FaultLevel, "none">, Level>> = {
+  light: {
+    ...{ everyMs: 60_000, delayMsMax: 50, responseLost: 0.001, lastsMsMax: 5_000 },
+    faults: ["pause", "partition", "slow-store"],
+  },
+  heavy: {
+    ...{ everyMs: 20_000, delayMsMax: 200, responseLost: 0.01, lastsMsMax: 20_000 },
+    faults: ["pause", "partition", "slow-store", "crash", "store-outage", "lost-answers"],
+  },
+};
+const STORE_FAULTS: Readonly<Record<string, StoreFault>> = {
+  "slow-store": { ...STORE_IS_FINE, slowMs: 1_000 },
+  "store-outage": { ...STORE_IS_FINE, isDown: true },
+  "lost-answers": { ...STORE_IS_FINE, answersLost: 0.2 },
+};
+
+export class Faults {
+  readonly #options: FaultsOptions;
+  #isOver = false;
+
+  constructor(options: FaultsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { level, cluster } = this.#options;
+    if (level === "none") return;
+    const { delayMsMax, responseLost } = LEVELS[level];
+    cluster.network.links.delay = { minMs: 1, maxMs: delayMsMax };
+    cluster.network.rates = { requestLost: responseLost, responseLost, cut: responseLost };
+    this.#next(LEVELS[level]);
+  }
+
+  /** Nothing fails any more, and what has failed is well again. */
+  stop(): void {
+    this.#isOver = true;
+    const { cluster, restart, mayFail } = this.#options;
+    cluster.heal();
+    for (const server of cluster.servers) if (server.run === undefined && mayFail(server)) restart(server);
+  }
+
+  #next(level: Level): void {
+    const { random } = this.#options;
+    this.#after(2 * random.float() * level.everyMs, () => {
+      this.#do(pick(random, level.faults), level);
+      this.#next(level);
+    });
+  }
+
+  #do(fault: FaultName, { lastsMsMax }: Level): void {
+    const { cluster, random, mayFail, onFault } = this.#options;
+    const candidates = cluster.servers.filter((server) => server.run !== undefined && mayFail(server));
+    if (candidates.length === 0) return;
+    const server = pick(random, candidates);
+    const ms = Math.round(500 + random.float() * lastsMsMax);
+    onFault(`${server.id}: ${fault} for ${(ms / 1000).toFixed(1)} s`);
+    if (fault === "partition") return this.#part(server, ms);
+    if (fault === "crash") {
+      server.crash();
+      return this.#after(ms, () => this.#comeBack(server));
+    }
+    if (fault === "pause") {
+      server.pause();
+      return this.#after(ms, () => server.resume());
+    }
+    server.setStoreFault(STORE_FAULTS[fault]!);
+    this.#after(ms, () => server.setStoreFault(STORE_IS_FINE));
+  }
+
+  /** From the others; the store and clients still reach it. */
+  #part(server: SimulatedServer, ms: number): void {
+    const { cluster } = this.#options;
+    const { links } = cluster.network;
+    for (const other of cluster.servers) {
+      if (other === server) continue;
+      cluster.partition(server, other);
+      cluster.partition(other, server);
+    }
+    this.#after(ms, () => {
+      for (const { id } of cluster.servers) {
+        links.unblock(server.id, id);
+        links.unblock(id, server.id);
+      }
+    });
+  }
+
+  #comeBack(server: SimulatedServer): void {
+    if (server.run === undefined && this.#options.mayFail(server)) this.#options.restart(server);
+  }
+
+  #after(delayMs: number, action: () => void): void {
+    this.#options.cluster.world.clock.after(delayMs, () => {
+      if (!this.#isOver) action();
+    });
+  }
+}
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  return from[randomInteger(random, from.length)]!;
+}

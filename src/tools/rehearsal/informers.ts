@@ -1,0 +1,67 @@
+/** Informers as controllers outside have them, and whether what they hold is what was acknowledged. */
+import type { Informer } from "../../client/informer.ts";
+import { placeText } from "./judge.ts";
+import type { Entry, Ledger } from "./ledger.ts";
+import type { Recorder } from "./recorder.ts";
+import type { Session } from "./session.ts";
+import { typeOf, type LoadTarget } from "./targets.ts";
+
+export interface InformerClientOptions {
+  readonly session: Session;
+  readonly target: LoadTarget;
+  readonly version: string;
+  readonly ledger: Ledger;
+  readonly recorder: Recorder;
+}
+
+export class InformerClient {
+  readonly #options: InformerClientOptions;
+  readonly #informer: Informer;
+  /** Each is said once. */
+  readonly #told = new Set<Entry>();
+
+  constructor(options: InformerClientOptions) {
+    const { session, target, version } = options;
+    this.#options = options;
+    this.#informer = session.client.informer(typeOf(target, version));
+    this.#informer.addHandler({
+      onDelete: ({ metadata = {} }) => {
+        const { name = "", namespace = "" } = metadata;
+        this.#deleted(options.ledger.find({ ...target, name, namespace }), metadata.uid);
+      },
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#informer.run(signal);
+  }
+
+  /** Whatever was acknowledged up to the revision it has come to must be in it. */
+  check(): void {
+    if (!this.#informer.hasSynced) return;
+    const revision = Number(this.#informer.resourceVersion);
+    for (const entry of this.#options.ledger.there(this.#options.target)) {
+      if (entry.revision > revision || this.#told.has(entry)) continue;
+      const { name, namespace } = entry;
+      if (this.#informer.get({ name, ...(namespace !== "" && { namespace }) }) !== undefined) continue;
+      const said = `an informer at revision ${revision} does not have ${placeText(entry)}`;
+      this.#wrong(entry, { kind: "missing-from-informer", said });
+    }
+  }
+
+  #deleted(entry: Entry | undefined, uid: string | undefined): void {
+    if (entry?.state !== "there" || entry.uid !== uid) return;
+    this.#wrong(entry, { kind: "told-deleted", said: `an informer was told that ${placeText(entry)} is deleted` });
+  }
+
+  #wrong(
+    entry: Entry,
+    found: { readonly kind: "missing-from-informer" | "told-deleted"; readonly said: string },
+  ): void {
+    const { session, target, version, recorder } = this.#options;
+    this.#told.add(entry);
+    const right = `${placeText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it`;
+    const request = `informer of ${[target.group, version, target.resource].filter((part) => part !== "").join("/")}`;
+    recorder.wrong({ ...found, right }, { client: session.name, server: "", request });
+  }
+}

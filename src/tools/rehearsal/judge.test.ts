@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import { Query } from "../../serving/http/query.ts";
+import { parseRequestInfo } from "../../serving/http/request-info.ts";
+import type { ServedSet } from "../../cluster/peers/served-set.ts";
+import { judgeAnswer, missingFromDiscovery, readNotFound, type Answered, type Truth } from "./judge.ts";
+import { Ledger } from "./ledger.ts";
+import type { Life } from "./stage.ts";
+
+const PAGE = "404 page not found\n";
+const ABSENT = JSON.stringify({
+  kind: "Status",
+  reason: "NotFound",
+  message: 'configmaps "a" not found',
+  details: { name: "a", kind: "configmaps" },
+});
+
+function answered(target: string, status: number, text: string, changed: Partial<Answered> = {}): Answered {
+  const [path = "", rawQuery = ""] = target.split("?");
+  const query = new Query(rawQuery);
+  const method = changed.method ?? "GET";
+  return {
+    ...{ client: "kubectl-1", serverId: "apiserver-2", auditId: "1", method, target, query, status, text },
+    ...{ info: parseRequestInfo(method, path, query)!, startedAtMs: 10_000, atMs: 10_010, servedBy: undefined },
+    ...changed,
+  };
+}
+
+function truth(changed: Partial<Truth> = {}): Truth {
+  return { ledger: new Ledger(), lives: [], noFalse404: { onAnswer: () => [] }, ...changed };
+}
+
+function ledgerWith(atMs = 500): Ledger {
+  const ledger = new Ledger();
+  const entry = ledger.begin(
+    { group: "", resource: "configmaps", namespace: "default", name: "a" },
+    { storagePrefix: "configmaps" },
+  );
+  ledger.acknowledge(entry, { uid: "u", revision: 40, atMs });
+  return ledger;
+}
+
+const kinds = (answer: Answered, from: Truth): string[] => judgeAnswer(answer, from).map(({ kind }) => kind);
+
+describe("a 404", () => {
+  const OBJECT = "/api/v1/namespaces/default/configmaps/a";
+
+  test("about an object that was acknowledged before the question is wrong", () => {
+    expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger: ledgerWith() }))).toEqual(["object-called-absent"]);
+  });
+
+  test("about an object that was acknowledged only meanwhile is not", () => {
+    expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger: ledgerWith(10_005) }))).toEqual([]);
+  });
+
+  test("about an object that somebody asked to delete is not", () => {
+    const ledger = ledgerWith();
+    ledger.leave(ledger.all()[0]!);
+    expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger }))).toEqual([]);
+  });
+
+  test("about a resource that somebody serves is wrong, and says who", () => {
+    const served = { ...SERVES_NOTHING, has: () => true };
+    const lives = [life({ serverId: "apiserver-1", served })];
+    const from = truth({ lives, noFalse404: { onAnswer: ({ unknown }) => (unknown === "resource" ? ["it is"] : []) } });
+    expect(judgeAnswer(answered("/apis/resource.k8s.io/v1/resourceclaims", 404, PAGE), from)).toEqual([
+      {
+        kind: "resource-called-unknown",
+        said: "404: 404 page not found",
+        right: "apiserver-1 (1.34) serves it",
+      },
+    ]);
+  });
+
+  test("is about an object only if it names one, and about nothing if it broke off", () => {
+    expect(readNotFound(ABSENT).unknown).toBe("object");
+    expect(readNotFound(JSON.stringify({ kind: "Status", message: "no" })).unknown).toBe("resource");
+    expect(readNotFound(PAGE).unknown).toBe("resource");
+    expect(readNotFound(ABSENT.slice(0, 20)).unknown).toBeUndefined();
+  });
+});
+
+describe("a list", () => {
+  const list = (revision: string, names: readonly string[], more = ""): string =>
+    JSON.stringify({
+      kind: "ConfigMapList",
+      metadata: { resourceVersion: revision, ...(more && { continue: more }) },
+      items: names.map((name) => ({ metadata: { namespace: "default", name } })),
+    });
+  const from = truth({ ledger: ledgerWith() });
+
+  test("without an acknowledged object is wrong", () => {
+    expect(kinds(answered("/api/v1/configmaps", 200, list("50", ["b"])), from)).toEqual(["missing-from-list"]);
+    expect(kinds(answered("/api/v1/configmaps", 200, list("50", ["a", "b"])), from)).toEqual([]);
+  });
+
+  test("without it is right for another namespace, with a selector, or in pieces", () => {
+    expect(kinds(answered("/api/v1/namespaces/other/configmaps", 200, list("50", [])), from)).toEqual([]);
+    expect(kinds(answered("/api/v1/configmaps?labelSelector=x", 200, list("50", [])), from)).toEqual([]);
+    expect(kinds(answered("/api/v1/configmaps?limit=1", 200, list("50", [], "token")), from)).toEqual([]);
+  });
+
+  test("that may be old is held only to its own revision", () => {
+    expect(kinds(answered("/api/v1/configmaps?resourceVersion=0", 200, list("39", [])), from)).toEqual([]);
+    expect(kinds(answered("/api/v1/configmaps?resourceVersion=0", 200, list("40", [])), from)).toEqual([
+      "missing-from-list",
+    ]);
+  });
+});
+
+const GROUPS: readonly DiscoveryGroup[] = [
+  { name: "apps", versions: [{ version: "v1", freshness: "Current", resources: [{ resource: "deployments" }] }] },
+] as unknown as readonly DiscoveryGroup[];
+
+const SERVES_NOTHING: ServedSet = {
+  has: () => false,
+  hasVerb: () => false,
+  hasGroup: () => false,
+  hasGroupVersion: () => false,
+};
+
+function life(changed: Partial<Life>): Life {
+  return {
+    ...{ serverId: "apiserver-2", release: "1.34", groups: [], readyAtMs: 10, endedAtMs: undefined },
+    ...{ served: SERVES_NOTHING, troubledUntilMs: 0, troubledSinceMs: undefined },
+    ...changed,
+  };
+}
+
+describe("discovery", () => {
+  const empty = JSON.stringify({ kind: "APIGroupDiscoveryList", items: [] });
+  const lives = [life({}), life({ serverId: "apiserver-1", groups: GROUPS })];
+
+  test("without what a server that is well serves is wrong", () => {
+    const [found] = judgeAnswer(answered("/apis", 200, empty), truth({ lives }));
+    expect(found).toMatchObject({
+      kind: "missing-from-discovery",
+      right: "apiserver-1 (1.34) serves apps/v1/deployments",
+    });
+  });
+
+  test("is held to nothing while whoever serves, or whoever answers, is not well", () => {
+    const gone = [life({}), life({ serverId: "apiserver-1", groups: GROUPS, endedAtMs: 9_000 })];
+    const troubled = [life({ troubledUntilMs: Infinity }), lives[1]!];
+    for (const doubtful of [gone, troubled])
+      expect(kinds(answered("/apis", 200, empty), truth({ lives: doubtful }))).toEqual([]);
+  });
+
+  test("may be a few seconds behind a server that has just come", () => {
+    const young = [life({}), life({ serverId: "apiserver-1", groups: GROUPS, readyAtMs: 6_000 })];
+    expect(kinds(answered("/apis", 200, empty), truth({ lives: young }))).toEqual([]);
+  });
+
+  test("of the core group is another document, and legacy ones name no resources", () => {
+    expect(kinds(answered("/api", 200, empty), truth({ lives }))).toEqual([]);
+    expect(kinds(answered("/apis", 200, '{"kind":"APIGroupList","groups":[]}'), truth({ lives }))).toEqual([]);
+  });
+
+  test("is compared by group, version and resource", () => {
+    const document = {
+      items: [{ metadata: { name: "apps" }, versions: [{ version: "v1", resources: [{ resource: "deployments" }] }] }],
+    };
+    expect(missingFromDiscovery(document, GROUPS)).toEqual([]);
+    expect(missingFromDiscovery({ items: [] }, GROUPS)).toEqual(["apps/v1/deployments"]);
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { examineManifests, readManifests, type Manifest, type ManifestFinding } from "./manifests.ts";
+import { pathApis } from "./path-apis.ts";
+import { releasesBetween } from "./plan.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+
+function examine(from: ReleaseName, to: ReleaseName, text: string): readonly ManifestFinding[] {
+  const releases = releasesBetween(from, to);
+  const manifests = readManifests([{ path: "a.yaml", text }]) as Manifest[];
+  return examineManifests(manifests, { apis: pathApis(releases), releases, way: "up" }).findings;
+}
+
+describe("reading manifests", () => {
+  test("documents of one file are taken one by one, and empty ones are none", () => {
+    const text = "# none\n---\napiVersion: v1\nkind: A\n--- # two\napiVersion: v1\nkind: B\ndata: {x: '---'}\n---\n";
+    const read = readManifests([{ path: "a.yaml", text }]) as Manifest[];
+    expect(read.map(({ object }) => object["kind"])).toEqual(["A", "B"]);
+  });
+
+  test("lists are taken apart, and JSON is read as JSON", () => {
+    const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "A" }] });
+    expect(readManifests([{ path: "a.json", text }])).toEqual([
+      { file: "a.json", object: { apiVersion: "v1", kind: "A" } },
+    ]);
+  });
+
+  test("what is no manifest is left out", () => {
+    expect(readManifests([{ path: "values.yaml", text: "colour: blue\n" }])).toEqual([]);
+  });
+
+  test.each([
+    ["a.yaml", "a: [1\n"],
+    ["b.json", "{"],
+  ])("%s that cannot be read is one sentence that names it", (path, text) => {
+    expect(readManifests([{ path, text }])).toMatch(new RegExp(`^${path} cannot be read: [^\\n]+$`));
+  });
+});
+
+describe("examining manifests", () => {
+  test("an API that goes is named with the release and what to use in its place", () => {
+    const text = "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\nmetadata: {name: mine}\n";
+    expect(examine("1.31", "1.33", text)).toEqual([
+      {
+        ...{ kind: "vanishes", file: "a.yaml", objectKind: "FlowSchema", name: "mine", release: "1.32" },
+        apiVersion: "flowcontrol.apiserver.k8s.io/v1beta3",
+        replacement: "flowcontrol.apiserver.k8s.io/v1 FlowSchema",
+        sentence: "not served from 1.32 on; use flowcontrol.apiserver.k8s.io/v1 FlowSchema",
+      },
+    ]);
+  });
+
+  test("an API that comes, and is stored otherwise later, is both", () => {
+    const text = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n";
+    expect(examine("1.33", "1.36", text)).toMatchObject([
+      { kind: "appears", release: "1.34" },
+      { kind: "changes-encoding", release: "1.35", sentence: expect.stringContaining("v1beta2 (1.34), then") },
+    ]);
+  });
+
+  test("a deprecated API that stays says since when", () => {
+    const [found] = examine("1.33", "1.34", "apiVersion: v1\nkind: Endpoints\nmetadata: {name: e}\n");
+    expect(found).toMatchObject({ kind: "deprecated", replacement: "discovery.k8s.io/v1 EndpointSlice" });
+  });
+
+  test("what no release on the way serves says who does, if anybody", () => {
+    const old = examine("1.33", "1.34", "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n");
+    expect(old).toMatchObject([{ kind: "not-served", sentence: "served by 1.28 to 1.31 only" }]);
+    const custom = examine("1.33", "1.34", "apiVersion: example.com/v1\nkind: Thing\n");
+    expect(custom).toMatchObject([{ kind: "not-served", sentence: expect.stringContaining("custom resource") }]);
+  });
+
+  test("an API that is the same all the way is not worth a word", () => {
+    expect(examine("1.33", "1.36", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")).toEqual([]);
+  });
+});

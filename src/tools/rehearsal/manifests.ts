@@ -1,0 +1,158 @@
+/** The user's own manifests, held against the releases on the way: what comes, what goes, what is stored otherwise. */
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { RELEASES } from "../../objects/catalogue/release.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
+import { changesEncoding, pathApis, type PathApi } from "./path-apis.ts";
+
+export interface Manifest {
+  readonly file: string;
+  readonly object: JsonObject;
+}
+
+export interface ManifestFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export type ManifestFindingKind =
+  /** Served at the beginning, and not at the end. */
+  | "vanishes"
+  /** Not served at the beginning. */
+  | "appears"
+  | "changes-encoding"
+  | "deprecated"
+  /** By no release on the way: a custom resource, or something older. */
+  | "not-served";
+
+export interface ManifestFinding {
+  readonly kind: ManifestFindingKind;
+  readonly file: string;
+  readonly apiVersion: string;
+  readonly objectKind: string;
+  readonly name: string;
+  /** In which it happens; null where no single one can be named. */
+  readonly release: ReleaseName | null;
+  /** What to use in its place, such as "flowcontrol.apiserver.k8s.io/v1 FlowSchema". */
+  readonly replacement: string | null;
+  readonly sentence: string;
+}
+
+export interface ManifestReport {
+  readonly objects: number;
+  readonly findings: readonly ManifestFinding[];
+}
+
+export interface Way {
+  readonly apis: readonly PathApi[];
+  readonly releases: readonly ReleaseName[];
+  readonly way: "up" | "and-back";
+}
+
+const SEPARATOR = /^---(?:[ \t].*)?$/m;
+/** Nobody has more, and a directory of something else should not be read to its end. */
+export const MANIFESTS_MAX = 20_000;
+
+/** Every object of the files, lists taken apart; or one sentence about the first file that cannot be read. */
+export function readManifests(files: readonly ManifestFile[]): Manifest[] | string {
+  const manifests: Manifest[] = [];
+  for (const { path, text } of files) {
+    try {
+      for (const object of readObjects(text)) manifests.push({ file: path, object });
+    } catch (thrown) {
+      if (!(thrown instanceof YamlError || thrown instanceof SyntaxError)) throw thrown;
+      return `${path} cannot be read: ${thrown.message}`;
+    }
+    if (manifests.length > MANIFESTS_MAX) return `there are more than ${MANIFESTS_MAX} manifests`;
+  }
+  return manifests;
+}
+
+function readObjects(text: string): JsonObject[] {
+  const isJson = /^\s*[[{]/.test(text);
+  const documents = isJson ? [JSON.parse(text) as unknown] : text.split(SEPARATOR).map((part) => parseYaml(part).value);
+  return documents.flatMap(toObjects);
+}
+
+/** What is no object, as an empty document, is no manifest. */
+function toObjects(value: unknown): JsonObject[] {
+  if (Array.isArray(value)) return value.filter(isJsonObject);
+  if (!isJsonObject(value)) return [];
+  const isList = stringAt(value, "kind").endsWith("List") && Array.isArray(value["items"]);
+  if (isList) return (value["items"] as unknown[]).filter(isJsonObject);
+  return stringAt(value, "apiVersion") === "" || stringAt(value, "kind") === "" ? [] : [value];
+}
+
+export function examineManifests(manifests: readonly Manifest[], way: Way): ManifestReport {
+  const byKind = new Map(way.apis.map((api) => [`${formatGroupVersion(api)} ${api.kind}`, api]));
+  const findings = manifests.flatMap(({ file, object }) => {
+    const [apiVersion, objectKind] = [stringAt(object, "apiVersion"), stringAt(object, "kind")];
+    const api = byKind.get(`${apiVersion} ${objectKind}`);
+    const found = api === undefined ? notServed(apiVersion, objectKind) : examineApi(api, way);
+    const name = stringAt(objectAt(object, "metadata"), "name");
+    return found.map((finding) => ({ ...finding, file, apiVersion, objectKind, name }));
+  });
+  return { objects: manifests.length, findings };
+}
+
+type Found = Pick<ManifestFinding, "kind" | "release" | "replacement" | "sentence">;
+
+function examineApi(api: PathApi, { apis, releases, way }: Way): Found[] {
+  const { servedBy, storedAs, lifecycle } = api;
+  const found: Found[] = [];
+  const replacement = replacementOf(api, apis);
+  const instead = replacement === null ? "" : `; use ${replacement}`;
+  const [first, last] = [servedBy[0]!, servedBy.at(-1)!];
+  if (first !== releases[0]) {
+    const back = way === "and-back" ? `, and not any more after the way back to ${releases[0]}` : "";
+    found.push({ kind: "appears", release: first, replacement: null, sentence: `served from ${first} on${back}` });
+  }
+  if (last !== releases.at(-1)) {
+    const release = releases[releases.indexOf(last) + 1]!;
+    found.push({ kind: "vanishes", release, replacement, sentence: `not served from ${release} on${instead}` });
+  } else if (lifecycle?.deprecated !== undefined) {
+    const sentence = `deprecated since ${lifecycle.deprecated}${removal(lifecycle.removed)}${instead}`;
+    found.push({ kind: "deprecated", release: null, replacement, sentence });
+  }
+  if (changesEncoding(api)) {
+    const changes = [...storedAs].filter(([, version], index, all) => version !== all[index - 1]?.[1]);
+    const told = changes.map(([release, version]) => `${version} (${release})`).join(", then ");
+    found.push({ kind: "changes-encoding", release: changes[1]![0], replacement: null, sentence: `stored as ${told}` });
+  }
+  return found;
+}
+
+function removal(removed: string | undefined): string {
+  return removed === undefined ? "" : `, to be removed in ${removed}`;
+}
+
+/** As the release itself says, or another version of the same kind that the last release serves. */
+function replacementOf({ group, resource, version, lifecycle }: PathApi, apis: readonly PathApi[]): string | null {
+  const said = lifecycle?.replacement;
+  if (said !== undefined) return `${formatGroupVersion(said)} ${said.kind}`;
+  const newest = apis.flatMap(({ servedBy }) => servedBy).reduce(laterOf);
+  const other = apis.find(
+    (api) =>
+      api.group === group && api.resource === resource && api.version !== version && api.servedBy.at(-1) === newest,
+  );
+  return other === undefined ? null : `${formatGroupVersion(other)} ${other.kind}`;
+}
+
+function laterOf(left: ReleaseName, right: ReleaseName): ReleaseName {
+  return RELEASES.indexOf(left) > RELEASES.indexOf(right) ? left : right;
+}
+
+function notServed(apiVersion: string, kind: string): Found[] {
+  const known = pathApis(RELEASES).find((api) => formatGroupVersion(api) === apiVersion && api.kind === kind);
+  const sentence =
+    known === undefined
+      ? "not an API of any release known here: a custom resource, perhaps"
+      : `served by ${span(known.servedBy)} only`;
+  return [{ kind: "not-served", release: null, replacement: null, sentence }];
+}
+
+function span(releases: readonly ReleaseName[]): string {
+  const [first, last] = [releases[0]!, releases.at(-1)!];
+  return first === last ? first : `${first} to ${last}`;
+}

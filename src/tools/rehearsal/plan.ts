@@ -1,0 +1,100 @@
+/** What is played: every server of the cluster, one at a time, minor by minor, and at which minute. */
+import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
+
+export interface PlanOptions {
+  readonly from: ReleaseName;
+  readonly to: ReleaseName;
+  readonly servers: number;
+  readonly minutes: number;
+  /** "and-back": the rollback after it. */
+  readonly way: "up" | "and-back";
+  /** How long a server may need to leave, to come back and to be known. Default 20 s. */
+  readonly stepMsMin?: number;
+}
+
+export interface Step {
+  /** When the server is asked to stop. All times count from the first request of a client. */
+  readonly atMs: number;
+  readonly serverId: string;
+  readonly from: ReleaseName;
+  readonly to: ReleaseName;
+  readonly direction: "up" | "down";
+}
+
+export interface Plan {
+  /** Every release that is met, oldest first. */
+  readonly releases: readonly ReleaseName[];
+  readonly serverIds: readonly string[];
+  readonly steps: readonly Step[];
+  /** From here on there are no faults, and nothing changes any more. */
+  readonly settleAtMs: number;
+  readonly durationMs: number;
+}
+
+export const SERVERS_MAX = 9;
+export const MINUTES_MAX = 24 * 60;
+const STEP_MS_MIN = 20_000;
+/** Before the first step, and after the last. */
+const QUIET_MS_MAX = 60_000;
+const QUIET_SHARE = 0.15;
+
+/** One sentence about why this cannot be played; undefined when it can. */
+export function planProblem(options: PlanOptions): string | undefined {
+  const { from, to, servers, minutes, stepMsMin = STEP_MS_MIN } = options;
+  if (RELEASES.indexOf(from) >= RELEASES.indexOf(to))
+    return `--to must be a newer release than --from (${from}), not ${to}; --down plays the way back as well`;
+  if (servers > SERVERS_MAX) return `--servers must be at most ${SERVERS_MAX}, not ${servers}`;
+  if (minutes > MINUTES_MAX) return `--minutes must be at most ${MINUTES_MAX}, not ${minutes}`;
+  const count = moves(options).length;
+  if (stepMs(options, count) >= stepMsMin) return undefined;
+  return `--minutes ${minutes} is too short for ${count} steps: ${minutesMin(options, count)} minutes are enough`;
+}
+
+export function createPlan(options: PlanOptions): Plan {
+  const { servers, minutes } = options;
+  const durationMs = minutes * 60_000;
+  const planned = moves(options);
+  const quietMs = quietMsOf(minutes);
+  const eachMs = stepMs(options, planned.length);
+  return {
+    releases: releasesBetween(options.from, options.to),
+    serverIds: Array.from({ length: servers }, (_, index) => serverName(index)),
+    steps: planned.map((move, index) => ({ atMs: Math.round(quietMs + index * eachMs), ...move })),
+    settleAtMs: Math.round(durationMs - quietMs),
+    durationMs,
+  };
+}
+
+/** Both ends included. */
+export function releasesBetween(from: ReleaseName, to: ReleaseName): ReleaseName[] {
+  return RELEASES.slice(RELEASES.indexOf(from), RELEASES.indexOf(to) + 1);
+}
+
+export function serverName(index: number): string {
+  return `apiserver-${index + 1}`;
+}
+
+function moves({ from, to, servers, way }: PlanOptions): Omit<Step, "atMs">[] {
+  const upwards = releasesBetween(from, to);
+  const roll = (path: readonly ReleaseName[], direction: Step["direction"]): Omit<Step, "atMs">[] =>
+    path.slice(1).flatMap((release, index) =>
+      Array.from({ length: servers }, (_, server) => ({
+        ...{ serverId: serverName(server), from: path[index]!, to: release, direction },
+      })),
+    );
+  return [...roll(upwards, "up"), ...(way === "and-back" ? roll(upwards.toReversed(), "down") : [])];
+}
+
+function quietMsOf(minutes: number): number {
+  return Math.min(QUIET_MS_MAX, minutes * 60_000 * QUIET_SHARE);
+}
+
+function stepMs({ minutes }: PlanOptions, count: number): number {
+  return (minutes * 60_000 - 2 * quietMsOf(minutes)) / count;
+}
+
+function minutesMin(options: PlanOptions, count: number): number {
+  let minutes = Math.max(1, Math.ceil(options.minutes));
+  while (stepMs({ ...options, minutes }, count) < (options.stepMsMin ?? STEP_MS_MIN)) minutes++;
+  return minutes;
+}

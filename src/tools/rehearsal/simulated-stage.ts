@@ -1,0 +1,114 @@
+/** A plan played in virtual time: the real server code in a world that a seed decides. */
+import type { Clock } from "../../base/clock.ts";
+import { randomInteger, type Random } from "../../base/random.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { SimulatedCluster } from "../simulator/cluster.ts";
+import type { SimulatedServer } from "../simulator/server.ts";
+import { Faults } from "./faults.ts";
+import type { Step } from "./plan.ts";
+import { openDoor } from "./simulated-door.ts";
+import type { Door, Stage, StageOptions } from "./stage.ts";
+
+/** Between the end of one process and the start of the next. */
+const EXCHANGE_MS = 3_000;
+/** Who has not left by then is killed, as service managers do. */
+const STOP_MS_MAX = 15_000;
+const READY_SECONDS_MAX = 120;
+/** Longer than any client waits. */
+const PATIENCE_MS = 600_000;
+
+export class SimulatedStage implements Stage {
+  readonly clock: Clock;
+  readonly history: SimulatedCluster["history"];
+  readonly lives: SimulatedCluster["runs"];
+  readonly timing: Stage["timing"];
+  readonly #cluster: SimulatedCluster;
+  readonly #options: StageOptions;
+  readonly #releases: Map<string, ReleaseName>;
+  /** On their way from one release to the next. */
+  readonly #moving = new Set<SimulatedServer>();
+  #faults: Faults | undefined;
+
+  constructor(options: StageOptions) {
+    const { seed, plan, onFailure } = options;
+    const cluster = new SimulatedCluster({ seed, traceLinesMax: 1, onFailure });
+    const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = cluster.timing;
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#releases = new Map(plan.serverIds.map((id) => [id, plan.releases[0]!]));
+    this.clock = cluster.world.clock;
+    this.history = cluster.history;
+    this.lives = cluster.runs;
+    this.timing = { departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs };
+  }
+
+  randomFor(name: string): Random {
+    return this.#cluster.world.randomFor(name);
+  }
+
+  async begin(): Promise<void> {
+    const cluster = this.#cluster;
+    for (const id of this.#options.plan.serverIds) this.#start(cluster.place(id));
+    const isReady = (): boolean => cluster.servers.every((server) => server.isReady);
+    for (let seconds = 0; seconds < READY_SECONDS_MAX && !isReady(); seconds++) await cluster.advance({ seconds: 1 });
+    if (!isReady()) throw new Error("the servers did not become ready before the upgrade");
+  }
+
+  door(random: Random, home: string | undefined): Door | undefined {
+    const { servers, live } = this.#cluster;
+    const wished = servers.find(({ id, run }) => id === home && run !== undefined);
+    const ready = live.filter(({ isReady }) => isReady);
+    const server = wished ?? ready[randomInteger(random, ready.length)];
+    return server && openDoor(server);
+  }
+
+  async move({ serverId, to }: Step): Promise<void> {
+    const server = this.#cluster.servers.find(({ id }) => id === serverId)!;
+    this.#moving.add(server);
+    this.#releases.set(serverId, to);
+    const kill = this.clock.after(STOP_MS_MAX, () => server.crash());
+    const dead = Promise.withResolvers<void>();
+    if (server.run === undefined) dead.resolve();
+    else server.run.host.onDeath(dead.resolve);
+    // One that is killed never comes to the end of its stopping.
+    void server.stop().catch(this.#options.onFailure);
+    await dead.promise;
+    kill();
+    this.clock.after(EXCHANGE_MS, () => {
+      this.#moving.delete(server);
+      if (server.run === undefined) this.#start(server);
+    });
+  }
+
+  startFaults(onFault: (what: string) => void): void {
+    this.#faults = new Faults({
+      ...{ cluster: this.#cluster, level: this.#options.faults, random: this.randomFor("faults"), onFault },
+      mayFail: (server) => !this.#moving.has(server),
+      restart: (server) => this.#start(server),
+    });
+    this.#faults.start();
+  }
+
+  endFaults(): void {
+    this.#faults?.stop();
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.#cluster.world.advance(ms);
+  }
+
+  until<T>(work: Promise<T>): Promise<T> {
+    return this.#cluster.world.run(work, PATIENCE_MS);
+  }
+
+  close(): Promise<void> {
+    this.#cluster.shutDown();
+    return Promise.resolve();
+  }
+
+  #start(server: SimulatedServer): void {
+    const { gate, onFailure } = this.#options;
+    const release = this.#releases.get(server.id)!;
+    server.start({ release, mixedVersionProxy: gate === "on" }).catch(onFailure);
+  }
+}

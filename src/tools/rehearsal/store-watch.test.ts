@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../meta/json.ts";
+import type { Commit } from "../simulator/history.ts";
+import { World } from "../simulator/world.ts";
+import { Ledger, type Entry } from "./ledger.ts";
+import { Recorder } from "./recorder.ts";
+import { StoreWatch } from "./store-watch.ts";
+
+/** A store of which a test says what is committed. */
+class StoreStub {
+  readonly objects = new Map<string, JsonObject>();
+  readonly ledger = new Ledger();
+  readonly recorder: Recorder;
+  readonly watch: StoreWatch;
+  readonly world = new World({ seed: 1 });
+  #listener: (commit: Commit) => void = () => {};
+
+  constructor() {
+    const { clock } = this.world;
+    const truth = { ledger: this.ledger, lives: [], noFalse404: {} };
+    this.recorder = new Recorder({ clock, truth, durationMs: 60_000, serverIds: [] });
+    this.recorder.start();
+    const history = {
+      onCommit: (listener: (commit: Commit) => void) => (this.#listener = listener),
+      get: (key: string) => this.objects.get(key),
+      under: (prefix: string) => [...this.objects].filter(([key]) => key.startsWith(prefix)),
+    };
+    this.watch = new StoreWatch({
+      history,
+      ledger: this.ledger,
+      recorder: this.recorder,
+    });
+  }
+
+  commit(key: string, after: JsonObject | undefined): void {
+    const before = this.objects.get(key);
+    if (after === undefined) this.objects.delete(key);
+    else this.objects.set(key, after);
+    this.#listener({ revision: 1, atMs: 0, sending: undefined, key, before, after });
+  }
+
+  made(resource: string, name: string, owner?: Entry): Entry {
+    const namespace = resource === "namespaces" ? "" : "n";
+    const entry = this.ledger.begin({ group: "", resource, namespace, name }, { storagePrefix: resource, owner });
+    this.ledger.acknowledge(entry, { uid: name, revision: 1, atMs: 0 });
+    this.commit(entry.storeKey, { metadata: { name, namespace } });
+    return entry;
+  }
+
+  get wrong(): string[] {
+    return this.recorder.report().firstWrong.map(({ kind }) => kind);
+  }
+}
+
+describe("what happens in the store", () => {
+  test("an object that goes although its owner lives was collected wrongly", () => {
+    const store = new StoreStub();
+    const owner = store.made("configmaps", "owner");
+    store.commit(store.made("secrets", "owned", owner).storeKey, undefined);
+    expect(store.wrong).toEqual(["collected-although-owned"]);
+  });
+
+  test("an object that goes with its owner was collected rightly", () => {
+    const store = new StoreStub();
+    const owner = store.made("configmaps", "owner");
+    const owned = store.made("secrets", "owned", owner);
+    store.ledger.leave(owner);
+    for (const { storeKey } of [owner, owned]) store.commit(storeKey, undefined);
+    expect(store.wrong).toEqual([]);
+    expect(store.ledger.all()).toEqual([]);
+  });
+
+  test("an object that goes without anybody's asking is lost", () => {
+    const store = new StoreStub();
+    store.commit(store.made("secrets", "a").storeKey, undefined);
+    expect(store.wrong).toEqual(["write-lost"]);
+  });
+
+  test("a namespace that goes before what is in it is wrong, and after it is right", () => {
+    for (const isEarly of [true, false]) {
+      const store = new StoreStub();
+      const namespace = store.made("namespaces", "n");
+      const inside = store.made("configmaps", "a");
+      store.ledger.leave(namespace);
+      for (const { storeKey } of isEarly ? [namespace, inside] : [inside, namespace]) store.commit(storeKey, undefined);
+      expect(store.wrong).toEqual(isEarly ? ["namespace-gone-with-content"] : []);
+    }
+  });
+
+  test("an acknowledged change that is not stored at the end is lost", () => {
+    const store = new StoreStub();
+    const entry = store.made("configmaps", "a");
+    entry.marks.push("rehearsal/kept", "rehearsal/lost");
+    store.commit(entry.storeKey, { metadata: { annotations: { "rehearsal/kept": "1" } } });
+    store.watch.checkAll();
+    expect(store.wrong).toEqual(["write-lost"]);
+  });
+
+  test("what must have gone and is still stored was left behind, unless nobody can delete it", () => {
+    const store = new StoreStub();
+    const namespace = store.made("namespaces", "n");
+    const inside = store.made("secrets", "a");
+    store.made("configmaps", "b");
+    store.ledger.leave(namespace);
+    expect(store.watch.leftBehind(() => true)).toEqual([]);
+    store.ledger.mustLeave(namespace);
+    store.commit("configmaps/n/b", undefined);
+    expect(store.watch.leftBehind(() => true)).toEqual([namespace, inside]);
+    expect(store.watch.leftBehind(({ resource }) => resource !== "secrets")).toEqual([]);
+    store.watch.checkLeftBehind(store.watch.leftBehind(() => true));
+    expect(store.wrong).toEqual(["left-behind", "left-behind"]);
+  });
+
+  test("lanes tell when the agreement on a resource changed, and only then", async () => {
+    const store = new StoreStub();
+    const say = (common: string, ...encodings: string[]): void =>
+      store.commit("storageversions/g.things", {
+        status: {
+          commonEncodingVersion: common,
+          storageVersions: encodings.map((encodingVersion, index) => ({
+            ...{ apiServerID: `apiserver-${index}`, encodingVersion, decodableVersions: ["g/v1", "g/v2"] },
+          })),
+        },
+      });
+    say("g/v1", "g/v1");
+    expect(store.watch.lanes()).toEqual([]);
+    say("g/v1", "g/v1", "g/v1");
+    await store.world.advance(5_000);
+    say("g/v1", "g/v1");
+    say("g/v2", "g/v2");
+    const points = [
+      { atMs: 0, common: "g/v1" },
+      { atMs: 5_000, common: "g/v2", encodings: { "apiserver-0": "g/v2" } },
+    ];
+    expect(store.watch.lanes()).toMatchObject([{ resource: "g.things", points }]);
+  });
+});

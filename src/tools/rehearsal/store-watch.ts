@@ -1,0 +1,134 @@
+/** What happens in the store itself, told before any server hears of it: what is lost there nobody can answer for. */
+import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { objectAt } from "../../meta/json.ts";
+import type { Commit, StoreHistory } from "../simulator/history.ts";
+import { decodeStatus } from "../../cluster/storageversion/decode-status.ts";
+import { placeText, type Finding } from "./judge.ts";
+import type { Entry, Ledger } from "./ledger.ts";
+import type { Recorder } from "./recorder.ts";
+import type { StorageLane, StoragePoint } from "./report.ts";
+
+const STORAGE_VERSIONS = "storageversions/";
+const NAMESPACES = "namespaces/";
+
+export interface StoreWatchOptions {
+  readonly history: Pick<StoreHistory, "onCommit" | "get" | "under">;
+  readonly ledger: Ledger;
+  readonly recorder: Recorder;
+}
+
+export class StoreWatch {
+  readonly #options: StoreWatchOptions;
+  readonly #lanes = new Map<string, StoragePoint[]>();
+
+  constructor(options: StoreWatchOptions) {
+    this.#options = options;
+    options.history.onCommit((commit) => this.#observe(commit));
+  }
+
+  /** Of resources about which servers did not always agree, or came to agree on something else. */
+  lanes(): StorageLane[] {
+    return [...this.#lanes]
+      .filter(([, points]) => isEventful(points))
+      .map(([resource, points]) => ({ resource, points }))
+      .sort((left, right) => (left.resource < right.resource ? -1 : 1));
+  }
+
+  /** At the end: everything acknowledged must be in the store, with every change that was. */
+  checkAll(): void {
+    for (const entry of this.#options.ledger.all()) {
+      const object = this.#options.history.get(entry.storeKey);
+      if (entry.state !== "there" || object === undefined) continue;
+      const annotations = objectAt(objectAt(object, "metadata"), "annotations");
+      const missing = entry.marks.filter((mark) => annotations[mark] === undefined);
+      if (missing.length === 0) continue;
+      const said = `${placeText(entry)} is stored without ${missing.length} acknowledged changes`;
+      this.#wrong({ kind: "write-lost", said, right: `${missing[0]} was acknowledged` }, "store", entry.storeKey);
+    }
+  }
+
+  /** What must have gone by now. What nobody serves any more nobody can delete, nor the namespace it is in. */
+  leftBehind(isServed: (entry: Pick<Entry, "group" | "resource">) => boolean): Entry[] {
+    const { history, ledger } = this.#options;
+    const stored = ledger.all().filter(({ mustGo, storeKey }) => mustGo && history.get(storeKey) !== undefined);
+    const held = new Set(stored.filter((entry) => !isServed(entry)).map(({ namespace }) => namespace));
+    return stored.filter(
+      (entry) => isServed(entry) && !(entry.storeKey === `${NAMESPACES}${entry.name}` && held.has(entry.name)),
+    );
+  }
+
+  checkLeftBehind(left: readonly Entry[]): void {
+    for (const entry of left) {
+      const said = `${placeText(entry)} is still stored at the end`;
+      const right = "its deletion, or that of its owner or namespace, was acknowledged";
+      this.#wrong({ kind: "left-behind", said, right }, "store", entry.storeKey);
+    }
+  }
+
+  #observe(commit: Commit): void {
+    const { key, after, sending } = commit;
+    if (key.startsWith(STORAGE_VERSIONS)) return this.#observeAgreement(key.slice(STORAGE_VERSIONS.length), commit);
+    if (after !== undefined) return;
+    const server = sending?.serverId ?? "store";
+    if (key.startsWith(NAMESPACES)) this.#checkNamespace(key.slice(NAMESPACES.length), server);
+    const entry = this.#options.ledger.atStoreKey(key);
+    if (entry === undefined) return;
+    if (entry.state === "there") this.#wrong(lost(entry), server, `delete ${key}`);
+    this.#options.ledger.forget(entry);
+  }
+
+  #checkNamespace(namespace: string, server: string): void {
+    const left = storedIn(this.#options.history, namespace);
+    if (left.length === 0) return;
+    const said = `namespace ${namespace} is gone, and ${left.length} of its objects are still stored`;
+    const right = `it must stay until ${left[0]} is gone`;
+    this.#wrong({ kind: "namespace-gone-with-content", said, right }, server, `delete ${NAMESPACES}${namespace}`);
+  }
+
+  #observeAgreement(resource: string, { after }: Commit): void {
+    if (after === undefined) return;
+    const { storageVersions = [], commonEncodingVersion: common = null } = decodeStatus(after);
+    const isSingle = storageVersions.every(({ decodableVersions }) => decodableVersions.length <= 1);
+    const points = this.#lanes.get(resource) ?? [];
+    if (isSingle && points.length === 0) return;
+    this.#lanes.set(resource, points);
+    const entries = storageVersions.map(({ apiServerID, encodingVersion }) => [apiServerID, encodingVersion] as const);
+    const encodings = Object.fromEntries(entries.toSorted(([left], [right]) => (left < right ? -1 : 1)));
+    const last = points.at(-1);
+    if (last !== undefined && last.common === common && sameVersions(last.encodings, encodings)) return;
+    const atMs = this.#options.recorder.nowMs();
+    // What is over at once is not worth telling, as when several servers begin together.
+    if (last?.atMs === atMs) points.pop();
+    points.push({ atMs, common, encodings });
+  }
+
+  #wrong(finding: Finding, server: string, request: string): void {
+    this.#options.recorder.wrong(finding, { client: "store", server, request });
+  }
+}
+
+function lost(entry: Entry): Finding {
+  const { owner } = entry;
+  const said = `${placeText(entry)} is not in the store any more`;
+  if (owner?.state !== "there")
+    return { kind: "write-lost", said, right: "it was acknowledged, and nobody asked to delete it" };
+  return { kind: "collected-although-owned", said, right: `its owner ${placeText(owner)} lives` };
+}
+
+/** The keys of everything a namespace holds. */
+export function storedIn(history: Pick<StoreHistory, "under">, namespace: string): string[] {
+  return storagePlaces()
+    .filter(({ namespaced }) => namespaced)
+    .flatMap(({ prefix }) => history.under(`${prefix}/${namespace}/`).map(([key]) => key));
+}
+
+function sameVersions(left: StoragePoint["encodings"], right: StoragePoint["encodings"]): boolean {
+  const versions = (of: StoragePoint["encodings"]): string => [...new Set(Object.values(of))].sort().join();
+  return versions(left) === versions(right);
+}
+
+function isEventful(points: readonly StoragePoint[]): boolean {
+  const said = new Set(points.flatMap(({ common, encodings }) => [common, ...Object.values(encodings)]));
+  said.delete(null);
+  return said.size > 1;
+}

@@ -1,0 +1,88 @@
+/** What the clients of a rehearsal use: what every release serves, what comes and goes on the way, what users have. */
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ResourceType } from "../../client/objects.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import { bodyOfKind } from "./bodies.ts";
+import { changesEncoding, comesOrGoes, type PathApi } from "./path-apis.ts";
+
+export interface LoadTarget {
+  readonly group: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly storagePrefix: string;
+  /** Every version that some release on the way serves. */
+  readonly versions: readonly string[];
+  /** Whether clients make objects, or only read. */
+  readonly use: "all" | "read";
+  /** Of an object, by version; without metadata. */
+  readonly bodies: ReadonlyMap<string, JsonObject>;
+}
+
+/** A manifest, as something to make more of. */
+export interface Sample {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly object: JsonObject;
+}
+
+/** In every release, and what people use most. */
+const STEADY: readonly string[] = ["/configmaps", "/secrets", "apps/deployments", "batch/jobs"];
+/** Servers allocate and publish through these themselves; they are read, and left alone. */
+const OWN: ReadonlySet<string> = new Set([
+  "/events",
+  "/namespaces",
+  "/services",
+  "events.k8s.io/events",
+  "networking.k8s.io/ipaddresses",
+  "networking.k8s.io/servicecidrs",
+  "coordination.k8s.io/leases",
+  "internal.apiserver.k8s.io/storageversions",
+]);
+const VERBS: readonly string[] = ["create", "delete", "get", "list", "update", "watch"];
+const SAMPLES_MAX = 20;
+
+export function loadTargets(
+  apis: readonly PathApi[],
+  releases: readonly ReleaseName[],
+  samples: readonly Sample[] = [],
+): LoadTarget[] {
+  const sampled = new Map(samples.map((sample) => [`${sample.apiVersion} ${sample.kind}`, sample.object]));
+  const sampleOf = (api: PathApi): JsonObject | undefined => sampled.get(`${formatGroupVersion(api)} ${api.kind}`);
+  const byResource = Map.groupBy(apis, ({ group, resource }) => `${group}/${resource}`);
+  let room = SAMPLES_MAX;
+  return [...byResource].flatMap(([name, all]) => {
+    const isSampled = all.some((api) => sampleOf(api) !== undefined);
+    const isChanging = all.some((api) => comesOrGoes(api, releases) || changesEncoding(api));
+    if (!STEADY.includes(name) && !isChanging && !(isSampled && --room >= 0)) return [];
+    return toTarget(name, all, sampleOf) ?? [];
+  });
+}
+
+function toTarget(
+  name: string,
+  apis: readonly PathApi[],
+  sampleOf: (api: PathApi) => JsonObject | undefined,
+): LoadTarget | undefined {
+  const { group, resource, kind, namespaced, storagePrefix } = apis[0]!;
+  const isUsable = apis.every(({ verbs }) => VERBS.every((verb) => verbs.includes(verb)));
+  if (storagePrefix === undefined || !isUsable) return undefined;
+  const body = bodyOfKind(name);
+  return {
+    ...{ group, resource, kind, namespaced, storagePrefix },
+    versions: apis.map(({ version }) => version),
+    use: OWN.has(name) ? "read" : "all",
+    bodies: new Map(apis.map((api) => [api.version, withoutMetadata(sampleOf(api)) ?? body])),
+  };
+}
+
+function withoutMetadata(object: JsonObject | undefined): JsonObject | undefined {
+  if (object === undefined) return undefined;
+  const { metadata: _metadata, status: _status, apiVersion: _apiVersion, kind: _kind, ...rest } = object;
+  return rest;
+}
+
+export function typeOf({ group, resource, namespaced }: LoadTarget, version: string): ResourceType {
+  return { group, version, resource, namespaced };
+}

@@ -1,0 +1,60 @@
+import type { Run } from "../server.ts";
+import { NOTHING, type Answer, type Checker, type Question } from "../checker.ts";
+import { parseGroupVersion } from "../../../meta/group-version.ts";
+
+/** Clocks of servers run up to this much faster than the world's. */
+const DRIFT_MAX = 0.02;
+
+export interface NoFalse404Options {
+  /** All there were so far. */
+  readonly runs: readonly Run[];
+  readonly departedGraceMs: number;
+  /** How long a server that cannot renew its lease still counts as living, at least. */
+  readonly leaseKeptMs: number;
+}
+
+/**
+ * Whoever serves it lives, or has left so short a time ago that it must be called unavailable. Discovery shows who is
+ * there now, so it is held to this only about servers that were well, and by such. A server that is paused or cut off
+ * from the store has left when its lease has run out.
+ */
+export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): Checker {
+  const graceMs = departedGraceMs * (1 - DRIFT_MAX);
+  const leftAtMs = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): number =>
+    Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX));
+  const isKnown = (run: Run, { question, atMs }: Answer): boolean =>
+    isReady(run, question) && atMs < leftAtMs(run) + graceMs;
+  const isWell = (run: Run, { question }: Answer): boolean =>
+    isReady(run, question) && run.endedAtMs === undefined && run.troubledUntilMs < question.startedAtMs;
+  const findServing = (answer: Answer): Run | undefined => {
+    const { resource, target, serverId } = answer.question;
+    if (resource !== undefined) return runs.find((run) => isKnown(run, answer) && run.served.has(resource));
+    const well = runs.filter((run) => isWell(run, answer));
+    return well.some((run) => run.serverId === serverId) ? well.find((run) => servesPath(run, target)) : undefined;
+  };
+  return {
+    name: "no-false-404",
+    promise: "What a live server of the cluster serves is never called unknown.",
+    onAnswer(answer) {
+      const found = answer.unknown === "resource" ? findServing(answer) : undefined;
+      if (found === undefined) return NOTHING;
+      const { target, serverId } = answer.question;
+      const until = found.endedAtMs === undefined ? "" : `, until ${(found.endedAtMs / 1000).toFixed(3)} s`;
+      const holder = `${found.serverId} (${found.release})`;
+      return [`${serverId} called ${target} unknown, which ${holder} served${until}: ${answer.message}`];
+    },
+  };
+}
+
+function isReady({ readyAtMs }: Run, { startedAtMs }: Question): boolean {
+  return readyAtMs !== undefined && readyAtMs <= startedAtMs;
+}
+
+/** Discovery documents of groups: /apis/<group> and /apis/<group>/<version>. */
+function servesPath({ served }: Run, path: string): boolean {
+  const [, root, ...rest] = path.split("/");
+  if (root !== "apis" || rest.length === 0) return false;
+  if (rest.length === 1) return served.hasGroup(rest[0]!);
+  const { group, version } = parseGroupVersion(rest.join("/"));
+  return served.hasGroupVersion(group, version);
+}

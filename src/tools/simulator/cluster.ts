@@ -1,0 +1,122 @@
+/** Several servers of mixed releases on one store, in a world of their own. */
+import type { PeerTiming } from "../../cluster/peers/timing.ts";
+import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
+import { StoreHistory } from "./history.ts";
+import { Network, NO_FAULTS, type Hop, type NetworkOptions } from "./network.ts";
+import { createPeerCertificate } from "./peer-certificate.ts";
+import { SimulatedServer, type Run, type RunOptions, type ServerContext } from "./server.ts";
+import { STORE_IS_FINE } from "./store-link.ts";
+import { Trace } from "./trace.ts";
+import { World } from "./world.ts";
+
+/** Bugs put in on purpose, to see that they are found. */
+export type Plant = Pick<NetworkOptions, "tamper"> & Pick<ServerContext, "wrapHandle" | "wrapKv" | "wrapClock">;
+
+export interface SimulateOptions {
+  readonly seed: number;
+  readonly timing?: Partial<PeerTiming>;
+  readonly plant?: Plant;
+  readonly traceLinesMax?: number;
+  readonly onHop?: (hop: Hop) => void;
+  /** What follows the history of the store failed. */
+  readonly onFailure?: (thrown: unknown) => void;
+}
+
+/** Long enough for a lease to run out and for everybody to be described anew. */
+const SETTLE_MS = 60_000;
+
+export class SimulatedCluster {
+  readonly world: World;
+  readonly history: StoreHistory;
+  readonly network: Network;
+  readonly trace: Trace;
+  readonly timing: PeerTiming;
+  readonly servers: SimulatedServer[] = [];
+  /** Every run so far, also those that are over. */
+  readonly runs: Run[] = [];
+  readonly #context: ServerContext;
+
+  constructor(options: SimulateOptions) {
+    const { seed, timing = {}, plant = {}, traceLinesMax = 1_000, onHop = () => {}, onFailure = () => {} } = options;
+    const world = new World({ seed, onStandstill: () => this.shutDown() });
+    const { clock } = world;
+    const certificate = createPeerCertificate(clock.now());
+    this.world = world;
+    this.history = new StoreHistory({ clock, kv: world.openKv(), onFailure });
+    this.trace = new Trace({ monotonic: () => clock.monotonic(), keepMax: traceLinesMax });
+    this.timing = { ...DEFAULT_PEER_TIMING, ...timing };
+    this.network = new Network({ clock, random: world.randomFor("network"), certificate, onHop, ...plant });
+    this.#context = {
+      ...{ world, certificate, timing, network: this.network, trace: this.trace, ...plant },
+      history: this.history,
+      onRun: (run) => void this.runs.push(run),
+    };
+  }
+
+  /** A server that does not run yet. */
+  place(id: string = `server-${this.servers.length + 1}`): SimulatedServer {
+    const server = new SimulatedServer(this.#context, { id, ip: `10.1.0.${this.servers.length + 1}` });
+    this.servers.push(server);
+    return server;
+  }
+
+  /** Resolves when it is ready. */
+  async addServer(options: RunOptions & { readonly id?: string }): Promise<SimulatedServer> {
+    const server = this.place(options.id);
+    await this.restart(server, options);
+    return server;
+  }
+
+  async restart(server: SimulatedServer, options: RunOptions): Promise<void> {
+    const { server: running } = await server.start(options);
+    await this.world.run(running.ready);
+    await this.advance({ seconds: 0 });
+  }
+
+  async stop(server: SimulatedServer): Promise<void> {
+    await this.world.run(server.stop());
+  }
+
+  /** Nothing gets from one to the other; what is sent meanwhile arrives when it is over. */
+  partition(from: SimulatedServer, to: SimulatedServer): void {
+    this.trace.add(from.id, `cannot reach ${to.id}`);
+    this.network.links.block(from.id, to.id);
+  }
+
+  /** All faults end, except that who has crashed stays down. */
+  heal(): void {
+    this.trace.add("world", "heals");
+    this.network.rates = NO_FAULTS;
+    this.network.links.delay = { minMs: 1, maxMs: 5 };
+    this.network.links.unblockAll();
+    for (const server of this.servers) {
+      server.crashAt(undefined);
+      server.setStoreFault(STORE_IS_FINE);
+      server.resume();
+    }
+  }
+
+  async advance(by: { readonly seconds: number }): Promise<void> {
+    await this.world.advance(by.seconds * 1000);
+  }
+
+  /** After this everybody knows everybody. */
+  async settle(): Promise<void> {
+    this.heal();
+    await this.world.advance(SETTLE_MS);
+  }
+
+  /** Running, and not about to stop. */
+  get live(): readonly SimulatedServer[] {
+    return this.servers.filter(({ run }) => run !== undefined && run.endedAtMs === undefined);
+  }
+
+  /** Ends everything that would otherwise go on for ever. */
+  shutDown(): void {
+    for (const server of this.servers) server.crash();
+  }
+}
+
+export function simulate(options: SimulateOptions): SimulatedCluster {
+  return new SimulatedCluster(options);
+}

@@ -1,0 +1,264 @@
+/**
+ * One request of one server to another across the simulated network, and its answer. Its fate is drawn when it departs;
+ * what it then does is what the port (serving/http/upstream.ts) promises and no more.
+ *
+ * The server's end lives on after the caller's is over: a request that was given up may still arrive and be done.
+ */
+import type { Host } from "./host.ts";
+import { randomInteger, type Random } from "../../base/random.ts";
+import { discardAnswer } from "../../serving/http/closed-sink.ts";
+import {
+  BodyTooLargeError,
+  type ApiRequest,
+  type ApiResponse,
+  type RequestBody,
+  type ResponseHeaders,
+} from "../../serving/http/message.ts";
+import { UPSTREAM_LIMITS } from "../../serving/http/node/upstream/limits.ts";
+import { EMPTY_BODY } from "../../serving/http/request-body.ts";
+import {
+  UpstreamError,
+  type UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from "../../serving/http/upstream.ts";
+import type { Links, Stream } from "./links.ts";
+import type { PeerCertificate } from "./peer-certificate.ts";
+import { Relay } from "./relay.ts";
+
+/** What listens at an address. */
+export interface Node {
+  readonly name: string;
+  readonly host: Host;
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+}
+
+export type Fate =
+  | "arrives"
+  /** The connection breaks, or falls silent, before the server has seen anything. */
+  | "request-lost"
+  /** The same, when the server has done its work. */
+  | "response-lost"
+  /** The answer breaks off in its middle. */
+  | "cut";
+
+export interface ExchangeParts {
+  readonly links: Links;
+  readonly random: Random;
+  readonly certificate: PeerCertificate;
+  readonly from: { readonly name: string; readonly host: Host; readonly ip: string };
+  readonly toName: string;
+  /** Who is there when the request arrives. */
+  readonly find: () => Node | undefined;
+  readonly request: UpstreamRequest;
+  readonly fate: Fate;
+  readonly onOver: () => void;
+  readonly resolve: (response: UpstreamResponse) => void;
+  readonly reject: (error: UpstreamError) => void;
+}
+
+const CUT_AFTER_MS_MAX = 30_000;
+
+export class Exchange {
+  readonly #parts: ExchangeParts;
+  readonly #server = new AbortController();
+  readonly #onAbort = (): void => this.#fail("aborted", "the request was given up");
+  readonly #order: Stream = { lastAtMs: 0 };
+  #isDeparted = false;
+  #isAnswered = false;
+  #isOver = false;
+  #node: Node | undefined;
+  #relay: Relay | undefined;
+  #forgetDeath: () => void = () => {};
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+    const { signal } = parts.request;
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener("abort", this.#onAbort);
+  }
+
+  async begin(): Promise<void> {
+    if (this.#isOver) return;
+    const body = await collect(this.#parts.request.body);
+    if (this.#isOver) return;
+    const { links, from, toName, random, fate } = this.#parts;
+    const isPartitioned = links.isBlocked(from.name, toName) || links.isBlocked(toName, from.name);
+    // Across a partition an open connection falls silent, and a new one does not come about.
+    if (isPartitioned && randomInteger(random, 2) === 0) return this.#neverConnects();
+    this.#isDeparted = true;
+    if (fate === "request-lost") return this.#loseConnection();
+    links.carry(from.name, toName, () => this.#arrive(body));
+  }
+
+  /** The caller gives up, or the connection is taken away from it. */
+  break(reason: string): void {
+    this.#fail("reset", reason);
+  }
+
+  #neverConnects(): void {
+    const { from } = this.#parts;
+    from.host.clock.after(UPSTREAM_LIMITS.connectTimeoutMs, () => this.#fail("timeout", "no connection in time"));
+  }
+
+  /** With a reset, or with silence that only the caller's patience ends. */
+  #loseConnection(): void {
+    const { random } = this.#parts;
+    if (randomInteger(random, 2) === 0) this.#toCaller(() => this.#fail("reset", "the connection broke"));
+  }
+
+  #arrive(body: Buffer): void {
+    const { find, request, from, certificate, random } = this.#parts;
+    if (this.#isOver && randomInteger(random, 2) === 0) return;
+    const node = find();
+    if (node === undefined) {
+      return this.#toCaller(() => {
+        this.#isDeparted = false;
+        this.#fail("connect", "the connection was refused");
+      });
+    }
+    this.#node = node;
+    this.#forgetDeath = node.host.onDeath(() => this.#toCaller(() => this.#fail("reset", "the server died")));
+    const received = toApiRequest(request, body, {
+      connection: { protocol: "http/1.1", remoteAddress: from.ip, clientChain: certificate.chain },
+      signal: this.#server.signal,
+    });
+    node.host
+      .hear(() => node.handle(received))
+      .then(
+        (response) => this.#onAnswer(response, node),
+        () => this.#toCaller(() => this.#fail("reset", "the server failed")),
+      );
+  }
+
+  #onAnswer(response: ApiResponse, node: Node): void {
+    const { fate, random } = this.#parts;
+    if (fate === "response-lost" || this.#server.signal.aborted) {
+      discardAnswer(response);
+      this.#leaveServer();
+      return this.#loseConnection();
+    }
+    const { status, body } = response;
+    const headers = flatHeaders(response.headers);
+    if (body.kind === "stream" || (body.kind === "bytes" && fate === "cut")) {
+      const relay = this.#openRelay(node);
+      this.#toCaller(() => this.#answer({ status, headers, body: relay.body() }));
+      if (body.kind === "stream") body.open(relay.sink());
+      else writeHalf(relay, body.chunks);
+      if (fate === "cut") {
+        const { host } = this.#parts.from;
+        // A partition may still hold up the answer: then there is none.
+        host.clock.after(random.float() * CUT_AFTER_MS_MAX, () => this.#fail("reset", "the connection broke"));
+      }
+      return;
+    }
+    this.#leaveServer();
+    this.#toCaller(() => {
+      this.#answer({ status, headers, body });
+      this.#leave();
+    });
+  }
+
+  #openRelay(node: Node): Relay {
+    const { links, from, toName } = this.#parts;
+    this.#relay = new Relay({
+      forth: (deliver) => {
+        links.carry(toName, from.name, () => from.host.run(deliver), this.#order);
+      },
+      back: (deliver) => links.carry(from.name, toName, () => node.host.run(deliver)),
+      onOver: () => this.#leave(),
+    });
+    return this.#relay;
+  }
+
+  #toCaller(deliver: () => void): void {
+    const { links, from, toName } = this.#parts;
+    links.carry(toName, from.name, () => from.host.run(deliver), this.#order);
+  }
+
+  #answer(response: UpstreamResponse): void {
+    if (this.#isOver) return discardAnswer(response);
+    this.#isAnswered = true;
+    this.#parts.resolve(response);
+  }
+
+  #fail(failure: UpstreamFailure, message: string): void {
+    if (this.#isOver) return;
+    this.#leave();
+    const { links, from, toName, reject } = this.#parts;
+    if (this.#isDeparted) links.carry(from.name, toName, () => this.#node?.host.run(() => this.#server.abort()));
+    if (from.host.state === "dead") this.#relay?.close();
+    else this.#relay?.cut();
+    if (this.#isAnswered) return;
+    const error = new UpstreamError(failure, `${toName}: ${message}`, {
+      isSent: this.#isDeparted,
+      isRefused: failure === "connect",
+    });
+    from.host.run(() => reject(error));
+  }
+
+  #leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leaveServer();
+    this.#parts.request.signal.removeEventListener("abort", this.#onAbort);
+    this.#parts.onOver();
+  }
+
+  #leaveServer(): void {
+    this.#forgetDeath();
+  }
+}
+
+async function collect(body: UpstreamRequest["body"]): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of body ?? []) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function toApiRequest(
+  { method, target, headers: raw }: UpstreamRequest,
+  body: Buffer,
+  from: Pick<ApiRequest, "connection" | "signal">,
+): ApiRequest {
+  const question = target.indexOf("?");
+  const headers: Record<string, string> = {};
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index]!.toLowerCase();
+    headers[name] = headers[name] === undefined ? raw[index + 1]! : `${headers[name]}, ${raw[index + 1]}`;
+  }
+  return {
+    method,
+    path: question < 0 ? target : target.slice(0, question),
+    rawQuery: question < 0 ? "" : target.slice(question + 1),
+    headers,
+    rawHeaders: raw,
+    body: body.length === 0 ? EMPTY_BODY : receivedBody(body),
+    ...from,
+  };
+}
+
+/** Read once, as the server's filters promise. */
+function receivedBody(bytes: Buffer): RequestBody {
+  return {
+    isEmpty: false,
+    read: (limitBytes) =>
+      bytes.length > limitBytes
+        ? Promise.reject(new BodyTooLargeError(`more than ${limitBytes} bytes`))
+        : Promise.resolve(bytes),
+    async *stream() {
+      yield bytes;
+    },
+  };
+}
+
+function flatHeaders(headers: ResponseHeaders): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => [value].flat().flatMap((one) => [name, one]));
+}
+
+function writeHalf(relay: Relay, chunks: readonly Buffer[]): void {
+  const whole = Buffer.concat(chunks);
+  const sink = relay.sink();
+  sink.write({ bytes: whole.subarray(0, whole.length >> 1) });
+  sink.abort();
+}

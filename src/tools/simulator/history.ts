@@ -1,0 +1,112 @@
+/**
+ * Everything that was ever committed to the store of a world, in order and with who sent it, and how the store is after
+ * it. It is told of a commit before any server is, so that what a checker sees is the store at that very revision.
+ */
+import type { Clock } from "../../base/clock.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import type { Kv, KvEvent } from "../../storage/kv.ts";
+import type { Host } from "./host.ts";
+
+export interface Writer {
+  readonly serverId: string;
+  readonly host: Host;
+}
+
+export interface Sending extends Writer {
+  /** By the world's clock, when the change left the server. */
+  readonly sentAtMs: number;
+}
+
+export interface Commit {
+  readonly revision: number;
+  readonly atMs: number;
+  /** Undefined when the store itself ended a lease. */
+  readonly sending: Sending | undefined;
+  /** Below the root. */
+  readonly key: string;
+  /** Undefined: there was nothing. */
+  readonly before: JsonObject | undefined;
+  /** Undefined: it was deleted. */
+  readonly after: JsonObject | undefined;
+}
+
+export interface StoreHistoryOptions {
+  readonly clock: Clock;
+  /** Nobody may have opened the store before. */
+  readonly kv: Kv;
+  /** Whoever listens failed. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+export const STORE_ROOT = "/registry/";
+
+export class StoreHistory {
+  readonly #clock: Clock;
+  readonly #objects = new Map<string, JsonObject>();
+  readonly #listeners: ((commit: Commit) => void)[] = [];
+  #sending: Sending | undefined;
+
+  constructor({ clock, kv, onFailure }: StoreHistoryOptions) {
+    this.#clock = clock;
+    kv.watch(
+      { prefix: STORE_ROOT, fromRevision: 2 },
+      {
+        events: (batch) => batch.forEach((event) => this.#add(event)),
+        progress: () => {},
+        interrupted: () => {},
+        closed: (error) => onFailure(error.cause ?? error),
+      },
+    );
+  }
+
+  onCommit(listener: (commit: Commit) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** As it is in the store. */
+  get(key: string): JsonObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** By key, in the order in which they came. */
+  under(prefix: string): [key: string, object: JsonObject][] {
+    return [...this.#objects].filter(([key]) => key.startsWith(prefix));
+  }
+
+  /** When something that is now on its way left. */
+  departure(writer: Writer): Sending {
+    return { ...writer, sentAtMs: this.#clock.monotonic() };
+  }
+
+  /** Does work that commits before it returns its promise. */
+  arrival<T>(sending: Sending, work: () => Promise<T>): Promise<T> {
+    this.#sending = sending;
+    try {
+      return work();
+    } finally {
+      this.#sending = undefined;
+    }
+  }
+
+  #add(event: KvEvent): void {
+    const key = event.key.slice(STORE_ROOT.length);
+    const before = this.#objects.get(key);
+    const after = event.kind === "put" ? parsed(event.value) : undefined;
+    if (after === undefined) this.#objects.delete(key);
+    else this.#objects.set(key, after);
+    const commit: Commit = {
+      ...{ revision: event.modRevision, atMs: this.#clock.monotonic(), sending: this.#sending, key, before, after },
+    };
+    for (const listener of this.#listeners) listener(commit);
+  }
+}
+
+/** Whatever is no object says nothing. */
+function parsed(value: Buffer): JsonObject {
+  try {
+    const object: unknown = JSON.parse(value.toString("utf8"));
+    return isJsonObject(object) ? object : {};
+  } catch {
+    return {};
+  }
+}

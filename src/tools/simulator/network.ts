@@ -1,0 +1,138 @@
+/** The network between simulated servers: who listens where, what breaks, and what crosses it. */
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/random.ts";
+import {
+  UpstreamError,
+  type Upstream,
+  type UpstreamAddress,
+  type UpstreamRequest,
+} from "../../serving/http/upstream.ts";
+import { Exchange, type Fate, type Node } from "./exchange.ts";
+import type { Host } from "./host.ts";
+import { Links } from "./links.ts";
+import type { PeerCertificate } from "./peer-certificate.ts";
+
+export interface FaultRates {
+  readonly requestLost: number;
+  readonly responseLost: number;
+  readonly cut: number;
+}
+
+export const NO_FAULTS: FaultRates = { requestLost: 0, responseLost: 0, cut: 0 };
+
+/** A client's request that one server hands to another. */
+export interface Hop {
+  readonly auditId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly method: string;
+  readonly target: string;
+}
+
+export interface NetworkOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly certificate: PeerCertificate;
+  readonly onHop: (hop: Hop) => void;
+  /** A planted bug: what really goes on the wire, and where to. */
+  readonly tamper?: (request: UpstreamRequest, from: string) => UpstreamRequest;
+}
+
+interface Place {
+  readonly name: string;
+  node: Node | undefined;
+}
+
+export class Network {
+  readonly links: Links;
+  rates: FaultRates = NO_FAULTS;
+  readonly #options: NetworkOptions;
+  readonly #places = new Map<string, Place>();
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+    this.links = new Links(options);
+  }
+
+  /** From now on, or with undefined no longer, somebody listens there. */
+  listen(address: UpstreamAddress, name: string, node: Node | undefined): void {
+    this.#places.set(authorityOf(address), { name, node });
+  }
+
+  openUpstream(from: { readonly name: string; readonly host: Host; readonly ip: string }): Upstream {
+    const open = new Map<Exchange, string>();
+    let isClosed = false;
+    const breakAll = (reason: string, authority?: string): void => {
+      for (const [exchange, to] of [...open]) {
+        if (authority === undefined || to === authority) exchange.break(reason);
+      }
+    };
+    from.host.onDeath(() => breakAll("the caller died"));
+    return {
+      send: (request) =>
+        new Promise((resolve, reject) => {
+          if (isClosed) throw new UpstreamError("connect", "connections are closed", { isSent: false });
+          const sent = this.#options.tamper?.(request, from.name) ?? request;
+          const authority = authorityOf(sent.address);
+          const exchange = new Exchange({
+            ...this.#route(sent, from.name),
+            links: this.links,
+            random: this.#options.random,
+            certificate: this.#options.certificate,
+            from,
+            request: sent,
+            fate: this.#drawFate(),
+            onOver: () => open.delete(exchange),
+            resolve,
+            reject,
+          });
+          open.set(exchange, authority);
+          exchange.begin().catch(reject);
+        }),
+      // Every request has a connection of its own.
+      retire: () => {},
+      disconnect: (address) => breakAll("the connections were given up", authorityOf(address)),
+      close() {
+        isClosed = true;
+        breakAll("connections are closed");
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #route(
+    { address, method, target, headers }: UpstreamRequest,
+    from: string,
+  ): { readonly toName: string; readonly find: () => Node | undefined } {
+    const authority = authorityOf(address);
+    const toName = this.#places.get(authority)?.name ?? authority;
+    const auditId = headerOf(headers, "audit-id");
+    const find = (): Node | undefined => {
+      const { node } = this.#places.get(authority) ?? {};
+      const isThere = node !== undefined && node.host.state !== "dead";
+      // What a server asks on its own behalf carries no ID: it is no hop of anybody's request.
+      if (isThere && auditId !== undefined) this.#options.onHop({ auditId, from, to: toName, method, target });
+      return isThere ? node : undefined;
+    };
+    return { toName, find };
+  }
+
+  #drawFate(): Fate {
+    const { requestLost, responseLost, cut } = this.rates;
+    const drawn = this.#options.random.float();
+    if (drawn < requestLost) return "request-lost";
+    if (drawn < requestLost + responseLost) return "response-lost";
+    return drawn < requestLost + responseLost + cut ? "cut" : "arrives";
+  }
+}
+
+export function headerOf(headers: readonly string[], wanted: string): string | undefined {
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];
+  }
+  return undefined;
+}
+
+export function authorityOf({ host, port }: UpstreamAddress): string {
+  return `${host}:${port}`;
+}

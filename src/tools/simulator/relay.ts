@@ -1,0 +1,126 @@
+/**
+ * A stream on its way from the server that writes it to the server that reads it, frame by frame, in order. The writer's
+ * end is a sink as any transport's; the reader's end is that of the real connections.
+ */
+import type { Frame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
+import { AnswerStream } from "../../serving/http/node/upstream/answer-stream.ts";
+
+export interface RelayPath {
+  /** To the reader, in order. */
+  forth(deliver: () => void): void;
+  /** To the writer. */
+  back(deliver: () => void): void;
+  /** The reader's end is over, whoever ended it. */
+  onOver(): void;
+}
+
+/** What is under way before the writer is told to wait. */
+const UNDER_WAY_BYTES_MAX = 64 * 1024;
+
+export class Relay {
+  readonly #path: RelayPath;
+  readonly #reader: AnswerStream;
+  #isPaused = false;
+  /** The stream is over at the reader's end, at the writer's end. */
+  #isRead = false;
+  #isWritten = false;
+  #bytesUnderWay = 0;
+  /** At the reader's end, not taken yet. */
+  #arrived: (() => void)[] = [];
+  readonly #onClose: (() => void)[] = [];
+  readonly #onDrain: (() => void)[] = [];
+
+  constructor(path: RelayPath) {
+    this.#path = path;
+    this.#reader = new AnswerStream(
+      {
+        pause: () => {
+          this.#isPaused = true;
+        },
+        resume: () => this.#resume(),
+        cancel: () => this.close(),
+      },
+      [],
+    );
+  }
+
+  body(): ResponseBody {
+    return this.#reader.body();
+  }
+
+  /** The writer's end. */
+  sink(): StreamSink {
+    return {
+      write: (frame) => this.#write(frame),
+      bufferedBytes: () => this.#bytesUnderWay,
+      onDrain: (callback) => void this.#onDrain.push(callback),
+      onClose: (callback) => (this.#isWritten ? callback() : void this.#onClose.push(callback)),
+      end: () => this.#finish(() => this.#reader.end()),
+      abort: () => this.#finish(() => this.#reader.break()),
+    };
+  }
+
+  /** The reader has gone, or is done: the writer hears of it after a while. */
+  close(): void {
+    if (this.#isRead) return;
+    this.#readerIsDone();
+    this.#path.back(() => this.#writerIsDone());
+  }
+
+  /** The connection breaks; both ends notice. */
+  cut(): void {
+    if (this.#isRead) return;
+    this.close();
+    this.#reader.break();
+  }
+
+  #write(frame: Frame): boolean {
+    if (this.#isWritten) return false;
+    this.#bytesUnderWay += frame.bytes.length;
+    this.#path.forth(() =>
+      this.#arrive(() => {
+        const wasFull = this.#bytesUnderWay > UNDER_WAY_BYTES_MAX;
+        this.#bytesUnderWay -= frame.bytes.length;
+        this.#reader.write([frame.bytes]);
+        if (wasFull && this.#bytesUnderWay <= UNDER_WAY_BYTES_MAX)
+          this.#path.back(() => this.#onDrain.forEach((callback) => callback()));
+      }),
+    );
+    return this.#bytesUnderWay <= UNDER_WAY_BYTES_MAX;
+  }
+
+  #finish(deliver: () => void): void {
+    if (this.#isWritten) return;
+    this.#writerIsDone();
+    this.#path.forth(() =>
+      this.#arrive(() => {
+        this.#readerIsDone();
+        deliver();
+      }),
+    );
+  }
+
+  #readerIsDone(): void {
+    this.#isRead = true;
+    this.#path.onOver();
+  }
+
+  #writerIsDone(): void {
+    if (this.#isWritten) return;
+    this.#isWritten = true;
+    for (const callback of this.#onClose) callback();
+  }
+
+  #arrive(take: () => void): void {
+    if (this.#isRead) return;
+    if (this.#isPaused) this.#arrived.push(take);
+    else take();
+  }
+
+  #resume(): void {
+    this.#isPaused = false;
+    const arrived = this.#arrived;
+    this.#arrived = [];
+    for (const take of arrived) this.#arrive(take);
+  }
+}

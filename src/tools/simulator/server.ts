@@ -1,0 +1,283 @@
+/** A server of a simulated cluster: an ID and an address that stay, and one run after another. */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../client/in-process.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import { localGroups } from "../../serving/discovery/local.ts";
+import type { ApiRequest, ApiResponse } from "../../serving/http/message.ts";
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { createServedSet, type ServedSet } from "../../cluster/peers/served-set.ts";
+import type { PeerTiming } from "../../cluster/peers/timing.ts";
+import { buildServer, type Server } from "../../server/build-server.ts";
+import { resolveOptions, type ServerOptions } from "../../server/config.ts";
+import type { PeerOptions } from "../../server/peer-config.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { STORE_ROOT, type StoreHistory } from "./history.ts";
+import { Host } from "./host.ts";
+import type { Network } from "./network.ts";
+import type { PeerCertificate } from "./peer-certificate.ts";
+import { StoreLink, type Doom, type StoreFault } from "./store-link.ts";
+import type { Trace } from "./trace.ts";
+import type { World } from "./world.ts";
+
+export interface RunOptions {
+  readonly release: string;
+  readonly runtimeConfig?: readonly string[];
+  readonly clockOffsetMs?: number;
+  readonly clockDrift?: number;
+  /** Off: it answers by itself alone, as servers did before. Default on. */
+  readonly mixedVersionProxy?: boolean;
+  /** Of what has to do with other servers, what differs from the defaults. */
+  readonly peers?: Pick<PeerOptions, "discoveryMode" | "routingSource">;
+  /** As the flag; default all. */
+  readonly controllers?: readonly string[];
+}
+
+/** The truth about one run: what it served, and when it was alive. Times are the world's. */
+export interface Run {
+  readonly serverId: string;
+  readonly release: string;
+  readonly host: Host;
+  readonly store: StoreLink;
+  readonly groups: readonly DiscoveryGroup[];
+  readonly served: ServedSet;
+  readonly server: Server;
+  /** Undefined until it was ready for the first time. */
+  readyAtMs: number | undefined;
+  /** Crashed, or asked to stop. */
+  endedAtMs: number | undefined;
+  /** Until then it was paused or had trouble with the store, or others have not had the time to see that it is over. */
+  troubledUntilMs: number;
+  /** Undefined while it is well. */
+  troubledSinceMs: number | undefined;
+}
+
+export type Handle = (request: ApiRequest) => Promise<ApiResponse>;
+
+export interface ServerContext {
+  readonly world: World;
+  readonly history: StoreHistory;
+  readonly network: Network;
+  readonly certificate: PeerCertificate;
+  readonly trace: Trace;
+  readonly timing: Partial<PeerTiming>;
+  readonly onRun: (run: Run) => void;
+  /** A planted bug in the server of this ID. */
+  readonly wrapHandle?: (handle: Handle, serverId: string) => Handle;
+  readonly wrapKv?: (kv: Kv, serverId: string) => Kv;
+  readonly wrapClock?: (clock: Clock) => Clock;
+}
+
+/** A crash at a moment that chance would hardly find. */
+export interface CrashPoint {
+  /** Of the keys below the root whose change it happens at, for people. */
+  readonly what: string;
+  readonly matches: (key: string) => boolean;
+  /** How many changes of such keys are let through. */
+  readonly skip: number;
+  readonly side: Doom["side"];
+  readonly onCrash: () => void;
+}
+
+/** A server that was taken for dead is known again after this time. */
+const NOTICED_WITHIN_MS = 30_000;
+/** Requests open when a server is asked to stop have this long, in virtual time. */
+const DRAIN_MS = 5_000;
+const PORT = 6443;
+/** What is played is not about access: no roles have to be made for every server, and no accounts for pods. */
+const OPEN = {
+  authorizationModes: ["AlwaysAllow"],
+  disableAdmissionPlugins: ["ServiceAccount"],
+} as const satisfies ServerOptions["access"];
+
+const TOKEN = "simulated";
+
+export class SimulatedServer {
+  readonly id: string;
+  readonly address: UpstreamAddress;
+  readonly #context: ServerContext;
+  #runs = 0;
+  #run: Run | undefined;
+  #handle: Handle | undefined;
+  #crashPoint: CrashPoint | undefined;
+
+  constructor(context: ServerContext, options: { readonly id: string; readonly ip: string }) {
+    this.#context = context;
+    this.id = options.id;
+    this.address = { host: options.ip, port: PORT };
+  }
+
+  /** Undefined while it is down. */
+  get run(): Run | undefined {
+    return this.#run;
+  }
+
+  get isReady(): boolean {
+    return this.#run?.readyAtMs !== undefined;
+  }
+
+  /** Begins a run. Resolves when it listens, which is before it is ready. */
+  async start(options: RunOptions): Promise<Run> {
+    const { world, history, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
+    const { clockOffsetMs: offsetMs = 0, clockDrift: drift = 0 } = options;
+    const name = `${this.id}#${++this.#runs}`;
+    const host = new Host({ name, clock: world.countingClock, random: world.randomFor(name), offsetMs, drift });
+    const writer = { serverId: this.id, host };
+    const store = new StoreLink({ kv: world.openKv(), writer, history, doom: (key) => this.#doom(host, key) });
+    const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
+    trace.add(this.id, `starts: ${what.join(", ")}`);
+    const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
+    const groups = localGroups(server.catalogue);
+    const run: Run = {
+      ...{ serverId: this.id, release: options.release, host, store, groups, served: createServedSet(groups), server },
+      readyAtMs: undefined,
+      endedAtMs: undefined,
+      troubledUntilMs: 0,
+      troubledSinceMs: undefined,
+    };
+    this.#run = run;
+    this.#handle = wrapHandle(server.handle, this.id);
+    network.listen(this.address, this.id, { name: this.id, host, handle: this.#handle });
+    server.announce(`${this.address.host}:${this.address.port}`);
+    void server.ready.then(() => {
+      if (host.state === "dead" || run.endedAtMs !== undefined) return;
+      run.readyAtMs = world.clock.monotonic();
+      trace.add(this.id, "is ready");
+    });
+    onRun(run);
+    return run;
+  }
+
+  /** As kill -9. */
+  crash(): void {
+    const run = this.#end("crashes");
+    run?.host.kill();
+  }
+
+  /** In this run or a later one; undefined: not any more. */
+  crashAt(point: CrashPoint | undefined): void {
+    this.#crashPoint = point;
+  }
+
+  /** As SIGTERM. Resolves when the process has ended. */
+  async stop(): Promise<void> {
+    const { network, trace } = this.#context;
+    const run = this.#run;
+    if (run === undefined || run.endedAtMs !== undefined) return;
+    trace.add(this.id, "is asked to stop");
+    run.endedAtMs = this.#context.world.clock.monotonic();
+    await run.server.beginShutdown();
+    network.listen(this.address, this.id, undefined);
+    await run.server.drain(DRAIN_MS);
+    await run.server.close();
+    run.host.kill();
+    if (this.#run === run) this.#run = undefined;
+    trace.add(this.id, "has stopped");
+  }
+
+  pause(): void {
+    this.#context.trace.add(this.id, "is paused");
+    this.#run?.host.pause();
+    this.#noteTrouble();
+  }
+
+  resume(): void {
+    if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "goes on");
+    this.#run?.host.resume();
+    this.#noteTrouble();
+  }
+
+  setStoreFault(fault: StoreFault): void {
+    this.#context.trace.add(this.id, `the store: ${JSON.stringify(fault)}`);
+    this.#run?.store.setFault(fault);
+    this.#noteTrouble();
+  }
+
+  /** A client's request, as a user known by a token. Never settles when the server dies meanwhile. */
+  request(request: InProcessRequest): Promise<InProcessResponse> {
+    const run = this.#run;
+    const handle = this.#handle;
+    if (run === undefined || handle === undefined) return Promise.reject(new Error(`${this.id} is down`));
+    const headers = { authorization: `Bearer ${TOKEN}`, ...request.headers };
+    return callInProcess((received) => run.host.hear(() => handle(received)), { ...request, headers });
+  }
+
+  #doom(host: Host, key: string): Doom | undefined {
+    const point = this.#crashPoint;
+    if (point === undefined || this.#run?.host !== host || !point.matches(key.slice(STORE_ROOT.length)))
+      return undefined;
+    this.#crashPoint = point.skip === 0 ? undefined : { ...point, skip: point.skip - 1 };
+    if (point.skip > 0) return undefined;
+    return {
+      side: point.side,
+      crash: () => {
+        this.#context.trace.add(this.id, `${point.side} a change of ${point.what}`);
+        this.crash();
+        point.onCrash();
+      },
+    };
+  }
+
+  #noteTrouble(): void {
+    const run = this.#run;
+    // What became of it after its end does not change how it was then.
+    if (run === undefined || run.endedAtMs !== undefined) return;
+    const isWell = run.host.state === "running" && run.store.isFine;
+    const nowMs = this.#context.world.clock.monotonic();
+    run.troubledUntilMs = isWell ? nowMs + NOTICED_WITHIN_MS : Infinity;
+    run.troubledSinceMs = isWell ? undefined : (run.troubledSinceMs ?? nowMs);
+  }
+
+  #end(how: string): Run | undefined {
+    const run = this.#run;
+    if (run === undefined) return undefined;
+    const { network, trace, world } = this.#context;
+    trace.add(this.id, how);
+    run.endedAtMs ??= world.clock.monotonic();
+    this.#run = undefined;
+    this.#handle = undefined;
+    network.listen(this.address, this.id, undefined);
+    return run;
+  }
+
+  #envOf(host: Host, store: StoreLink): Parameters<typeof buildServer>[0] {
+    const { world, network, wrapKv = (kv: Kv): Kv => kv, wrapClock = (clock: Clock): Clock => clock } = this.#context;
+    const from = { name: this.id, host, ip: this.address.host };
+    return {
+      ...world.env,
+      clock: wrapClock(host.clock),
+      random: host.random,
+      log: this.#log(),
+      openKv: () => Promise.resolve(wrapKv(store, this.id)),
+      openUpstream: () => network.openUpstream(from),
+    };
+  }
+
+  #configOf(options: RunOptions): Parameters<typeof buildServer>[1] {
+    const { release, runtimeConfig = [], mixedVersionProxy = true, peers, controllers } = options;
+    const { certificate, timing } = this.#context;
+    // The simulated network needs no files; that they are named says that peers can be called.
+    const files = mixedVersionProxy ? { caFile: "ca", certFile: "cert", keyFile: "key" } : {};
+    return resolveOptions({
+      release,
+      runtimeConfig,
+      featureGates: mixedVersionProxy ? [] : ["UnknownVersionInteroperabilityProxy=false"],
+      storage: { kind: "memory" },
+      tokenFile: `${TOKEN},simulated-user,1,system:masters`,
+      access: OPEN,
+      requestHeader: { clientCa: certificate.authority },
+      peers: { hostname: this.id, serverId: this.id, ...files, timing, ...peers },
+      ...(controllers && { controllers }),
+      advertise: { address: this.address.host },
+    });
+  }
+
+  #log(): Log {
+    const { trace } = this.#context;
+    const add: Log["info"] = (message, fields = {}) => {
+      const told = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+      trace.add(this.id, `says: ${message}${told.join("")}`.slice(0, 300));
+    };
+    return { debug: () => {}, info: add, warn: add, error: add };
+  }
+}

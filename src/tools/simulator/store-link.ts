@@ -1,0 +1,173 @@
+/**
+ * One host's way to the shared store, which may be down, slow or behind. As with a real store, calls fail with
+ * `unavailable`, and one that fails may have been done all the same; watches are held up and lose nothing.
+ */
+import { sleep } from "../../base/clock.ts";
+import {
+  StorageError,
+  type Change,
+  type CommitResult,
+  type Kv,
+  type KvEvent,
+  type WatchRequest,
+  type WatchSink,
+  type Watching,
+} from "../../storage/kv.ts";
+import type { Sending, StoreHistory, Writer } from "./history.ts";
+import type { Host } from "./host.ts";
+
+export interface StoreFault {
+  /** Nothing gets through. */
+  readonly isDown: boolean;
+  /** Calls take up to this long. */
+  readonly slowMs: number;
+  /** Watches are told nothing. */
+  readonly isLagging: boolean;
+  /** How many calls of all are done but not heard of. */
+  readonly answersLost: number;
+}
+
+export const STORE_IS_FINE: StoreFault = { isDown: false, slowMs: 0, isLagging: false, answersLost: 0 };
+
+export interface StoreLinkOptions {
+  readonly kv: Kv;
+  readonly writer: Writer;
+  readonly history: StoreHistory;
+  /** What is to happen to the server just when a change of this key reaches the store. */
+  readonly doom: (key: string) => Doom | undefined;
+}
+
+export interface Doom {
+  readonly side: "before" | "after";
+  crash(): void;
+}
+
+interface Followed {
+  readonly sink: WatchSink;
+  /** While the watch is open and the host runs. */
+  readonly tell: (deliver: () => void) => void;
+  readonly missed: (readonly KvEvent[])[];
+  readonly close: () => void;
+}
+
+/** How long a call tries to reach a store that is down. */
+const GIVE_UP_MS_MAX = 3_000;
+
+export class StoreLink implements Kv {
+  readonly #options: StoreLinkOptions;
+  readonly #kv: Kv;
+  readonly #host: Host;
+  readonly #followed = new Set<Followed>();
+  #fault: StoreFault = STORE_IS_FINE;
+
+  constructor(options: StoreLinkOptions) {
+    this.#options = options;
+    this.#kv = options.kv;
+    this.#host = options.writer.host;
+    this.#host.onDeath(() => void this.#kv.close());
+  }
+
+  get isFine(): boolean {
+    return this.#fault === STORE_IS_FINE;
+  }
+
+  setFault(fault: StoreFault): void {
+    const before = this.#fault;
+    this.#fault = fault;
+    if (!fault.isDown && !fault.isLagging) this.#catchUp();
+    if (fault.isDown === before.isDown) return;
+    for (const { sink, tell } of [...this.#followed]) tell(() => sink.interrupted(fault.isDown));
+  }
+
+  /** The store has forgotten what its watches had not seen yet. */
+  loseHistory(): void {
+    for (const { sink, close } of [...this.#followed]) {
+      close();
+      const error = new StorageError("revision-compacted", "the history is gone", { revision: 1 });
+      this.#host.run(() => sink.closed(error));
+    }
+  }
+
+  readonly range: Kv["range"] = (request) => this.#reach(() => this.#kv.range(request));
+  readonly currentRevision: Kv["currentRevision"] = () => this.#reach(() => this.#kv.currentRevision());
+  readonly compact: Kv["compact"] = (revision) => this.#reach(() => this.#kv.compact(revision));
+  readonly leaseGrant: Kv["leaseGrant"] = (ttlSeconds) => this.#reach(() => this.#kv.leaseGrant(ttlSeconds));
+  readonly leaseKeepAlive: Kv["leaseKeepAlive"] = (lease) => this.#reach(() => this.#kv.leaseKeepAlive(lease));
+  readonly leaseRevoke: Kv["leaseRevoke"] = (lease) => this.#reach(() => this.#kv.leaseRevoke(lease));
+
+  commit(change: Change): Promise<CommitResult> {
+    const sending = this.#options.history.departure(this.#options.writer);
+    return this.#reach(() => this.#arrive(change, sending));
+  }
+
+  watch(request: WatchRequest, sink: WatchSink): Watching {
+    let isOpen = true;
+    const missed: (readonly KvEvent[])[] = [];
+    const tell = (deliver: () => void): void => this.#host.run(() => isOpen && deliver());
+    const watching = this.#kv.watch(request, {
+      events: (batch) => {
+        if (this.#isSilent) missed.push(batch);
+        else tell(() => sink.events(batch));
+      },
+      progress: (revision) => {
+        if (!this.#isSilent) tell(() => sink.progress(revision));
+      },
+      interrupted: (isInterrupted) => tell(() => sink.interrupted(isInterrupted)),
+      closed: (error) => {
+        this.#followed.delete(followed);
+        tell(() => sink.closed(error));
+      },
+    });
+    const close = (): void => {
+      isOpen = false;
+      this.#followed.delete(followed);
+      watching.close();
+    };
+    const followed: Followed = { sink, tell, missed, close };
+    this.#followed.add(followed);
+    if (this.#fault.isDown) queueMicrotask(() => tell(() => sink.interrupted(true)));
+    return { close };
+  }
+
+  close(): Promise<void> {
+    return this.#kv.close();
+  }
+
+  #arrive(change: Change, sending: Sending): Promise<CommitResult> {
+    const doom = this.#options.doom(change.key);
+    if (doom?.side === "before") {
+      doom.crash();
+      return new Promise(() => {});
+    }
+    const committing = this.#options.history.arrival(sending, () => this.#kv.commit(change));
+    doom?.crash();
+    return committing;
+  }
+
+  get #isSilent(): boolean {
+    return this.#fault.isDown || this.#fault.isLagging;
+  }
+
+  #catchUp(): void {
+    for (const { sink, tell, missed } of [...this.#followed]) {
+      for (const batch of missed.splice(0)) tell(() => sink.events(batch));
+    }
+  }
+
+  #reach<T>(work: () => Promise<T>): Promise<T> {
+    return this.#host.hear(() => (this.#fault === STORE_IS_FINE ? work() : this.#struggle(work)));
+  }
+
+  async #struggle<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, random } = this.#host;
+    const { slowMs, answersLost } = this.#fault;
+    if (slowMs > 0) await sleep(clock, random.float() * slowMs);
+    if (this.#fault.isDown) {
+      await sleep(clock, random.float() * GIVE_UP_MS_MAX);
+      if (this.#fault.isDown) throw new StorageError("unavailable", "the store is down");
+    }
+    const result = await work();
+    if (random.float() < answersLost) throw new StorageError("undecided", "the store's answer was lost");
+    return result;
+  }
+}

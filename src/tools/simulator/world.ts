@@ -1,0 +1,164 @@
+/**
+ * A world in which nothing happens by chance: one event queue ordered by virtual time, randomness from a
+ * seed. It runs the same server code as production does.
+ */
+import type { Cancel, Clock } from "../../base/clock.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import type { Env } from "../../server/env.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { createMemoryStore, type MemoryStore } from "../../storage/kv-memory/kv.ts";
+
+/** Virtual time starts here, so that timestamps look like timestamps. */
+const EPOCH_MS = Date.UTC(2030, 0, 1);
+
+/** Nothing needs as many before it comes to rest: servers that start take some thousand. */
+const STEPS_MAX = 1_000_000;
+
+interface Scheduled {
+  readonly at: number;
+  readonly sequence: number;
+  readonly callback: () => void;
+}
+
+export class World {
+  readonly clock: Clock;
+  /** For what runs in the world: each use is a step, and after too many without a rest it throws. */
+  readonly countingClock: Clock;
+  readonly env: Env;
+  readonly #seed: number;
+  readonly #store: MemoryStore;
+  #now = 0;
+  #sequence = 0;
+  #steps = 0;
+  readonly #onStandstill: () => void;
+  readonly #queue: Scheduled[] = [];
+
+  constructor(options: {
+    readonly seed: number;
+    /** What runs in the world never comes to rest, so that time cannot go on, and must be ended. */
+    readonly onStandstill?: () => void;
+  }) {
+    this.#seed = options.seed;
+    this.#onStandstill = options.onStandstill ?? (() => {});
+    this.clock = {
+      now: () => EPOCH_MS + this.#now,
+      monotonic: () => this.#now,
+      after: (delayMs, callback) => this.#schedule(delayMs, callback),
+    };
+    this.countingClock = {
+      now: () => this.#step().now(),
+      monotonic: () => this.#step().monotonic(),
+      after: (delayMs, callback) => this.#step().after(delayMs, callback),
+    };
+    this.#store = createMemoryStore({ clock: this.clock });
+    this.env = {
+      clock: this.clock,
+      random: this.randomFor("env"),
+      log: SILENT_LOG,
+      openKv: () => Promise.resolve(this.openKv()),
+      openUpstream: () => {
+        throw new Error("this world has no network");
+      },
+      processUsage: () => ({ residentBytes: 0, cpuSeconds: 0 }),
+    };
+  }
+
+  /** A handle of one's own on the store that every server of this world shares. */
+  openKv(): Kv {
+    return this.#store.open();
+  }
+
+  /** A generator of its own for each name, so that a draw in one place does not move another's. */
+  randomFor(name: string): Random {
+    return createSeededRandom(hash(`${this.#seed} ${name}`));
+  }
+
+  /** Lets everything settle that needs no time, then moves the clock, event by event. */
+  async advance(byMs: number): Promise<void> {
+    const until = this.#now + byMs;
+    await this.#settle();
+    for (;;) {
+      const next = this.#queue[0];
+      if (next === undefined || next.at > until) break;
+      this.#queue.shift();
+      this.#now = Math.max(this.#now, next.at);
+      next.callback();
+      await this.#settle();
+    }
+    this.#now = until;
+  }
+
+  /** Moves the clock only as far as needed for the promise. */
+  async run<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
+    let isSettled = false;
+    const watched = promise.finally(() => {
+      isSettled = true;
+    });
+    watched.catch(() => {});
+    const until = this.#now + withinMs;
+    await this.#settle();
+    while (!isSettled) {
+      const next = this.#queue[0];
+      if (next === undefined || next.at > until)
+        throw new Error(`nothing left to happen within ${withinMs} ms, and the promise is still pending`);
+      await this.advance(next.at - this.#now);
+    }
+    return watched;
+  }
+
+  #step(): Clock {
+    if (++this.#steps === STEPS_MAX) this.#onStandstill();
+    this.#checkSteps();
+    return this.clock;
+  }
+
+  async #settle(): Promise<void> {
+    await settle();
+    this.#checkSteps();
+    this.#steps = 0;
+  }
+
+  #checkSteps(): void {
+    if (this.#steps >= STEPS_MAX)
+      throw new Error(`time stands still: ${STEPS_MAX} steps at ${this.#now} ms, and nothing has come to rest`);
+  }
+
+  #schedule(delayMs: number, callback: () => void): Cancel {
+    const entry: Scheduled = { at: this.#now + Math.max(0, delayMs), sequence: this.#sequence++, callback };
+    let index = this.#queue.length;
+    while (index > 0 && isLater(this.#queue[index - 1]!, entry)) index--;
+    this.#queue.splice(index, 0, entry);
+    return () => {
+      const at = this.#queue.indexOf(entry);
+      if (at >= 0) this.#queue.splice(at, 1);
+    };
+  }
+}
+
+function isLater(left: Scheduled, right: Scheduled): boolean {
+  return left.at > right.at || (left.at === right.at && left.sequence > right.sequence);
+}
+
+/** Promises, generators and streams without I/O settle within one turn of the event loop. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  return value >>> 0;
+}
+
+/** Mulberry32: small, fast, good enough to explore with. */
+export function createSeededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const float = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+  return { float, bytes: (length) => Uint8Array.from({ length }, () => Math.floor(float() * 256)) };
+}
