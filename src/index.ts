@@ -3,11 +3,11 @@ export { readKubeconfigs } from "./tools/cli/kubeconfig.ts";
 export { invalidValue, required } from "./meta/field-errors.ts";
 export type { JsonObject } from "./meta/json.ts";
 export { StatusError, type FieldError } from "./meta/status-error.ts";
-export type * from "./server/api-server/resource-definition.ts";
+export type * from "./extensions/library/resource-definition.ts";
 export {
   createApiServer,
   type ApiServer,
   type ApiServerAuthentication,
   type ApiServerListen,
   type ApiServerOptions,
-} from "./server/create-api-server.ts";
+} from "./server/library/create-api-server.ts";

@@ -1,4 +1,5 @@
 /** The peer proxy's filter for what is served locally: what every request pays for the others. */
+import { StatusError } from "../../src/meta/status-error.ts";
 import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../src/objects/catalogue/release.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
@@ -11,7 +12,7 @@ import { parseRequestInfo } from "../../src/serving/http/request-info.ts";
 import { peerProxy } from "../../src/cluster/peers/peer-proxy.ts";
 import { createServedSet } from "../../src/cluster/peers/served-set.ts";
 import type { ClusterView, PeerView } from "../../src/cluster/peers/view.ts";
-import { createUnmetNeed } from "../../src/server/capabilities.ts";
+import { createUnmetNeed } from "../../src/cluster/peers/capabilities.ts";
 import { cpuMsOf } from "./cpu-time.ts";
 import type { Measurement, Samples } from "./protocol.ts";
 
@@ -40,12 +41,15 @@ export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "f
     return answer;
   };
   const view = createView();
-  const filtered = peerProxy({
+  const route = peerProxy({
     view: () => view,
     forward: () => Promise.reject(new Error("this is served here")),
     unmetNeed: createUnmetNeed(openCatalogue({ release: RELEASE }), "extended"),
     isVersionAware: true,
-  })(next);
+  });
+  const unknown = (message: string): StatusError => new StatusError("NotFound", message);
+  const ways = { here: next, unknown };
+  const filtered: Handler<WithUser> = (request) => route(request, ways);
   const requests = REQUESTS.map(([method, target]) => createRequest(method, target));
   const time = (handler: Handler<WithUser>): number => {
     const before = answered;

@@ -1,14 +1,14 @@
 /** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
-import { parseServiceOverrides } from "../extensions/aggregation/service-overrides.ts";
-import type { ServiceOverrides } from "../extensions/aggregation/service-resolver.ts";
-import { isReleaseName, RELEASES, DEFAULT_RELEASE, type ReleaseName } from "../objects/catalogue/release.ts";
-import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "../objects/catalogue/runtime-config.ts";
-import { openCatalogue } from "../objects/catalogue/catalogue.ts";
-import { catalogueGateNames } from "../objects/catalogue/feature-gates.ts";
+import { parseServiceOverrides } from "../access/webhooks/service-overrides.ts";
+import type { ServiceOverrides } from "../access/webhooks/service-resolver.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { EffectiveVersion } from "../objects/catalogue/effective-version.ts";
+import type { ReleaseName } from "../objects/catalogue/release.ts";
+import { resolveRelease, type ReleaseOptions } from "../objects/catalogue/release-options.ts";
+import type { RuntimeConfig } from "../objects/catalogue/runtime-config.ts";
 import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
 import type { User } from "../access/auth/user.ts";
-import { parseBoolean } from "../serving/http/boolean.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
 import { parseIpRange, type IpRange } from "../cluster/allocation/ip-range.ts";
 import type { NumberRange } from "../cluster/allocation/number-range.ts";
@@ -27,13 +27,17 @@ import {
   type ServiceAccountFlags,
   type ServiceAccountOptions,
 } from "../access/auth/service-accounts/options.ts";
-import { resolveAccess, type AccessConfig, type AccessOptions } from "./access-config.ts";
+import { resolveAccess, type AccessConfig, type AccessOptions } from "../access/access-config.ts";
 import { enabledControllers } from "../cluster/controllers/runtime/enabled-controllers.ts";
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../cluster/storageversion/objects.ts";
-import { CONTROLLERS } from "./controller-names.ts";
-import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
-import { asOption, OptionError } from "./option-error.ts";
-import { PEER_PROXY_GATE, resolvePeerOptions, type PeerConfig, type PeerOptions } from "./peer-config.ts";
+import { CONTROLLERS } from "../cluster/controllers/controller-names.ts";
+import { asOption, OptionError } from "../base/option-error.ts";
+import {
+  PEER_PROXY_GATE,
+  resolvePeerOptions,
+  type PeerConfig,
+  type PeerOptions,
+} from "../cluster/peers/peer-config.ts";
 
 export interface EtcdTls {
   readonly ca?: Buffer;
@@ -56,7 +60,7 @@ export interface ShutdownConfig {
   readonly watchGraceMs: number;
 }
 
-const NO_SHUTDOWN_WISHES: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
+const DEFAULT_SHUTDOWN_OPTIONS: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
 
 /** How the rest of the cluster reaches the server. */
 export interface Advertise {
@@ -64,15 +68,7 @@ export interface Advertise {
   readonly address: string | undefined;
 }
 
-export interface ServerOptions extends EmulationOptions {
-  /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
-  readonly release?: string;
-  /** Exactly the release's own defaults: none of the APIs that are on here in every release. */
-  readonly strictRelease?: boolean;
-  /** As kube-apiserver: "api/all=true,batch/v1=false,…". */
-  readonly runtimeConfig?: readonly string[];
-  /** As kube-apiserver: "Name=true,Other=false". */
-  readonly featureGates?: readonly string[];
+export interface ServerOptions extends ReleaseOptions {
   readonly storage: StorageConfig;
   /** Where everything lies in the store. Default "/registry". */
   readonly etcdPrefix?: string;
@@ -132,6 +128,8 @@ export interface ServerConfig {
   /** A client may say which release it was made for, and is sent to a server of it. */
   readonly isVersionAware: boolean;
   readonly strictRelease: boolean;
+  /** What the release serves with this configuration. */
+  readonly catalogue: Catalogue;
   readonly runtimeConfig: RuntimeConfig;
   readonly featureGates: ReadonlyMap<string, boolean>;
   readonly storage: StorageConfig;
@@ -165,32 +163,30 @@ export interface ServerConfig {
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
-  const version = effectiveVersion(binaryRelease(options.release ?? DEFAULT_RELEASE), options);
-  const { release, emulation } = version;
-  const runtimeConfig =
-    options.runtimeConfig === undefined
-      ? EMPTY_RUNTIME_CONFIG
-      : asOption(() => parseRuntimeConfig(options.runtimeConfig ?? []));
-  const { gates, peerProxy, versionAware, ...storageVersionGates } = featureGates(options.featureGates ?? [], version);
-  const strictRelease = options.strictRelease ?? false;
-  const catalogue = asOption(() =>
-    openCatalogue({ release, runtimeConfig, featureGates: gates, extensions: !strictRelease, emulation }),
-  );
+  const { version, strictRelease, runtimeConfig, featureGates, gatesSet, catalogue } = resolveRelease(options);
+  const { release } = version;
   const uses = usesStorageVersions({
-    ...storageVersionGates,
-    allAlpha: gates.get("AllAlpha"),
+    gate: gatesSet.get(STORAGE_VERSION_GATE),
+    identity: gatesSet.get(IDENTITY_GATE),
+    allAlpha: featureGates.get("AllAlpha"),
     isServed: catalogue.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
     strictRelease,
   });
-  const peers = resolvePeerOptions({ options: options.peers ?? {}, release, strictRelease, gate: peerProxy });
+  const peers = resolvePeerOptions({
+    options: options.peers ?? {},
+    release,
+    strictRelease,
+    gate: gatesSet.get(PEER_PROXY_GATE),
+  });
   checkRoutingSource(peers, uses);
   return {
     release,
     version,
-    isVersionAware: versionAware ?? !strictRelease,
+    isVersionAware: gatesSet.get(VERSION_GATE) ?? !strictRelease,
     strictRelease,
+    catalogue,
     runtimeConfig,
-    featureGates: gates,
+    featureGates,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     access: resolveAccess(options.access ?? {}),
@@ -208,7 +204,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     ),
     compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
     ifReadyMode: options.ifReadyMode ?? "off",
-    shutdown: { ...NO_SHUTDOWN_WISHES, ...options.shutdown },
+    shutdown: { ...DEFAULT_SHUTDOWN_OPTIONS, ...options.shutdown },
     goawayChance: goawayChance(options.goawayChance ?? 0),
     serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
@@ -232,12 +228,6 @@ function checkRoutingSource({ routingSource, isEnabled }: PeerConfig, registers:
     throw new OptionError(
       "--peer-routing-source=storageversion needs the feature gate StorageVersionAPI and its API, internal.apiserver.k8s.io/v1alpha1",
     );
-}
-
-function binaryRelease(release: string): ReleaseName {
-  if (!isReleaseName(release))
-    throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
-  return release;
 }
 
 function callers({
@@ -281,57 +271,21 @@ function positive(value: number, what: string): number {
   return value;
 }
 
-interface Gates {
-  /** Those that decide about resources. */
-  readonly gates: ReadonlyMap<string, boolean>;
-  readonly peerProxy: boolean | undefined;
-  readonly storageVersions: boolean | undefined;
-  readonly identity: boolean | undefined;
-  readonly versionAware: boolean | undefined;
-}
-
-/** Gates that decide nothing here are accepted, as in kube-apiserver's own long list, and have no effect. */
-function featureGates(entries: readonly string[], { release, binary, minCompatibility }: EffectiveVersion): Gates {
-  const known = catalogueGateNames(release);
-  const later = catalogueGateNames(binary);
-  const gates = new Map<string, boolean>();
-  const own = new Map<string, boolean>();
-  for (const entry of entries.flatMap((text) => text.split(","))) {
-    if (entry === "") continue;
-    const [name = "", value = "", ...rest] = entry.split("=");
-    const isOn = parseBoolean(value);
-    if (name === "" || rest.length > 0 || isOn === undefined)
-      throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
-    if (later.has(name) && !known.has(name))
-      throw new OptionError(
-        `cannot set feature gate ${name} to ${isOn}, feature is PreAlpha at emulated version ${release}, min compatibility version ${minCompatibility}`,
-      );
-    if (known.has(name) || name === "AllAlpha" || name === "AllBeta") gates.set(name, isOn);
-    own.set(name, isOn);
-  }
-  return {
-    gates,
-    peerProxy: own.get(PEER_PROXY_GATE),
-    storageVersions: own.get(STORAGE_VERSION_GATE),
-    identity: own.get(IDENTITY_GATE),
-    versionAware: own.get(VERSION_GATE),
-  };
-}
-
 const STORAGE_VERSION_GATE = "StorageVersionAPI";
 const IDENTITY_GATE = "APIServerIdentity";
 /** Ours: Kubernetes has no such gate. */
 const VERSION_GATE = "VersionAwareProxying";
 
 /** A server that would publish what it does not serve could never become ready: it does not start either. */
-function usesStorageVersions(
-  from: Pick<Gates, "storageVersions" | "identity"> & {
-    readonly allAlpha: boolean | undefined;
-    readonly isServed: boolean;
-    readonly strictRelease: boolean;
-  },
-): boolean {
-  const { storageVersions: gate, identity, allAlpha, isServed, strictRelease } = from;
+function usesStorageVersions(from: {
+  /** As the flag sets it, if it does. */
+  readonly gate: boolean | undefined;
+  readonly identity: boolean | undefined;
+  readonly allAlpha: boolean | undefined;
+  readonly isServed: boolean;
+  readonly strictRelease: boolean;
+}): boolean {
+  const { gate, identity, allAlpha, isServed, strictRelease } = from;
   if (gate === true && !isServed)
     throw new OptionError(
       `the feature gate ${STORAGE_VERSION_GATE} needs its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true`,

@@ -22,7 +22,7 @@ import type { Outbound } from "../serving/http/outbound.ts";
 import type { Upstream } from "../serving/http/upstream.ts";
 import type { StorageConfig } from "./config.ts";
 import type { Env, OutboundConfig, UpstreamConfig } from "./env.ts";
-import { reloadingCertificate, reloadingCredentials } from "./peer-credentials.ts";
+import { reloadingCertificate, reloadingCredentials } from "../serving/http/node/reloading-credentials.ts";
 import { createSystemClock } from "../client/system.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -9,7 +9,7 @@ import type { Outbound } from "../serving/http/outbound.ts";
 import type { Upstream } from "../serving/http/upstream.ts";
 import type { Kv } from "../storage/kv.ts";
 import type { StorageConfig } from "./config.ts";
-import type { ClientCertificateFiles, PeerCredentials } from "./peer-config.ts";
+import type { ClientCertificateFiles, PeerCredentials } from "../serving/http/node/reloading-credentials.ts";
 
 export interface UpstreamConfig {
   readonly credentials: PeerCredentials;

@@ -1,64 +1,120 @@
-/** The filters of a server of a cluster, each with what it needs. Their order is handler-chain.ts. */
-import type { Catalogue } from "../objects/catalogue/catalogue.ts";
-import type { WithInfo } from "../serving/http/filters/request-info.ts";
-import type { ApiRequest, ApiResponse } from "../serving/http/message.ts";
-import { fence } from "../cluster/peers/fence.ts";
-import { isReview } from "../serving/endpoints/reviews/reviews.ts";
+/** Creates each filter of the chain with what it needs. Their order is handler-chain.ts. */
+import { recordDecision, type Audit } from "../access/audit/create-audit.ts";
+import { authenticate } from "../access/auth/authenticate.ts";
+import { authorize, type AccessAttributes, type Authorizer } from "../access/auth/authorize.ts";
+import { createAuthenticators } from "../access/auth/create-authenticators.ts";
+import { impersonate } from "../access/auth/impersonate.ts";
+import type { Impersonated } from "../access/auth/impersonation/modes.ts";
+import { spoofableHeaders } from "../access/auth/request-header-options.ts";
+import type { WithUser } from "../access/auth/user.ts";
+import type { Clock } from "../base/clock.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
-import { peerProxy } from "../cluster/peers/peer-proxy.ts";
-import type { ResourceQuestion } from "../cluster/peers/view.ts";
-import { writeGate } from "../cluster/storageversion/write-gate.ts";
-import { createUnmetNeed } from "./capabilities.ts";
-import type { Cluster } from "./cluster.ts";
+import { releaseInfo, type ReleaseName } from "../objects/catalogue/release.ts";
+import { deadline } from "../serving/http/filters/deadline.ts";
+import { earlyAnswers } from "../serving/http/filters/early-answers.ts";
+import { goaway } from "../serving/http/filters/goaway.ts";
+import { ifReady, isExempt, retryAfterStep, type Starting } from "../serving/http/filters/if-ready.ts";
+import { measure } from "../serving/http/filters/measure.ts";
+import { pretty } from "../serving/http/filters/pretty.ts";
+import { recover } from "../serving/http/filters/recover.ts";
+import { requestInfo, type WithInfo } from "../serving/http/filters/request-info.ts";
+import { shuttingDown } from "../serving/http/filters/shutting-down.ts";
+import { stripIdentity } from "../serving/http/filters/strip-identity.ts";
+import { webSocket } from "../serving/http/filters/web-socket.ts";
+import type { ApiResponse } from "../serving/http/message.ts";
+import type { Cluster, RequestAccess, Resources } from "./assembly.ts";
+import type { Foundation } from "./foundation.ts";
 import type { Filters } from "./handler-chain.ts";
-import { requestFilters, type RequestFilterParts } from "./request-filters.ts";
-import type { ResourceTable } from "./resources.ts";
-import type { Shared } from "./shared-resources.ts";
-import type { StorageVersions } from "./storage-versions.ts";
+import type { Lifecycle } from "./lifecycle.ts";
 
-export interface FilterParts extends Omit<RequestFilterParts, "isKnown" | "isNotOurs"> {
-  readonly table: Pick<ResourceTable, "resolve">;
-  readonly catalogue: Catalogue;
+export interface FilterParts {
+  readonly audit: Audit;
+  readonly resources: Resources;
   readonly cluster: Cluster;
-  readonly shared: Shared;
-  readonly storageVersions: StorageVersions | undefined;
+  readonly access: RequestAccess;
 }
 
-export function createFilters(parts: FilterParts): Filters {
-  const { config, metrics, table, catalogue, cluster, storageVersions, loopback } = parts;
-  const { peers } = config;
-  const isLoopback = (request: ApiRequest): boolean => request.connection === loopback;
-  const isServed = (asked: ResourceQuestion): boolean =>
-    cluster.view().peers.some(({ document }) => document?.served.has(asked));
+export function createFilters(on: Foundation, { audit, resources, cluster, access }: FilterParts): Filters {
+  const { env, config, metrics, lifecycle, loopback, open } = on;
+  const { clock, log } = env;
+  const { authorizer, catchUp } = access;
+  const { resolve } = resources.table;
+  const starting: Starting = {
+    hasBeenReady: () => lifecycle.hasBeenReady,
+    retryAfterSeconds: createRetryAfter(lifecycle, clock),
+    isLoopback: loopback.isLoopback,
+  };
   return {
-    ...requestFilters({
-      ...parts,
-      isKnown: (info) => table.resolve(info.group, info.version, info.resource) !== undefined || isServed(info),
-      isNotOurs,
+    identify: audit.identify,
+    goaway: goaway({ chance: config.goawayChance, random: env.random }),
+    pretty: pretty(),
+    ifReady: ifReady({ ...starting, mode: config.ifReadyMode }),
+    recover: recover(log),
+    stripIdentity: stripIdentity(spoofableHeaders(config.requestHeader)),
+    requestInfo: requestInfo(),
+    measure: measure({
+      metrics,
+      clock,
+      isKnown: (info) => resolve(info.group, info.version, info.resource) !== undefined || cluster.isServedByPeer(info),
     }),
-    aggregation: parts.shared.filter,
-    writeGate:
-      storageVersions === undefined
-        ? (next) => next
-        : writeGate({ state: storageVersions.gate, isLoopback, serverId: peers.serverId, metrics }),
-    peerProxy: peers.isEnabled
-      ? peerProxy({
-          view: cluster.view,
-          forward: cluster.forward,
-          unmetNeed: createUnmetNeed(catalogue, peers.routing),
-          isVersionAware: config.isVersionAware,
-          catchUp: cluster.catchUp,
-        })
-      : (next) => next,
-    fence: fence({
-      fence: cluster.identity.fence,
-      isExempt: (request) => isLoopback(request) || isReview(request.info.group, request.info.resource),
+    webSocket: webSocket(clock),
+    shuttingDown: shuttingDown({
+      isRefusing: () => lifecycle.hasHappened("NotAcceptingNewRequest"),
+      sendsRetryAfter: config.shutdown.sendRetryAfter,
+      isExempt: (request) => isExempt(request, starting),
+      open: open.requests,
     }),
+    deadline: deadline({ clock, requestTimeoutMs: config.requestTimeoutMs }),
+    failedAuthentication: audit.failedAuthentication,
+    authenticate: authenticate(
+      createAuthenticators({ env, config, tokens: access.tokens, loopback: loopback.connection }),
+      { refusesStrangers: !config.access.anonymousAuth },
+    ),
+    record: audit.record,
+    earlyAnswers: earlyAnswers({ ...starting, isNotOurs: isFromElsewhere }),
+    impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release), onImpersonated }),
+    inFlight: access.flowControl.filter,
+    authorize: authorize(healthWhileStarting(authorizer, on), { catchUp, onDecision: recordDecision }),
+    ...cluster.filters,
   };
 }
 
-/** What servers tell each other, and what a pod says that a peer has reached. */
-function isNotOurs({ info }: WithInfo, { headers }: ApiResponse): boolean {
+/** Responses that say nothing about what this server serves: those of servers to each other, and of pods behind a peer. */
+function isFromElsewhere({ info }: WithInfo, { headers }: ApiResponse): boolean {
   if (headers[NOT_SERVED_HEADER] !== undefined) return true;
   return info.subresource === "proxy" && headers[SERVED_BY_HEADER] !== undefined;
+}
+
+/** The paths that the role system:public-info-viewer allows in every new cluster. */
+const HEALTH: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
+
+/**
+ * DIFFERS: kube-apiserver denies anonymous probes until it has read its roles. A server whose store is out of reach
+ * would look dead, and be restarted for nothing.
+ */
+function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: Foundation): Authorizer {
+  if (!config.access.authorizationModes.includes("RBAC")) return authorizer;
+  const isOpen = ({ isResourceRequest, verb, path }: AccessAttributes): boolean =>
+    !lifecycle.hasBeenReady && !isResourceRequest && verb === "get" && HEALTH.has(path);
+  return (user, asked) => (isOpen(asked) ? { allowed: true, reason: "" } : authorizer(user, asked));
+}
+
+/** As long again as the current step of start-up has taken so far. */
+function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
+  let stepSinceMs = clock.monotonic();
+  lifecycle.onStep(() => {
+    stepSinceMs = clock.monotonic();
+  });
+  return () => retryAfterStep(clock.monotonic() - stepSinceMs);
+}
+
+function onImpersonated({ audit }: WithUser, { user, constraint }: Impersonated): void {
+  audit?.impersonated(user, constraint);
+}
+
+/** From this release on impersonation can be allowed for some users and some requests only. */
+const CONSTRAINED_SINCE_MINOR = 36;
+
+function isConstrainedIn(release: ReleaseName): boolean {
+  return Number(releaseInfo(release).minor) >= CONSTRAINED_SINCE_MINOR;
 }

@@ -1,9 +1,13 @@
 /** THE list: reading order is the order a request meets the filters. A misordered chain does not compile. */
 import type { WithUser } from "../access/auth/user.ts";
+import type { WithEndpoint } from "../serving/endpoints/resolve-request.ts";
 import { chain, type Filter, type Handler, type PassingFilter } from "../serving/http/chain.ts";
 import type { WithInfo } from "../serving/http/filters/request-info.ts";
 import type { WithClaims } from "../serving/http/filters/strip-identity.ts";
 import type { ApiRequest } from "../serving/http/message.ts";
+
+/** What the routes receive: an authorized request, and the endpoint that serves it. */
+export type Resolved = WithUser & WithEndpoint;
 
 export interface Filters {
   readonly identify: PassingFilter<ApiRequest>;
@@ -26,11 +30,11 @@ export interface Filters {
   readonly authorize: PassingFilter<WithUser>;
   readonly aggregation: PassingFilter<WithUser>;
   readonly writeGate: PassingFilter<WithInfo>;
-  readonly peerProxy: PassingFilter<WithUser>;
+  readonly resolve: Filter<WithUser, Resolved>;
   readonly fence: PassingFilter<WithInfo>;
 }
 
-export function buildHandler(filters: Filters, route: Handler<WithUser>): Handler<ApiRequest> {
+export function buildHandler(filters: Filters, route: Handler<Resolved>): Handler<ApiRequest> {
   return chain<ApiRequest>()
     .through(filters.identify)
     .through(filters.goaway)
@@ -52,7 +56,7 @@ export function buildHandler(filters: Filters, route: Handler<WithUser>): Handle
     .through(filters.authorize)
     .through(filters.aggregation)
     .through(filters.writeGate)
-    .through(filters.peerProxy)
+    .through(filters.resolve)
     .through(filters.fence)
     .to(route);
 }

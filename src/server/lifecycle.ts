@@ -9,6 +9,7 @@
  *   stopped    background tasks have ended, the store is closed: nothing acknowledged is lost
  */
 import { SILENT_LOG, type Log } from "../base/log.ts";
+import { HOOK_PREFIX, type StartupHook } from "../base/startup-hook.ts";
 import type { HealthCheck } from "../serving/endpoints/health.ts";
 
 /** By the names kube-apiserver gives them. Which of the last two comes first depends on --shutdown-send-retry-after. */
@@ -20,29 +21,23 @@ export type ShutdownEvent =
   | "InFlightRequestsDrained"
   | "HTTPServerStoppedListening";
 
-export interface StartupHook {
-  /** As /readyz shows it after "poststarthook/". */
-  readonly name: string;
-  /** Other checks that kube-apiserver has of what is done here in one. */
-  readonly also?: readonly string[];
-  run(signal: AbortSignal): Promise<void>;
-}
-
-export const HOOK_PREFIX = "poststarthook/";
-
 export class Lifecycle {
-  readonly #pendingHooks: Set<string>;
-  readonly #hooks: readonly Pick<StartupHook, "name" | "also">[];
+  readonly #pendingHooks = new Set<string>();
+  readonly #hooks: StartupHook[] = [];
   readonly #ready = Promise.withResolvers<void>();
   readonly #onStep: (() => void)[] = [];
   readonly #shutdownEvents = new Set<ShutdownEvent>();
   readonly #log: Log;
   #hasBeenReady = false;
 
-  constructor(hooks: readonly StartupHook[], log: Log = SILENT_LOG) {
+  constructor(log: Log = SILENT_LOG) {
     this.#log = log;
-    this.#hooks = hooks;
-    this.#pendingHooks = new Set(hooks.map(({ name }) => name));
+  }
+
+  /** Hooks run in the order in which they are added, and all of them before the server is ready. */
+  addHooks(hooks: readonly StartupHook[]): void {
+    this.#hooks.push(...hooks);
+    for (const { name } of hooks) this.#pendingHooks.add(name);
   }
 
   /** Resolves when the server has been ready for the first time. */
@@ -59,9 +54,14 @@ export class Lifecycle {
     this.#onStep.push(listener);
   }
 
-  hookDone(name: string): void {
-    this.#pendingHooks.delete(name);
-    for (const listener of this.#onStep) listener();
+  /** Runs the hooks one after the other: a hook may rely on those before it. */
+  async runHooks(signal: AbortSignal): Promise<void> {
+    for (const hook of this.#hooks) {
+      await hook.run(signal);
+      if (signal.aborted) return;
+      this.#pendingHooks.delete(hook.name);
+      for (const listener of this.#onStep) listener();
+    }
   }
 
   /** Called whenever something readiness depends on has changed. */
@@ -82,42 +82,19 @@ export class Lifecycle {
     this.#log.info("shutdown event", { name: event });
   }
 
-  checks(): HealthCheck[] {
-    return [
-      ...this.#hooks.flatMap(({ name: hook, also = [] }) =>
-        [`${HOOK_PREFIX}${hook}`, ...also].map((name): HealthCheck => ({
-          name,
-          check: () => (this.#pendingHooks.has(hook) ? "not finished" : undefined),
-          // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
-          endpoints: ["healthz", "readyz"],
-        })),
-      ),
-      {
-        name: "shutdown",
-        check: () => (this.hasHappened("ShutdownInitiated") ? "process is shutting down" : undefined),
-        endpoints: ["readyz"],
-      },
-    ];
-  }
-}
-
-/** The hooks, the first of them after something that has no name of its own. */
-export function afterwards(
-  before: (signal: AbortSignal) => Promise<void>,
-  [first, ...rest]: readonly StartupHook[],
-): StartupHook[] {
-  if (first === undefined) return [];
-  return [{ ...first, run: (signal) => before(signal).then(() => first.run(signal)) }, ...rest];
-}
-
-/** One after the other: a hook may rely on those before it. */
-export async function runHooks(
-  hooks: readonly StartupHook[],
-  lifecycle: Lifecycle,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const hook of hooks) {
-    await hook.run(signal);
-    if (!signal.aborted) lifecycle.hookDone(hook.name);
-  }
+  readonly checks = (): HealthCheck[] => [
+    ...this.#hooks.flatMap(({ name: hook, also = [] }) =>
+      [`${HOOK_PREFIX}${hook}`, ...also].map((name): HealthCheck => ({
+        name,
+        check: () => (this.#pendingHooks.has(hook) ? "not finished" : undefined),
+        // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
+        endpoints: ["healthz", "readyz"],
+      })),
+    ),
+    {
+      name: "shutdown",
+      check: () => (this.hasHappened("ShutdownInitiated") ? "process is shutting down" : undefined),
+      endpoints: ["readyz"],
+    },
+  ];
 }

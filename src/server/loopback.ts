@@ -1,4 +1,5 @@
-/** The server's own way in: the same chain as everybody's, with full access. */
+/** The server's own way in: the same chain as every client's, with full access. */
+import type { BaseEnv } from "../base/env.ts";
 import { createClient, type Client } from "../client/client.ts";
 import {
   callInProcess,
@@ -10,36 +11,41 @@ import type { Transport } from "../client/transport.ts";
 import { METADATA_ACCEPT } from "../cluster/controllers/garbage-collector/live-objects.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest, ConnectionInfo } from "../serving/http/message.ts";
-import type { Env } from "./env.ts";
 
-export interface Loopback {
-  /** By this object, which nothing outside can name, its requests are known. */
-  readonly connection: ConnectionInfo;
-  readonly transport: Transport;
-  readonly client: Client;
-  /** Is shown nothing of objects but their metadata. */
-  readonly metadata: Client;
-  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
-}
-
-/** What the server makes by itself belongs to it by the name clients know. */
+/** The field manager of what the server writes itself, by the name clients know. */
 const USER_AGENT = "kube-apiserver";
 
-/** `handle` is called later than this: the chain is built of parts that use the loopback. */
-export function createLoopback({ clock, random }: Env, handle: Handler<ApiRequest>): Loopback {
-  const connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
-  const transport = createInProcessTransport(handle, connection);
-  const client = (headers: Record<string, string>): Client =>
-    createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
-  return {
-    connection,
-    transport,
-    client: client({}),
-    metadata: client({ accept: METADATA_ACCEPT }),
-    call: (request) => callInProcess(handle, { ...request, connection }),
-  };
-}
+/** Parts of the server use it before the chain is built; their requests start once `connect` has been called. */
+export class Loopback {
+  /** Identifies the server's own requests: nothing outside can name this object. */
+  readonly connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
+  readonly transport: Transport;
+  readonly client: Client;
+  /** Receives only the metadata of objects. */
+  readonly metadata: Client;
+  readonly #handle: Handler<ApiRequest>;
+  #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still being built"));
 
-export function asServer(call: Loopback["call"]): Loopback["call"] {
-  return (request) => call({ ...request, headers: { "user-agent": USER_AGENT, ...request.headers } });
+  constructor({ clock, random }: BaseEnv) {
+    this.#handle = (request) => this.#chain(request);
+    const transport = createInProcessTransport(this.#handle, this.connection);
+    const client = (headers: Record<string, string>): Client =>
+      createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
+    this.transport = transport;
+    this.client = client({});
+    this.metadata = client({ accept: METADATA_ACCEPT });
+  }
+
+  connect(chain: Handler<ApiRequest>): void {
+    this.#chain = chain;
+  }
+
+  readonly isLoopback = ({ connection }: ApiRequest): boolean => connection === this.connection;
+
+  readonly call = (request: InProcessRequest): Promise<InProcessResponse> =>
+    callInProcess(this.#handle, { ...request, connection: this.connection });
+
+  /** As `call`, under the server's own name. */
+  readonly callAsServer = (request: InProcessRequest): Promise<InProcessResponse> =>
+    this.call({ ...request, headers: { "user-agent": USER_AGENT, ...request.headers } });
 }

@@ -1,12 +1,11 @@
 /** What /metrics says about the server as a whole, under kube-apiserver's names where they exist. */
 import type { Counter, MetricsRegistry } from "../base/metrics.ts";
-import type { OpenWatches } from "../serving/endpoints/watch-stream.ts";
 import type { ServedResource } from "../serving/registry/resource.ts";
-import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { releaseInfo } from "../objects/catalogue/release.ts";
-import type { EffectiveVersion } from "./effective-version.ts";
-import type { Env } from "./env.ts";
-import type { ResourceTable } from "./resources.ts";
+import type { EffectiveVersion } from "../objects/catalogue/effective-version.ts";
+import type { Resources } from "./assembly.ts";
+import type { Foundation } from "./foundation.ts";
+import type { Store } from "./store.ts";
 
 export function watchCounters(metrics: MetricsRegistry): {
   encodings: Counter;
@@ -28,16 +27,11 @@ export function watchCounters(metrics: MetricsRegistry): {
   };
 }
 
-export interface ServerMetricsSources {
-  readonly env: Env;
-  readonly cache: WatchCache;
-  readonly table: Pick<ResourceTable, "stored">;
-  readonly openWatches: OpenWatches;
-  readonly version: EffectiveVersion;
-}
-
-export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerMetricsSources): void {
-  const { env, cache, table, openWatches } = sources;
+export function registerServerMetrics(
+  { env, config, metrics, open }: Foundation,
+  { cache }: Store,
+  { table }: Resources,
+): void {
   metrics.gaugesOf(
     { name: "apiserver_resource_objects", help: "Objects stored, by resource.", labels: ["group", "resource"] },
     () =>
@@ -46,12 +40,12 @@ export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerM
         value: cache.count(keyPrefix),
       })),
   );
-  registerVersions(metrics, sources.version);
+  registerVersions(metrics, config.version);
   metrics.gaugeOf(
     { name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." },
     () => cache.revision,
   );
-  metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Watches open right now." }, () => openWatches.size);
+  metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Watches open right now." }, () => open.watches.size);
   metrics.gaugeOf(
     { name: "process_resident_memory_bytes", help: "Resident memory in bytes." },
     () => env.processUsage().residentBytes,

@@ -12,25 +12,17 @@
 import type { Audit } from "../access/audit/create-audit.ts";
 import { sleep } from "../base/clock.ts";
 import { messageOf, within } from "../base/within.ts";
-import type { OpenRequests } from "../serving/http/open-requests.ts";
 import type { Kv } from "../storage/kv.ts";
-import type { Background } from "./background.ts";
-import type { Cluster } from "./cluster.ts";
-import type { ServerConfig } from "./config.ts";
-import type { Env } from "./env.ts";
-import type { Leadership } from "./leadership.ts";
-import type { Lifecycle } from "./lifecycle.ts";
+import type { Background } from "../base/background.ts";
+import type { Cluster } from "./assembly.ts";
+import type { Foundation } from "./foundation.ts";
 
 export interface ShutdownParts {
-  readonly env: Env;
-  readonly config: ServerConfig;
-  readonly lifecycle: Lifecycle;
-  readonly openRequests: OpenRequests;
+  readonly on: Foundation;
   readonly cluster: Pick<Cluster, "drain" | "leave">;
-  readonly leadership: Pick<Leadership, "giveUp">;
   readonly background: Background;
   readonly kv: Kv;
-  /** What was recorded of requests is written down. */
+  /** Events that were recorded are written before the server ends. */
   readonly audit: Pick<Audit, "close">;
 }
 
@@ -51,7 +43,8 @@ const BEFORE_SHUTDOWN_MS_MAX = 15_000;
 const AUDIT_FLUSH_MS_MAX = 5_000;
 
 export function createShutdown(parts: ShutdownParts): Shutdown {
-  const { env, config, lifecycle, openRequests, cluster, background, kv } = parts;
+  const { cluster, background, kv } = parts;
+  const { env, config, lifecycle, open } = parts.on;
   const { clock, log } = env;
   const { delayMs, watchGraceMs: graceMs } = config.shutdown;
   const delay = async (): Promise<void> => {
@@ -67,8 +60,8 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
   return {
     beginShutdown: () => (begun ??= begin()),
     async drain(limitMs) {
-      if (!(await openRequests.drain({ clock, graceMs, limitMs })))
-        log.warn("requests were not answered in time for the shutdown", { requests: openRequests.answering });
+      if (!(await open.requests.drain({ clock, graceMs, limitMs })))
+        log.warn("requests were not answered in time for the shutdown", { requests: open.requests.answering });
       lifecycle.happened("InFlightRequestsDrained");
     },
     stoppedListening: () => lifecycle.happened("HTTPServerStoppedListening"),
@@ -82,7 +75,7 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
 }
 
 /** A disk that does not answer must not keep the server from ending. */
-async function flushed({ env, audit }: ShutdownParts): Promise<void> {
+async function flushed({ on: { env }, audit }: ShutdownParts): Promise<void> {
   try {
     await within(env.clock, AUDIT_FLUSH_MS_MAX, () => audit.close());
   } catch (thrown) {
@@ -91,11 +84,10 @@ async function flushed({ env, audit }: ShutdownParts): Promise<void> {
 }
 
 /** DIFFERS: a hook of kube-apiserver that fails ends the shutdown there, and requests under way with it. */
-async function beforeShutdown({ env, lifecycle, cluster, leadership }: ShutdownParts): Promise<void> {
+async function beforeShutdown({ on: { env, lifecycle }, cluster }: ShutdownParts): Promise<void> {
   const { clock, log } = env;
-  const all = (): Promise<unknown> => Promise.all([cluster.drain(), leadership.giveUp()]);
   try {
-    await within(clock, BEFORE_SHUTDOWN_MS_MAX, all);
+    await within(clock, BEFORE_SHUTDOWN_MS_MAX, () => cluster.drain());
   } catch (thrown) {
     log.warn("the shutdown goes on although others could not be told of it", { error: messageOf(thrown) });
   }

@@ -1,7 +1,7 @@
 /** A server of one release that behaves as an earlier one. */
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
-import { OptionError } from "../../src/server/option-error.ts";
+import { OptionError } from "../../src/base/option-error.ts";
 import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

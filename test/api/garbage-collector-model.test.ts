@@ -9,7 +9,7 @@ import { BadLink, type Fault } from "../../src/cluster/controllers/garbage-colle
 import { HandResources } from "../../src/cluster/controllers/garbage-collector/testing/hand-resources.ts";
 import { RunningCollector } from "../../src/cluster/controllers/garbage-collector/testing/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
-import { resourcesOf } from "../../src/server/cluster-resources.ts";
+import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
 import { startServer, type Json, type TestServer } from "./start.ts";
 
 const RUNS = 25;

@@ -4,7 +4,7 @@ import { BadLink } from "../../src/cluster/controllers/garbage-collector/testing
 import { HandResources } from "../../src/cluster/controllers/garbage-collector/testing/hand-resources.ts";
 import { RunningCollector } from "../../src/cluster/controllers/garbage-collector/testing/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
-import { resourcesOf } from "../../src/server/cluster-resources.ts";
+import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
 import {
   CONFIG_MAPS,
   configMap,

@@ -10,9 +10,9 @@ import {
   widget,
   WIDGETS,
   type TestApiServer,
-} from "../../src/server/api-server/testing/start-api-server.ts";
-import type { ResourceDefinition } from "../../src/server/api-server/resource-definition.ts";
-import type { PeerOptions } from "../../src/server/peer-config.ts";
+} from "../../src/server/testing/start-api-server.ts";
+import type { ResourceDefinition } from "../../src/extensions/library/resource-definition.ts";
+import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import { createMemoryStore, type MemoryStore } from "../../src/storage/kv-memory/kv.ts";
 import type { Kv, KvEvent } from "../../src/storage/kv.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";

@@ -2,7 +2,7 @@
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/serving/http/message.ts";
-import type { AccessOptions } from "../../src/server/access-config.ts";
+import type { AccessOptions } from "../../src/access/access-config.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { World } from "../../src/tools/simulator/world.ts";

@@ -44,7 +44,7 @@ export function checkAllowedImports(
 ): readonly Violation[] {
   const violations: Violation[] = [];
   for (const source of sources) {
-    const module = moduleOf(source.path);
+    const module = moduleOf(source.path, table);
     if (module === undefined || isTestCode(source.path)) continue;
     const rule = table[module];
     if (rule === undefined) {
@@ -181,10 +181,11 @@ export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
     .map((source) => violation(source, 0, "only re-exports: delete it and import the files themselves"));
 }
 
-/** Top-level module of a source file: undefined outside src/ and for files directly in it. */
-export function moduleOf(path: string): string | undefined {
-  const parts = path.split("/");
-  return parts[0] === "src" && parts.length > 2 ? parts[1] : undefined;
+/** The longest row of the table that a source file lies under; undefined outside src/ and for files directly in it. */
+export function moduleOf(path: string, table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): string | undefined {
+  const [top, room, part, ...rest] = path.split("/");
+  if (top !== "src" || room === undefined || part === undefined) return undefined;
+  return rest.length > 0 && `${room}/${part}` in table ? `${room}/${part}` : room;
 }
 
 function specifierOf(node: Node): { readonly specifier: string; readonly typeOnly: boolean } | undefined {

@@ -1,55 +1,169 @@
 /**
- * Which module of src/ may import which, lowest layer first. What is not listed is forbidden; if two modules
- * need each other, the consumer declares a function type and server/ passes it in.
+ * The rooms of src/ and what each may import, lowest first. An import that no row allows fails; if two rooms need each
+ * other, the lower one declares a function type and server/ passes the function in.
+ *
+ * A row names a room ("storage") or a room's part ("serving/http"); a file belongs to the longest row that fits its path.
+ * docs/ARCHITECTURE.md explains the same rows, and a test keeps both equal to the folders.
  */
 export interface ModuleRule {
-  /** Modules, or single files of a module such as `serving/http/message.ts`. */
+  /** Rows, or single files such as `serving/http/message.ts`. */
   readonly imports: readonly string[];
-  /** May be named in `import type` in addition. */
+  /** Rows whose types may be imported in addition. */
   readonly types?: readonly string[];
 }
+
+const VOCABULARY = ["base", "meta"];
+const OBJECTS = [...VOCABULARY, "objects", "objects/cel", "objects/kinds", "objects/catalogue"];
 
 const LAYERS = {
   base: { imports: [] },
   meta: { imports: ["base"] },
-  object: { imports: ["base", "meta"] },
-  // The expression language of rules: knows values and types, and nothing of objects.
-  cel: { imports: ["base", "meta"] },
-  // Schemas of custom resources.
-  structural: { imports: ["base", "meta", "object", "cel"] },
-  kinds: { imports: ["base", "meta", "object", "cel", "structural"] },
-  catalogue: { imports: ["base", "meta", "object"] },
-  storage: { imports: ["base", "meta"] },
-  registry: { imports: ["base", "meta", "object", "kinds", "storage"] },
-  http: { imports: ["base", "meta"] },
-  // A watch hands on the entries of the watch cache and says how fresh a read must be.
-  endpoints: { imports: ["base", "meta", "object", "registry", "http"], types: ["storage"] },
-  auth: { imports: ["base", "meta", "http"] },
-  // Its filter stands behind authentication and knows who asks.
-  audit: { imports: ["base", "meta", "http"], types: ["auth"] },
-  // Who waits for whom: its filter stands behind authentication and knows who asks.
-  flowcontrol: { imports: ["base", "meta", "http"], types: ["auth"] },
-  // Between decoding and the store: what may change or refuse a write beside the rules of its kind.
-  admission: {
-    imports: ["base", "meta", "object", "cel", "structural", "kinds"],
-    types: ["auth", "registry"],
+
+  objects: { imports: VOCABULARY },
+  "objects/cel": { imports: VOCABULARY },
+  "objects/kinds": { imports: [...VOCABULARY, "objects", "objects/cel"] },
+  "objects/catalogue": { imports: [...VOCABULARY, "objects"] },
+
+  storage: { imports: VOCABULARY },
+
+  "serving/http": { imports: VOCABULARY },
+  "serving/registry": { imports: [...VOCABULARY, "objects", "objects/kinds", "storage"] },
+  // A watch sends entries of the watch cache and states how fresh a read must be.
+  "serving/endpoints": {
+    imports: [...VOCABULARY, "objects", "serving/registry", "serving/http"],
+    types: ["storage"],
   },
-  // OpenAPI shows the schemas that objects/ defines; every document can be had as YAML.
-  discovery: { imports: ["base", "meta", "object", "catalogue", "http"] },
-  // Runs in browsers, so it knows the message types of serving/http/ and nothing that serves them.
-  client: { imports: ["base", "meta", "http/message.ts", "http/request-body.ts", "http/closed-sink.ts"] },
-  // Its filters stand behind authentication and know who asks.
-  peers: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
-  storageversion: { imports: ["base", "meta", "http", "client"] },
-  controllers: { imports: ["base", "meta", "client"] },
-  // Definitions become resources: what they say is made into what the catalogue says of built-in ones.
-  crd: {
-    imports: ["base", "meta", "object", "cel", "structural", "kinds", "catalogue", "registry", "discovery", "client"],
+  "serving/discovery": { imports: [...VOCABULARY, "objects", "objects/catalogue", "serving/http"] },
+  "serving/resources": { imports: [...OBJECTS, "storage", "serving/registry", "serving/endpoints"] },
+
+  // Runs in browsers: it may use the message types of serving/http and nothing that serves them.
+  client: {
+    imports: [...VOCABULARY, "serving/http/message.ts", "serving/http/request-body.ts", "serving/http/closed-sink.ts"],
   },
-  // Its filter stands behind authentication and knows who asks.
-  aggregation: { imports: ["base", "meta", "http", "client", "discovery"], types: ["auth"] },
-  // Reads the store itself, past the registry: also what no server here serves.
-  inspect: { imports: ["base", "meta", "object", "catalogue", "storage"] },
+
+  "access/auth": {
+    imports: [...VOCABULARY, "serving/http", "serving/resources"],
+    types: ["client", "serving/endpoints", "storage"],
+  },
+  "access/audit": { imports: [...VOCABULARY, "serving/http"], types: ["access/auth"] },
+  "access/flowcontrol": {
+    imports: [...VOCABULARY, "storage", "serving/http", "serving/registry", "serving/resources", "access/auth"],
+    types: ["client"],
+  },
+  "access/webhooks": { imports: [...VOCABULARY, "objects", "serving/http"], types: ["client"] },
+  "access/admission": {
+    imports: [
+      ...OBJECTS,
+      "storage",
+      "serving/registry",
+      "serving/endpoints",
+      "serving/resources",
+      "access/auth",
+      "access/webhooks",
+    ],
+    types: ["serving/http"],
+  },
+  access: {
+    imports: [
+      ...OBJECTS,
+      "serving/http",
+      "serving/endpoints",
+      "serving/resources",
+      "access/auth",
+      "access/audit",
+      "access/flowcontrol",
+      "access/admission",
+    ],
+    types: ["storage", "serving/registry", "client", "access/webhooks"],
+  },
+
+  "cluster/allocation": {
+    imports: [...VOCABULARY, "objects/kinds", "storage", "serving/registry"],
+  },
+  "cluster/storageversion": {
+    imports: [...VOCABULARY, "objects/catalogue", "storage", "serving/http", "serving/discovery", "client"],
+    types: ["serving/registry"],
+  },
+  "cluster/peers": {
+    imports: [
+      ...VOCABULARY,
+      "objects",
+      "objects/catalogue",
+      "storage",
+      "serving/http",
+      "serving/discovery",
+      "serving/endpoints",
+      "client",
+      "cluster/storageversion",
+    ],
+    types: ["access/auth"],
+  },
+  "cluster/controllers": {
+    imports: [...VOCABULARY, "objects/catalogue", "serving/discovery", "client"],
+    types: ["cluster/peers"],
+  },
+  "cluster/bootstrap": {
+    imports: [
+      ...VOCABULARY,
+      "objects",
+      "objects/catalogue",
+      "storage",
+      "serving/registry",
+      "serving/endpoints",
+      "client",
+      "access/auth",
+      "cluster/peers",
+    ],
+  },
+  // Reads the store itself, past the registry: also objects of resources that no server here serves.
+  "cluster/inspect": {
+    imports: [
+      ...VOCABULARY,
+      "objects",
+      "objects/catalogue",
+      "storage",
+      "serving/http",
+      "serving/registry",
+      "client",
+      "cluster/storageversion",
+      "cluster/controllers",
+    ],
+    types: ["access/auth"],
+  },
+
+  "extensions/crd": {
+    imports: [
+      ...OBJECTS,
+      "storage",
+      "serving/registry",
+      "serving/endpoints",
+      "serving/discovery",
+      "serving/resources",
+      "client",
+      "access/webhooks",
+      "cluster/peers",
+      "cluster/storageversion",
+    ],
+    types: ["extensions/aggregation"],
+  },
+  "extensions/aggregation": {
+    imports: [...VOCABULARY, "serving/http", "serving/discovery", "client", "access/webhooks", "cluster/peers"],
+    types: ["access/auth"],
+  },
+  "extensions/library": {
+    imports: [
+      ...OBJECTS,
+      "storage",
+      "serving/registry",
+      "serving/endpoints",
+      "serving/resources",
+      "client",
+      "cluster/peers",
+      "cluster/storageversion",
+      "cluster/inspect",
+      "extensions/crd",
+    ],
+  },
 } as const satisfies Record<string, ModuleRule>;
 
 const BELOW_SERVER = Object.keys(LAYERS);
@@ -57,32 +171,13 @@ const BELOW_SERVER = Object.keys(LAYERS);
 export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   ...LAYERS,
   server: { imports: BELOW_SERVER },
-  simulator: { imports: [...BELOW_SERVER, "server"] },
-  testkit: { imports: ["base", "meta", "server", "client", "simulator"] },
-  // Clients outside of a simulated cluster, and what is true of it.
-  rehearsal: {
-    imports: [
-      "base",
-      "meta",
-      "object",
-      "catalogue",
-      "http",
-      "discovery",
-      "client",
-      "peers",
-      "storageversion",
-      "simulator",
-    ],
-  },
-  // The command names releases, explains what the store refused, and makes the certificate of the first start.
-  cli: {
-    imports: ["base", "meta", "server", "client", "simulator", "rehearsal", "catalogue", "storage", "http", "peers"],
-    types: ["audit"],
-  },
+  "tools/simulator": { imports: [...BELOW_SERVER, "server"] },
+  "tools/rehearsal": { imports: [...BELOW_SERVER, "tools/simulator"] },
+  "tools/cli": { imports: [...BELOW_SERVER, "server", "tools/simulator", "tools/rehearsal"] },
 };
 
 /** The public entries, which are also the only files that may do nothing but re-export. */
-export const PUBLIC_ENTRIES: readonly string[] = ["src/index.ts", "src/client/index.ts", "src/testkit/index.ts"];
+export const PUBLIC_ENTRIES: readonly string[] = ["src/index.ts", "src/client/index.ts"];
 
 /** Where the shipped program starts: all other source files are reached from these, or are dead. */
 export const ENTRIES: readonly string[] = [

@@ -4,7 +4,7 @@ import { controlCommands } from "../../src/tools/cli/control-commands.ts";
 import { leftoversText, purgedText, purgeNamespaceCommand } from "../../src/tools/cli/purge-namespace.ts";
 import { serveCommand } from "../../src/tools/cli/serve.ts";
 import { upCommand } from "../../src/tools/cli/up.ts";
-import { CONTROLLERS } from "../../src/server/controller-names.ts";
+import { CONTROLLERS } from "../../src/cluster/controllers/controller-names.ts";
 import { startServer } from "../api/start.ts";
 
 const ROOT = new URL("../../", import.meta.url);

@@ -8,8 +8,8 @@ import { rollbackCheckCommand } from "../../src/tools/cli/rollback-check.ts";
 import { serveCommand } from "../../src/tools/cli/serve.ts";
 import { storedVersionsCommand } from "../../src/tools/cli/stored-versions.ts";
 import { upCommand } from "../../src/tools/cli/up.ts";
-import { CONTROLLERS } from "../../src/server/controller-names.ts";
-import { storedResourceVersions } from "../../src/server/stored-resource-versions.ts";
+import { CONTROLLERS } from "../../src/cluster/controllers/controller-names.ts";
+import { storedResourceVersions } from "../../src/cluster/storageversion/stored-resource-versions.ts";
 import { startServer } from "../api/start.ts";
 
 const ROOT = new URL("../../", import.meta.url);

@@ -2,7 +2,7 @@
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
-import type { PeerOptions } from "../../src/server/peer-config.ts";
+import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import type { ClusterView } from "../../src/cluster/peers/view.ts";
 import { createMemoryStore, type MemoryStore } from "../../src/storage/kv-memory/kv.ts";

@@ -1,6 +1,6 @@
 /** Requests that name a field which only a peer knows: `--field-loss`. 1.31 knows no `spec.resources` of pods, 1.33 does. */
 import { describe, expect, test } from "vitest";
-import type { PeerOptions } from "../../src/server/peer-config.ts";
+import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import type { Answer, CallOptions, Json } from "./client.ts";
 import { startCluster, TestCluster, type Member } from "./cluster.ts";
 import { eventually } from "./wait.ts";

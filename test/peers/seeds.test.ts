@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Answer, Json } from "./client.ts";
 import { AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
 import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
-import type { PeerOptions } from "../../src/server/peer-config.ts";
+import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import { startConnectProxy } from "./connect-proxy.ts";
 import { eventually, until } from "./wait.ts";
 

@@ -10,7 +10,7 @@ import { versionRows, type VersionRow } from "./version-table.ts";
 const ROWS = versionRows();
 
 async function answeredBy({ header, isProxied, view }: VersionRow, isVersionAware: boolean): Promise<string> {
-  const filter = peerProxy({
+  const route = peerProxy({
     view: () => view,
     unmetNeed: () => undefined,
     isVersionAware,
@@ -22,7 +22,10 @@ async function answeredBy({ header, isProxied, view }: VersionRow, isVersionAwar
   const headers = header === undefined ? {} : { "x-kubernetes-compatibility-version": header };
   const request = userRequest({ url: "/apis/example.com/v1/widgets", headers }, { isProxied });
   const here = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "a"));
-  const answer = await filter(here)(request).catch((thrown: unknown) => errorResponse(StatusError.from(thrown)));
+  const unknown = (message: string): StatusError => new StatusError("NotFound", message);
+  const answer = await route(request, { here, unknown }).catch((thrown: unknown) =>
+    errorResponse(StatusError.from(thrown)),
+  );
   const by = answer.status === 200 && answer.body.kind === "bytes" ? String(answer.body.chunks[0]) : answer.status;
   return `${by}${answer.headers["warning"] === undefined ? "" : " with a Warning"}`;
 }

@@ -1,7 +1,7 @@
 /** Every release after the other, for a client that believes what discovery names. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
-import type { PeerOptions } from "../../src/server/peer-config.ts";
+import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import { documentsEqual } from "../../src/tools/simulator/checkers/documents-equal.ts";
 import { listedIsReachable } from "../../src/tools/simulator/checkers/listed-is-reachable.ts";
 import { servedIsListed } from "../../src/tools/simulator/checkers/served-is-listed.ts";

@@ -8,6 +8,7 @@ import { prefixEnd } from "../../storage/kv.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { prepareForCreate } from "../../serving/registry/prepare.ts";
+import type { Allocators } from "./allocators.ts";
 import { ownerUid, type Claim, type ClaimPool, type Owner } from "./claims.ts";
 import { parentOf } from "./ip-addresses.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
@@ -32,12 +33,16 @@ interface Holder {
   readonly holdings: Holdings;
 }
 
-export async function repairAllocations(
-  context: RegistryContext,
-  servicePrefix: string,
-  suspects: Suspects,
-): Promise<RepairReport> {
-  const { clusterIps, nodePorts, ipAddresses } = context.allocators;
+export interface RepairParts {
+  readonly context: RegistryContext;
+  readonly allocators: Allocators;
+  /** The key prefix of Services, such as "/registry/services/specs/". */
+  readonly servicePrefix: string;
+}
+
+export async function repairAllocations(parts: RepairParts, suspects: Suspects): Promise<RepairReport> {
+  const { context, servicePrefix } = parts;
+  const { clusterIps, nodePorts, ipAddresses } = parts.allocators;
   // The claims first: whatever is claimed by now has its service by the time services are read, or is superfluous.
   const claims = [
     ...(await clusterIps.list()).map((claim) => ({ pool: clusterIps, claim })),
@@ -49,7 +54,7 @@ export async function repairAllocations(
     { kind: "newest" },
   );
   const holders = entries.filter((entry) => entry.corrupt === undefined).map(holderOf);
-  const disputed = await claimMissing(context, holders, claims);
+  const disputed = await claimMissing(parts, holders, claims);
   // A service nobody can read may hold anything.
   if (holders.length < entries.length) return { ...disputed, released: 0 };
   const superfluous = [
@@ -67,11 +72,11 @@ export async function repairAllocations(
 }
 
 async function claimMissing(
-  context: RegistryContext,
+  { context, allocators }: RepairParts,
   holders: readonly Holder[],
   claims: readonly { pool: ClaimPool; claim: Claim }[],
 ): Promise<Omit<RepairReport, "released">> {
-  const { clusterIps, nodePorts, ipAddresses } = context.allocators;
+  const { clusterIps, nodePorts, ipAddresses } = allocators;
   const claimed = new Map(claims.map(({ claim }) => [claim.entry.key, ownerUid(claim)]));
   const keyOf = new Map(
     claims.map(({ pool, claim }) => [`${pool === clusterIps ? "ip" : "port"} ${claim.number}`, claim.entry.key]),

@@ -10,7 +10,9 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.
 import { invalid, serviceUnavailable, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { AllocatesNumbers, AllocationSession } from "../../serving/registry/allocation.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
+import type { Allocators } from "./allocators.ts";
 import type { Change } from "../../serving/registry/guaranteed-update.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
 import { prepareForCreate } from "../../serving/registry/prepare.ts";
@@ -34,54 +36,33 @@ import {
   type Holdings,
 } from "../../objects/kinds/core/services/service-fields.ts";
 
-export interface Allocation {
-  /** The object with everything it needs. Called again after a lost race, with what is there by then. */
-  assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
-  /** The same for a change that has been decided, which may be a removal. */
-  apply(change: Change, existing: JsonObject): Promise<Change>;
-  /** Whatever was assigned will not be stored after all. */
-  revert(): Promise<void>;
-}
-
-const NOTHING_TO_ALLOCATE: Allocation = {
-  assign: (object) => Promise.resolve(object),
-  apply: (change) => Promise.resolve(change),
-  revert: () => Promise.resolve(),
-};
-
 const ALREADY_ALLOCATED = "provided port is already allocated";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
 
 /** After this long the repair may soon take a claim without a service for a leak. */
 const CLAIMS_FRESH_MS = 60_000;
 
-/**
- * Runs one write. `work` stores what `assign` or `apply` gave it; when it throws or returns undefined,
- * nothing was stored.
- */
-export async function withAllocation<T extends object | undefined>(
-  context: RegistryContext,
-  served: ServedResource,
-  dryRun: boolean,
-  work: (allocation: Allocation) => Promise<T>,
-): Promise<T> {
-  if (!isServices(served.stored)) return work(NOTHING_TO_ALLOCATE);
-  const session = dryRun
-    ? new AllocationSession(context, served, "suggest")
-    : new AllocationSession(context, served, "claim");
-  let result: T;
-  try {
-    result = await work(session);
-  } catch (thrown) {
-    if (!(thrown instanceof StorageError)) await session.revert();
-    throw thrown;
-  }
-  await (result === undefined ? session.revert() : session.finish());
-  return result;
+/** Cluster IPs and node ports for Services. */
+export function allocateForServices(allocators: Allocators): AllocatesNumbers {
+  return {
+    begin: (context, served, dryRun) =>
+      isServices(served.stored)
+        ? new ServiceAllocation({ context, allocators, served, mode: dryRun ? "suggest" : "claim" })
+        : undefined,
+    on: (store) => allocateForServices(allocators.on(store)),
+  };
 }
 
-class AllocationSession implements Allocation {
+interface ServiceAllocationOptions {
+  readonly context: RegistryContext;
+  readonly allocators: Allocators;
+  readonly served: ServedResource;
+  readonly mode: "claim" | "suggest";
+}
+
+class ServiceAllocation implements AllocationSession {
   readonly #context: RegistryContext;
+  readonly #allocators: Allocators;
   readonly #served: ServedResource;
   readonly #mode: "claim" | "suggest";
   /** Taken by the latest attempt, each with the pool it belongs to. */
@@ -93,8 +74,9 @@ class AllocationSession implements Allocation {
   };
   #owner: Owner = { namespace: "", name: "", uid: "" };
 
-  constructor(context: RegistryContext, served: ServedResource, mode: "claim" | "suggest") {
+  constructor({ context, allocators, served, mode }: ServiceAllocationOptions) {
     this.#context = context;
+    this.#allocators = allocators;
     this.#served = served;
     this.#mode = mode;
   }
@@ -154,7 +136,7 @@ class AllocationSession implements Allocation {
   /** The service is stored. */
   async finish(): Promise<void> {
     if (this.#mode === "suggest") return;
-    const { clusterIps, ipAddresses } = this.#context.allocators;
+    const { clusterIps, ipAddresses } = this.#allocators;
     const { namespace, name } = this.#owner;
     const published = this.#taken.filter(({ pool }) => pool === clusterIps);
     const prepare = (served: ServedResource, object: JsonObject): JsonObject =>
@@ -181,7 +163,7 @@ class AllocationSession implements Allocation {
     const spec = specOf(service);
     if (!needsClusterIp(spec)) return;
     const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
-      family: this.#context.allocators.family,
+      family: this.#allocators.family,
       minor: this.#served.minor,
     });
     if (errors.length > 0) throw this.#invalid(errors);
@@ -197,7 +179,7 @@ class AllocationSession implements Allocation {
   }
 
   async #takeIp(ip: string, asked: readonly string[]): Promise<string> {
-    const { clusterIps, ipAddresses } = this.#context.allocators;
+    const { clusterIps, ipAddresses } = this.#allocators;
     if (ip === "") {
       const number = await this.#takeAny(clusterIps);
       if (number === undefined) throw internalError("failed to allocate a serviceIP: range is full");
@@ -246,7 +228,7 @@ class AllocationSession implements Allocation {
 
   /** Before anything is claimed: thousands of ports may have been asked for, and each would only be given back. */
   async #refuseHopelessPorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
-    const { nodePorts } = this.#context.allocators;
+    const { nodePorts } = this.#allocators;
     const ports = portsOf(spec);
     const asked = new Set<number>();
     for (const [index, port] of ports.entries()) {
@@ -278,13 +260,13 @@ class AllocationSession implements Allocation {
   }
 
   async #takePort(port: number, refusal: (why: string) => StatusError): Promise<void> {
-    const { nodePorts } = this.#context.allocators;
+    const { nodePorts } = this.#allocators;
     if (nodePorts.range.indexOf(String(port)) === undefined) throw refusal(outOfRange(nodePorts));
     if (!(await this.#take(nodePorts, String(port)))) throw refusal(ALREADY_ALLOCATED);
   }
 
   async #takeAnyPort(refusal: string): Promise<number> {
-    const number = await this.#takeAny(this.#context.allocators.nodePorts);
+    const number = await this.#takeAny(this.#allocators.nodePorts);
     if (number === undefined) throw internalError(refusal);
     return Number(number);
   }
@@ -309,7 +291,7 @@ class AllocationSession implements Allocation {
   /** Read before the service is stored: a claim that is written again later is not the one to release. */
   async #noteDropped(before: Holdings, after: Holdings): Promise<void> {
     if (this.#mode === "suggest") return;
-    const { clusterIps, nodePorts, ipAddresses } = this.#context.allocators;
+    const { clusterIps, nodePorts, ipAddresses } = this.#allocators;
     const ips = before.ips.filter((ip) => !after.ips.includes(ip)).map((ip) => canonicalIp(ip) ?? ip);
     const ports = before.ports.filter((port) => !after.ports.includes(port)).map(String);
     const find = async (pool: ClaimPool, number: string): Promise<{ pool: ClaimPool; claim: Claim }[]> => {

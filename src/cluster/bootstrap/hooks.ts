@@ -4,7 +4,7 @@
  * waits until it is known where the server listens. A store that has everything is only read.
  */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
-import type { StartupHook } from "../../server/lifecycle.ts";
+import type { StartupHook } from "../../base/startup-hook.ts";
 import { flowControl } from "./flow-control.ts";
 import { legacyTokenTracking } from "./legacy-token-tracking.ts";
 import { kubernetesService } from "./kubernetes-service.ts";

@@ -7,7 +7,7 @@ import { sleep } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { decodeTyped } from "../../objects/typed-decode.ts";
-import type { ResolveEndpoint } from "../../serving/endpoints/resources.ts";
+import type { ResolveEndpoint } from "../../serving/endpoints/resolve-request.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { create } from "../../serving/registry/create.ts";
 import { objectKey, type ServedResource } from "../../serving/registry/resource.ts";
@@ -54,9 +54,10 @@ export async function seed(
 }
 
 async function planAll(seeding: Seeding, objects: readonly OwnedObject[]): Promise<Planned[]> {
-  const { store, allocators } = seeding.context;
+  const { store, allocation } = seeding.context;
   const staging = createStagedStore(store);
-  const context = { ...seeding.context, store: staging.store, allocators: allocators.on(staging.store) };
+  const staged = { ...seeding.context, store: staging.store };
+  const context = allocation === undefined ? staged : { ...staged, allocation: allocation.on(staging.store) };
   const plan: Planned[] = [];
   for (const owned of objects) {
     const { group, version, resource, namespace } = owned.at;

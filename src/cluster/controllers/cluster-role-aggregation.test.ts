@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startServer, type TestServer } from "../../../test/api/start.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import type { JsonObject } from "../../meta/json.ts";
-import { CONTROLLERS } from "../../server/controller-names.ts";
+import { CONTROLLERS } from "./controller-names.ts";
 import { createClusterRoleAggregationController } from "./cluster-role-aggregation.ts";
 import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { pod, PODS, startServer, type Json, type TestServer } from "../../../test/api/start.ts";
 import { createQuotaCalculator } from "../../access/admission/plugins/quota/recalculate.ts";
 import { SILENT_LOG } from "../../base/log.ts";
-import { CONTROLLERS } from "../../server/controller-names.ts";
+import { CONTROLLERS } from "./controller-names.ts";
 import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
 import { createResourceQuotaController } from "./resource-quota.ts";
 

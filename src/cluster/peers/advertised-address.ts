@@ -42,3 +42,14 @@ export function advertisedPeerAddress(flags: AdvertisedAddressFlags): UpstreamAd
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
+
+/** The address of a server that listens: the peer flags, else the flag for all clients, else where it listens. Undefined when peers cannot connect there. */
+export function peerAddressOf(
+  { advertise, address }: { readonly advertise: UpstreamAddress | undefined; readonly address: string | undefined },
+  listening: string,
+): UpstreamAddress | undefined {
+  if (advertise !== undefined) return advertise;
+  const colon = listening.lastIndexOf(":");
+  const host = address ?? listening.slice(0, colon);
+  return isReachableIp(host) ? { host, port: Number(listening.slice(colon + 1)) } : undefined;
+}

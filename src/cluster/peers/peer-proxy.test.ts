@@ -1,3 +1,4 @@
+import { StatusError } from "../../meta/status-error.ts";
 import { expect, test } from "vitest";
 import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
 import { textResponse } from "../../serving/http/respond.ts";
@@ -19,22 +20,26 @@ interface Asked extends RequestOptions {
   readonly isVersionAware?: boolean;
 }
 
+function unknown(message: string): StatusError {
+  return new StatusError("NotFound", message, { details: {} });
+}
+
 /** The answer, or the routes that were taken in `routes`. */
 function ask(
   { view = viewOf(), more = {}, need, isVersionAware = true, ...options }: Asked,
   routes: PeerRoute[] = [],
 ): Promise<ApiResponse> {
-  const filter = peerProxy({
+  const route = peerProxy({
     view: () => view,
-    forward: (_, route) => {
-      routes.push(route);
+    forward: (_, taken) => {
+      routes.push(taken);
       return Promise.resolve(textResponse(200, "peer"));
     },
     unmetNeed: () => need,
     isVersionAware,
   });
-  const next = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "here"));
-  return filter(next)(userRequest({ url: URL, ...options }, more));
+  const here = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "here"));
+  return route(userRequest({ url: URL, ...options }, more), { here, unknown });
 }
 
 async function text(answer: Promise<ApiResponse>): Promise<string> {

@@ -1,9 +1,6 @@
-/**
- * The filter: not served here? `route.ts` decides, `forward.ts` sends it on; the line ends there. It holds nothing but
- * what is in flight.
- */
+/** The mixed version proxy: `route.ts` decides which server serves a request, `forward.ts` sends it there. */
 import type { WithUser } from "../../access/auth/user.ts";
-import type { Handler, PassingFilter } from "../../serving/http/chain.ts";
+import type { RouteRequest, Ways } from "../../serving/endpoints/resolve-request.ts";
 import type { ApiResponse, RequestBody } from "../../serving/http/message.ts";
 import { errorResponse } from "../../serving/http/respond.ts";
 import type { Forward } from "./forward.ts";
@@ -35,14 +32,14 @@ const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set([
   "served-by-nobody",
 ]);
 
-export function peerProxy(options: PeerProxyOptions): PassingFilter<WithUser> {
-  return (next) => (request) => {
-    if (!request.info.isResourceRequest) return next(request);
-    const isSaid = options.isVersionAware && !request.isProxied && request.headers[COMPATIBILITY_HEADER] !== undefined;
-    if (!isSaid) return proxy(options, next, request);
+export function peerProxy<Req extends WithUser>(options: PeerProxyOptions): RouteRequest<Req> {
+  return (request, ways) => {
+    const hasHeader =
+      options.isVersionAware && !request.isProxied && request.headers[COMPATIBILITY_HEADER] !== undefined;
+    if (!hasHeader) return proxy(options, ways, request);
     const release = clientRelease(request);
-    if (release !== undefined) return proxy(options, next, request, release);
-    return proxy(options, next, request).then(warned, warnedError);
+    if (release !== undefined) return proxy(options, ways, request, release);
+    return proxy(options, ways, request).then(warned, warnedError);
   };
 }
 
@@ -54,19 +51,19 @@ export function clientRelease({ headers }: Pick<WithUser, "headers">): string | 
 
 function proxy<Req extends WithUser>(
   options: PeerProxyOptions,
-  next: Handler<Req>,
+  ways: Ways<Req>,
   request: Req,
   compatibilityVersion?: string,
 ): Promise<ApiResponse> {
   const { view, unmetNeed, catchUp = (): Promise<boolean> => Promise.resolve(true) } = options;
   const current = view();
   const route = routeOf(request, current, { needs: unmetNeed(request), compatibilityVersion });
-  if (!SERVED_BY_NOBODY.has(route.rule)) return follow(options, next, { request, route, current });
+  if (!SERVED_BY_NOBODY.has(route.rule)) return follow(options, ways, { request, route, current });
   return catchUp().then((isUpToDate) => {
     const newest = view();
     if (!isUpToDate) return refuse(notUpToDate(request, newest.self.id), request, newest.self.id);
     const again = routeOf(request, newest, { needs: unmetNeed(request), compatibilityVersion });
-    return follow(options, next, { request, route: again, current: newest });
+    return follow(options, ways, { request, route: again, current: newest });
   });
 }
 
@@ -91,18 +88,18 @@ interface Decided<Req> {
 
 function follow<Req extends WithUser>(
   { forward }: PeerProxyOptions,
-  next: Handler<Req>,
+  { here, unknown }: Ways<Req>,
   { request, route, current }: Decided<Req>,
 ): Promise<ApiResponse> {
   switch (route.kind) {
     case "local":
-      return next(request);
+      return here(request);
     case "peer":
-      return forward(request, route, current, route.fallback && ((body) => next(withBody(request, body))));
+      return forward(request, route, current, route.fallback && ((body) => here(withBody(request, body))));
     case "unavailable":
       return refuse(serviceUnavailableBecause(route, request.info, current.self.id), request, current.self.id);
     case "unknown":
-      return Promise.reject(notServedAnywhere(route.message));
+      return Promise.reject(unknown(route.message));
   }
 }
 
@@ -132,8 +129,4 @@ export function routeOf(
     { isResourceRequest, group, version, resource, subresource, verb, isProxied, needs, compatibilityVersion },
     view,
   );
-}
-
-function notServedAnywhere(message: string): StatusError {
-  return new StatusError("NotFound", message, { details: {} });
 }

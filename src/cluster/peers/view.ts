@@ -75,3 +75,17 @@ export interface ResourceQuestion {
   /** "" for the resource itself. */
   readonly subresource: string;
 }
+
+/** The view of a server that has no peers and concludes nothing about any. */
+export function loneView(self: ClusterView["self"]): ClusterView {
+  return {
+    self,
+    isSynced: true,
+    missingFlag: undefined,
+    local: { has: () => false, hasVerb: () => false, hasGroupVersion: () => false, hasGroup: () => false },
+    peers: [],
+    departed: () => undefined,
+    isJudgedLocally: () => true,
+    supports: () => false,
+  };
+}

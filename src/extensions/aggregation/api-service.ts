@@ -1,6 +1,7 @@
 /** What this server makes of an APIService object: who serves a group version, and whether that is somebody else. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { ServiceReference } from "../../access/webhooks/service-resolver.ts";
 
 export const API_SERVICES: ResourceType = {
   group: "apiregistration.k8s.io",
@@ -17,12 +18,6 @@ export const BY_SERVICE = "service";
 export function serviceKeys(object: ApiServiceObject): readonly string[] {
   const { service } = remoteApiService(object) ?? {};
   return service === undefined ? [] : ["", `${service.namespace}/${service.name}`];
-}
-
-export interface ServiceReference {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
 }
 
 /** One that another server answers for. */

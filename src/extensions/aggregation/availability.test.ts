@@ -9,8 +9,8 @@ import { API_SERVICES, BY_SERVICE, serviceKeys, statusWith, type ApiServiceObjec
 import { createAskServer } from "./ask-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
 import { obstacle } from "./availability.ts";
-import { createServiceDirectory } from "./service-directory.ts";
-import { resolveService, type ServiceOverrides } from "./service-resolver.ts";
+import { createServiceDirectory } from "../../access/webhooks/service-directory.ts";
+import { resolveService, type ServiceOverrides } from "../../access/webhooks/service-resolver.ts";
 import { FakeApi } from "./testing/fake-api.ts";
 import { answerOf, failing, FakeOutbound, jsonAnswer, remote, remoteObject } from "./testing/fake-outbound.ts";
 

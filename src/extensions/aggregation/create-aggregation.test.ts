@@ -16,6 +16,7 @@ import { createOutbound } from "../../serving/http/node/outbound/create-outbound
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
 import { outcomeOf, TestSink } from "../../serving/http/node/upstream/testing.ts";
 import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import { createServices } from "../../access/webhooks/create-services.ts";
 import { createAggregation, type Aggregation } from "./create-aggregation.ts";
 import { FakeApi } from "./testing/fake-api.ts";
 import { remoteObject, userRequest } from "./testing/fake-outbound.ts";
@@ -87,16 +88,6 @@ test("a server with another's certificate is not believed", async () => {
   await expect.poll(() => running.api.get(PATH), POLL).toMatchObject({ status: { conditions: [condition] } });
 });
 
-test("services are resolved for others too", async () => {
-  await using running = new Running();
-  running.register(4711);
-  const { signal } = new AbortController();
-  expect(await running.aggregation.resolve({ namespace: "system", name: "metrics", port: 443 }, signal)).toEqual({
-    kind: "resolved",
-    addresses: [{ host: "127.0.0.1", port: 4711 }],
-  });
-});
-
 const POLL = { timeout: 10_000 } as const;
 
 interface AggregatedServer extends AsyncDisposable {
@@ -155,15 +146,17 @@ class Running {
   constructor() {
     const clock = createSystemClock();
     const random = createSystemRandom();
+    const env = { clock, random, log: SILENT_LOG };
+    const client = createClient({ transport: this.api, clock, random });
+    const services = createServices({ env, client, outbound: this.#outbound, overrides: new Map() });
     this.aggregation = createAggregation({
-      ...{ clock, random, log: SILENT_LOG, metrics: new MetricsRegistry(), outbound: this.#outbound },
-      client: createClient({ transport: this.api, clock, random }),
-      overrides: new Map(),
+      ...{ ...env, client, services, metrics: new MetricsRegistry(), outbound: this.#outbound },
       localGroupVersions: () => [],
       isServedElsewhere: () => false,
       mayWriteConditions: () => true,
     });
-    this.#running = Promise.all(this.aggregation.tasks.map((task) => task.run(this.#stop.signal)));
+    const tasks = [...services.tasks, ...this.aggregation.tasks];
+    this.#running = Promise.all(tasks.map((task) => task.run(this.#stop.signal)));
   }
 
   /** An APIService, its service and one endpoint. */

@@ -21,24 +21,22 @@ import {
   serviceKeys,
   type ApiServiceObject,
   type RemoteApiService,
-  type ServiceReference,
 } from "./api-service.ts";
 import { createAskServer, createAskService } from "./ask-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
 import { mergeRemoteGroups } from "./merge-discovery.ts";
-import { aggregationProxy, type ResolveService } from "./proxy.ts";
+import { aggregationProxy } from "./proxy.ts";
 import { createRegistration, type Registration } from "./registration-controller.ts";
 import { apiServiceName, type LocalGroupVersion } from "./registration.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
-import { createServiceDirectory, type ServiceDirectory } from "./service-directory.ts";
-import { overrideOf, resolveService, type Resolution, type ServiceOverrides } from "./service-resolver.ts";
+import type { Services } from "../../access/webhooks/create-services.ts";
 
 export interface AggregationOptions {
   /** Acts as the server itself. */
   readonly client: Client;
   readonly outbound: Outbound;
-  readonly overrides: ServiceOverrides;
+  readonly services: Pick<Services, "directory" | "resolve" | "overrides">;
   /** What this server serves by itself and what definitions say; without the group of APIServices. */
   readonly localGroupVersions: () => readonly LocalGroupVersion[];
   /** Another server of this cluster serves it. */
@@ -67,8 +65,6 @@ export interface Aggregation {
   localChanged(): void;
   /** APIServices of built-in group versions that have not been seen available yet: start-up is complete without any. */
   missing(): readonly string[];
-  /** For webhooks as well. Waits until services are known. */
-  resolve(service: ServiceReference, signal: AbortSignal): Promise<Resolution>;
   /** Follow objects and judge; from the start. */
   readonly tasks: readonly AggregationTask[];
   /** Keeps APIServices of local group versions; from when definitions are known and writes are possible. */
@@ -81,19 +77,18 @@ export interface AggregationTask {
 }
 
 export function createAggregation(options: AggregationOptions): Aggregation {
-  const { client, outbound, overrides, random } = options;
+  const { client, outbound, services } = options;
   const onError = (thrown: unknown): void =>
-    options.log.debug("APIServices or services cannot be followed", { why: messageOf(thrown) });
+    options.log.debug("watch of APIServices failed", { error: messageOf(thrown) });
   const apiServices = client.informer<ApiServiceObject>(API_SERVICES, {
     onError,
     indexes: { [BY_SERVICE]: serviceKeys },
   });
-  const directory = createServiceDirectory({ client, onError });
-  const resolve: ResolveService = (service) => resolveService(service, { state: directory, overrides, random });
+  const { directory, resolve, overrides } = services;
   const ask = createAskServer(options);
   const askService = createAskService(ask, resolve);
   const availability = createAvailability({
-    ...{ ...options, apiServices, directory, resolve, ask },
+    ...{ ...options, apiServices, directory, resolve, overrides, ask },
     mayWrite: options.mayWriteConditions,
   });
   const known = createKnown(apiServices, availability);
@@ -124,26 +119,20 @@ export function createAggregation(options: AggregationOptions): Aggregation {
       registration.localChanged();
     },
     missing: () => registration.missing(),
-    async resolve(service, signal) {
-      if (overrideOf(overrides, service) === undefined) await directory.ready(signal);
-      return resolve(service);
-    },
-    ...tasksOf({ apiServices, directory, availability, discovery, registration }),
+    ...tasksOf({ apiServices, availability, discovery, registration }),
   };
 }
 
 function tasksOf(parts: {
   readonly apiServices: Informer<ApiServiceObject>;
-  readonly directory: ServiceDirectory;
   readonly availability: Availability;
   readonly discovery: RemoteDiscovery;
   readonly registration: Registration;
 }): Pick<Aggregation, "tasks" | "registration"> {
-  const { apiServices, directory, availability, discovery, registration } = parts;
+  const { apiServices, availability, discovery, registration } = parts;
   return {
     tasks: [
       { name: "apiservice-informer", run: (signal) => apiServices.run(signal) },
-      { name: "service-informers", run: (signal) => directory.run(signal) },
       { name: "apiservice-status-remote-available-controller", run: (signal) => availability.run(signal) },
       { name: "apiservice-discovery-controller", run: (signal) => discovery.run(signal) },
     ],

@@ -10,7 +10,7 @@ import { bodyJson, type RequestOptions } from "../../serving/http/testing/reques
 import { World } from "../../tools/simulator/world.ts";
 import { decideAggregation } from "./decide.ts";
 import { aggregationProxy } from "./proxy.ts";
-import type { Resolution } from "./service-resolver.ts";
+import type { Resolution } from "../../access/webhooks/service-resolver.ts";
 import {
   answerOf,
   failing,

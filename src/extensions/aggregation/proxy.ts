@@ -16,11 +16,12 @@ import { serviceServerName, type Outbound, type OutboundTarget } from "../../ser
 import { jsonResponse } from "../../serving/http/respond.ts";
 import { UpstreamError, type UpstreamAddress, type UpstreamResponse } from "../../serving/http/upstream.ts";
 import { serviceUnavailable, StatusError, type Status } from "../../meta/status-error.ts";
-import type { RemoteApiService, ServiceReference } from "./api-service.ts";
+import type { ServiceReference } from "../../access/webhooks/service-resolver.ts";
+import type { RemoteApiService } from "./api-service.ts";
 import { decideAggregation, type FindApiService } from "./decide.ts";
 import { isUpgrade } from "../../serving/http/forwarded.ts";
 import { answerHeaders, forwardedHeaders, GUARD_HEADER } from "./hop-headers.ts";
-import type { Resolution } from "./service-resolver.ts";
+import type { Resolution } from "../../access/webhooks/service-resolver.ts";
 
 export type ResolveService = (service: ServiceReference) => Resolution;
 

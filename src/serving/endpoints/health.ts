@@ -13,6 +13,21 @@ export interface HealthCheck {
   readonly endpoints: readonly HealthEndpoint[];
 }
 
+/** The checks of all parts of a server, in the order in which the parts add them. */
+export class HealthChecks {
+  readonly #sources: (() => readonly HealthCheck[])[] = [];
+
+  add(source: () => readonly HealthCheck[]): void {
+    this.#sources.push(source);
+  }
+
+  readonly all = (): HealthCheck[] => this.#sources.flatMap((source) => source());
+
+  isReady(): boolean {
+    return this.all().every(({ endpoints, check }) => !endpoints.includes("readyz") || check() === undefined);
+  }
+}
+
 const ENDPOINTS: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"];
 
 export function isHealthPath(segment: string | undefined): segment is HealthEndpoint {

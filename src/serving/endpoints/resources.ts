@@ -2,9 +2,8 @@
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
-import type { RequestInfo } from "../http/request-info.ts";
 import { errorResponse } from "../http/respond.ts";
-import { badRequest, methodNotAllowed, notFound, StatusError, unknownResource } from "../../meta/status-error.ts";
+import { methodNotAllowed, StatusError } from "../../meta/status-error.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
@@ -19,15 +18,13 @@ import { listEndpoint } from "./list.ts";
 import { inMedia } from "./render/media.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
 import { isRefusal, rendererFor, representationFor } from "./render/respond.ts";
+import type { ResolveEndpoint, WithEndpoint } from "./resolve-request.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
 import { isConnection } from "./subresources/connections.ts";
 import { subresourceEndpoint } from "./subresources/subresources.ts";
 import type { TokenRequests } from "./subresources/token-request/token-request.ts";
 import { updateEndpoint } from "./update.ts";
 import { watchEndpoint, type WatchDependencies } from "./watch.ts";
-
-/** Finds what the group version serves; undefined when it does not serve the resource. */
-export type ResolveEndpoint = (group: string, version: string, resource: string) => ResourceEndpoint | undefined;
 
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
@@ -57,7 +54,8 @@ export interface VirtualCall {
   readonly representation: Representation;
 }
 
-export function resourceHandler<Req extends WithRequester>(
+/** Serves requests that `resolve-request.ts` has resolved. `resolve` finds other resources that some subresources need. */
+export function resourceHandler<Req extends WithRequester & WithEndpoint>(
   dependencies: ResourceDependencies<Req>,
   resolve: ResolveEndpoint,
 ): Handler<Req> {
@@ -72,14 +70,14 @@ export function resourceHandler<Req extends WithRequester>(
   };
 }
 
-function localHandler<Req extends WithRequester>(
+function localHandler<Req extends WithRequester & WithEndpoint>(
   dependencies: ResourceDependencies<Req>,
   resolve: ResolveEndpoint,
 ): Handler<Req> {
   return async (request) => {
-    const endpoint = resolve(request.info.group, request.info.version, request.info.resource);
-    if (endpoint === undefined) throw unknownResource();
-    refuseMisdirected(endpoint, request);
+    const { endpoint } = request;
+    if (endpoint === undefined)
+      throw new Error("a request that is not about a resource has reached the resource handler");
     recordDeprecation(endpoint, request);
     // What a connection carries is negotiated by its ends.
     const representation = isConnection(request.info.subresource)
@@ -128,7 +126,7 @@ async function answer<Req extends WithRequester>(
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
     const response = await translated(async () => {
       if (isLegacyBinding) return bindingEndpoint(call);
-      if (isStoredDoor(request.info.subresource)) return serve(dependencies, call);
+      if (writesStoredObject(request.info.subresource)) return serve(dependencies, call);
       const { tokens } = dependencies;
       return subresourceEndpoint(call, { representation, budgets, tokens, annotate }) ?? notStored(endpoint, request);
     });
@@ -150,44 +148,6 @@ function withWarnings(response: ApiResponse, told: ReadonlySet<string>): ApiResp
   if (told.size === 0) return response;
   const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
-}
-
-/** The paths, methods and verbs that do not exist. */
-function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
-  if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
-  if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
-  const isWholeCluster = endpoint.namespaced && info.namespace === "";
-  if (isWholeCluster && (info.name !== "" || !endpoint.verbs.has("list"))) throw unknownResource();
-  const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
-  if (endpoint.served?.custom !== undefined) refuseMisdirectedCustom(endpoint, info, verbs);
-  if (verbs === undefined) throw unknownResource();
-  const needsName = info.verb === "update" || info.verb === "patch";
-  // As kubernetes: what is built in takes these two only to hand them on.
-  const isHandedOn = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
-  if (!isHandedOn && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
-  if (method === "HEAD" && !isHandedOn && endpoint.served?.custom === undefined) throw methodNotAllowed();
-  // The old /watch/ paths mean a watch whatever the method says.
-  if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
-  if (needsName && info.name === "") throw methodNotAllowed();
-  if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
-  if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
-}
-
-/** As kubernetes, which says these things of custom resources in other words. */
-function refuseMisdirectedCustom(
-  { group, resource }: ResourceEndpoint,
-  info: RequestInfo,
-  verbs: ReadonlySet<string> | undefined,
-): void {
-  if (verbs === undefined) throw notFound({ group, resource }, info.name);
-  if (info.verb !== "" && !verbs.has(info.verb))
-    throw new StatusError(
-      "MethodNotAllowed",
-      `${info.verb} is not supported on resources of kind ${JSON.stringify(`${resource}.${group}`)}`,
-      { details: { group, kind: resource } },
-    );
-  const needsName = info.verb === "update" || info.verb === "patch";
-  if (needsName && info.name === "") throw badRequest("name must be provided");
 }
 
 function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
@@ -212,8 +172,8 @@ function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<Api
   }
 }
 
-/** Subresources that are doors to the stored object itself. */
-function isStoredDoor(subresource: string): boolean {
+/** Subresources that read or write the stored object itself. */
+function writesStoredObject(subresource: string): boolean {
   return subresource === "" || subresource === "status" || subresource === "finalize";
 }
 

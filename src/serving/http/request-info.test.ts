@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseBoolean } from "./boolean.ts";
+import { parseBoolean } from "../../meta/boolean.ts";
 import { Query } from "./query.ts";
 import { parseRequestInfo, type RequestInfo } from "./request-info.ts";
 

@@ -7,7 +7,7 @@ import type { LeasePool } from "../../storage/lease-pool.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { HeldObjects } from "./namespace-finalize.ts";
-import type { Allocators } from "../../cluster/allocation/allocators.ts";
+import type { AllocatesNumbers } from "./allocation.ts";
 
 export interface RegistryContext {
   readonly store: ObjectStore;
@@ -16,7 +16,8 @@ export interface RegistryContext {
   readonly random: Random;
   /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. Undefined: nobody looks. */
   readonly namespacePrefix: string | undefined;
-  readonly allocators: Allocators;
+  /** Numbers that objects take from shared ranges. Absent: no resource here needs any. */
+  readonly allocation?: AllocatesNumbers;
   /** What the store holds of a namespace now, also of resources that no server here serves. Absent: nobody looks. */
   readonly namespaceContent?: (namespace: string) => Promise<readonly HeldObjects[]>;
 }

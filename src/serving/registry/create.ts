@@ -18,7 +18,7 @@ import { refuseForeignNamespace } from "./preconditions.ts";
 import { prepareForCreate, withSentLists } from "./prepare.ts";
 import { conversionOf, encodeForStorage } from "./representation.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
-import { withAllocation, type Allocation } from "../../cluster/allocation/service-allocation.ts";
+import { withAllocation, type Allocation } from "./allocation.ts";
 import { writeEncoded, type Place } from "./write-encoded.ts";
 
 /** Collisions of generated names before the client is told to try again. */

@@ -9,7 +9,7 @@ import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { refuseDeletionOfImmortal } from "./namespace-lifecycle.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
-import { withAllocation } from "../../cluster/allocation/service-allocation.ts";
+import { withAllocation } from "./allocation.ts";
 
 export type PropagationPolicy = "Orphan" | "Background" | "Foreground";
 

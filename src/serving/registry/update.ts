@@ -12,7 +12,7 @@ import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { inNamespace, MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
 import { prepareForUpdate, withSentLists, type Door } from "./prepare.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
-import { withAllocation } from "../../cluster/allocation/service-allocation.ts";
+import { withAllocation } from "./allocation.ts";
 import { updateMetadataErrors } from "./update-metadata.ts";
 
 export interface UpdateRequest {

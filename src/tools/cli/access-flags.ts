@@ -1,6 +1,7 @@
 /** The flags that say who may do what, and who is asked before something is written. */
 import type { Command } from "commander";
-import { AUTHORIZATION_MODES, type AccessOptions } from "../../server/access-config.ts";
+import type { AccessOptions } from "../../access/access-config.ts";
+import { AUTHORIZATION_MODES } from "../../access/auth/authorization-modes.ts";
 import { list, yesOrNo } from "./flags.ts";
 
 export interface AccessFlags {

@@ -1,7 +1,7 @@
 /** Values of flags, checked one by one: a bad one is one clear sentence. */
 import { isIP } from "node:net";
 import { InvalidArgumentError, Option } from "commander";
-import { parseBoolean } from "../../serving/http/boolean.ts";
+import { parseBoolean } from "../../meta/boolean.ts";
 import { parseDurationMs } from "./duration.ts";
 
 export function port(text: string): number {

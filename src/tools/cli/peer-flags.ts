@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { Option, type Command } from "commander";
 import { load } from "js-yaml";
 import { DEFAULT_PEER_TIMING, type PeerTiming } from "../../cluster/peers/timing.ts";
-import type { PeerOptions, RoutingOptions } from "../../server/peer-config.ts";
+import type { PeerOptions, RoutingOptions } from "../../cluster/peers/peer-config.ts";
 import { count, duration } from "./flags.ts";
 import { asUsable, readFile } from "./read-file.ts";
 

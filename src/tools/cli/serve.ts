@@ -3,7 +3,7 @@ import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { resolveOptions, type ServerConfig, type ServerOptions, type StorageConfig } from "../../server/config.ts";
-import { OptionError } from "../../server/option-error.ts";
+import { OptionError } from "../../base/option-error.ts";
 import { createNodeEnv } from "../../server/env-node.ts";
 import { startListening, type ListeningServer } from "../../server/listening-server.ts";
 import { StorageError } from "../../storage/kv.ts";
@@ -16,7 +16,7 @@ import {
   type Credentials,
 } from "./data-directory.ts";
 import { auditOptionsOf, withAuditFlags, type AuditFlags } from "./audit-flags.ts";
-import { openCredentialFiles, type CredentialFileNames } from "../../server/credential-files.ts";
+import { openCredentialFiles, type CredentialFileNames } from "../../access/auth/reloading/credential-files.ts";
 import {
   keptServiceAccountKey,
   serviceAccountsOf,

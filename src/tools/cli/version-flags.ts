@@ -1,6 +1,6 @@
 /** The flags by which a server behaves as another release than the one it is. */
 import type { Command } from "commander";
-import type { EmulationOptions } from "../../server/effective-version.ts";
+import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
 import { list } from "./flags.ts";
 
 export interface VersionFlags {

@@ -4,7 +4,7 @@
  */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import { stringAt, type JsonObject } from "../../meta/json.ts";
-import { storedResourceVersions } from "../../server/stored-resource-versions.ts";
+import { storedResourceVersions } from "../../cluster/storageversion/stored-resource-versions.ts";
 import { decodeStatus } from "../../cluster/storageversion/decode-status.ts";
 import type { StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
 import type { StorageVersionStatus } from "../../cluster/storageversion/objects.ts";

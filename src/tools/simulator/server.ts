@@ -10,7 +10,7 @@ import { createServedSet, type ServedSet } from "../../cluster/peers/served-set.
 import type { PeerTiming } from "../../cluster/peers/timing.ts";
 import { buildServer, type Server } from "../../server/build-server.ts";
 import { resolveOptions, type ServerOptions } from "../../server/config.ts";
-import type { PeerOptions } from "../../server/peer-config.ts";
+import type { PeerOptions } from "../../cluster/peers/peer-config.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { STORE_ROOT, type StoreHistory } from "./history.ts";
 import { Host } from "./host.ts";

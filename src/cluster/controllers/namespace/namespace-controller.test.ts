@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { configMap, pod, startServer, type Json, type StartOptions } from "../../../../test/api/start.ts";
 import { RELEASES } from "../../../objects/catalogue/release.ts";
 import { localGroups } from "../../../serving/discovery/local.ts";
-import { resourcesOf } from "../../../server/cluster-resources.ts";
-import { CONTROLLERS } from "../../../server/controller-names.ts";
+import { resourcesOf } from "../resources-of-cluster.ts";
+import { CONTROLLERS } from "../controller-names.ts";
 import { Deleting } from "./testing/deleting.ts";
 import { FixedResources } from "./testing/fixed-resources.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { configMap, startServer, type TestServer } from "../../../../test/api/start.ts";
 import { localGroups } from "../../../serving/discovery/local.ts";
-import { resourcesOf } from "../../../server/cluster-resources.ts";
-import { CONTROLLERS } from "../../../server/controller-names.ts";
+import { resourcesOf } from "../resources-of-cluster.ts";
+import { CONTROLLERS } from "../controller-names.ts";
 import { Deleting } from "./testing/deleting.ts";
 import { FixedResources } from "./testing/fixed-resources.ts";
 import { RunningController } from "./testing/running-controller.ts";

@@ -6,7 +6,7 @@ import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../
 import { cloneJson, isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { goTypeText } from "../../../objects/go/go-value-text.ts";
-import { jsonTypeText } from "./webhook-answer.ts";
+import { jsonTypeText } from "../../../access/webhooks/webhook-answer.ts";
 
 export type ConvertedObject =
   | { readonly kind: "accepted"; readonly object: JsonObject }

@@ -1,7 +1,7 @@
 /** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { jsonTypeText } from "./webhook-answer.ts";
+import { jsonTypeText } from "../../../access/webhooks/webhook-answer.ts";
 
 export type ReviewVersion = "v1" | "v1beta1";
 

@@ -13,21 +13,8 @@ import { inBatches } from "./batches.ts";
 import { acceptConverted } from "./converted-object.ts";
 import { readReview, reviewText, reviewVersionOf } from "./review.ts";
 import { Slots } from "./slots.ts";
-import { readAnswer, type WebhookAnswer } from "./webhook-answer.ts";
-
-/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no answer. */
-export type CallWebhook = (
-  /** spec.conversion.webhook.clientConfig */
-  clientConfig: JsonObject,
-  body: string,
-  options: WebhookCallOptions,
-) => Promise<WebhookAnswer>;
-
-export interface WebhookCallOptions {
-  readonly timeoutMs: number;
-  /** Whoever wants the answer has left: the call ends. */
-  readonly signal?: AbortSignal | undefined;
-}
+import { readAnswer } from "../../../access/webhooks/webhook-answer.ts";
+import type { CallWebhook } from "../../../access/webhooks/webhook-client.ts";
 
 export interface WebhookConversionParts {
   readonly callWebhook: CallWebhook;

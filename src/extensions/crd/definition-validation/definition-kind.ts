@@ -1,7 +1,7 @@
-/** Definitions of custom resources. */
+/** The kind CustomResourceDefinition: its defaults, preparation, validation and deletion. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
-import type { Kind } from "../../../objects/kinds/kind.ts";
+import type { Kind, KindEntry } from "../../../objects/kinds/kind.ts";
 import {
   ownPointer,
   ownStruct,
@@ -9,6 +9,7 @@ import {
   setMissing,
   setMissingInItems,
 } from "../../../objects/kinds/storage/defaults.ts";
+import { beginDefinitionDeletion } from "./begin-definition-deletion.ts";
 import { definitionErrors, definitionUpdateErrors, statusErrors } from "./definition-rules.ts";
 import { formatWarnings } from "./format-warnings.ts";
 import { readSchema } from "./read-schema.ts";
@@ -43,7 +44,12 @@ export const CUSTOM_RESOURCE_DEFINITION: Kind = {
   updateErrors: definitionUpdateErrors,
   statusUpdateErrors: statusErrors,
   warnings: formatWarnings,
+  beginDeletion: beginDefinitionDeletion,
 };
+
+export const DEFINITION_KINDS: readonly KindEntry[] = [
+  ["apiextensions.k8s.io/v1/CustomResourceDefinition", CUSTOM_RESOURCE_DEFINITION],
+];
 
 function storageVersionOf(definition: JsonObject): string | undefined {
   const versions = objectsAt(objectAt(definition, "spec"), "versions");

@@ -9,8 +9,6 @@ import {
 } from "./admission-policies.ts";
 import { API_SERVICE } from "./api-service.ts";
 import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
-import { beginDefinitionDeletion } from "../../../extensions/crd/definition-validation/begin-definition-deletion.ts";
-import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/definition-validation/definition-kind.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
   BETA_PRIORITY_LEVEL_CONFIGURATION,
@@ -40,10 +38,6 @@ export const ACCESS_KINDS: readonly KindEntry[] = [
   [`${ADMISSION}/MutatingAdmissionPolicyBinding`, MUTATING_ADMISSION_POLICY_BINDING],
   [`${ADMISSION}/v1alpha1/MutatingAdmissionPolicyBinding`, withParameterDefault(MUTATING_ADMISSION_POLICY_BINDING)],
   ["apiregistration.k8s.io/APIService", API_SERVICE],
-  [
-    "apiextensions.k8s.io/v1/CustomResourceDefinition",
-    { ...CUSTOM_RESOURCE_DEFINITION, beginDeletion: beginDefinitionDeletion },
-  ],
   [`${FLOW_CONTROL}/FlowSchema`, FLOW_SCHEMA],
   [`${FLOW_CONTROL}/PriorityLevelConfiguration`, PRIORITY_LEVEL_CONFIGURATION],
   [`${FLOW_CONTROL}/v1beta3/PriorityLevelConfiguration`, BETA_PRIORITY_LEVEL_CONFIGURATION],

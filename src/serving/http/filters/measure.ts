@@ -41,10 +41,11 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   });
   const known = new Map<string, Series>();
   const seriesOf = (request: WithInfo): Series => {
-    const isKnown = options.isKnown(request.info);
-    const key = isKnown ? keyOf(request) : "";
-    const found = isKnown ? known.get(key) : undefined;
+    // A series is kept only for a resource that was known when it was first counted, so that question is asked once.
+    const key = keyOf(request);
+    const found = known.get(key);
     if (found !== undefined) return found;
+    const isKnown = options.isKnown(request.info);
     const values = labelValues(request, isKnown);
     const duration = request.info.verb === "watch" ? undefined : durations.with(...values);
     const made: Series = { values, duration, byCode: new Map() };

@@ -1,8 +1,8 @@
 /** A server as people write it: `1.36`, or `1.36+batch/v1=false` with a runtime config of its own. */
 import { DEFAULT_RELEASE } from "../../../objects/catalogue/release.ts";
 import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
-import type { RoutingOptions } from "../../../server/peer-config.ts";
-import { OptionError } from "../../../server/option-error.ts";
+import type { RoutingOptions } from "../../../cluster/peers/peer-config.ts";
+import { OptionError } from "../../../base/option-error.ts";
 import { CommandFailure } from "../failure.ts";
 
 export interface ServerSpec {

@@ -1,0 +1,54 @@
+/** What Go writes of a status that nobody has set: whoever admits is shown it, and may patch below it. */
+import type { JsonObject } from "../../../meta/json.ts";
+import { stringAt } from "../../../meta/json.ts";
+import type { FieldTable, ProtobufTables } from "../../../objects/protobuf/tables.ts";
+
+/** The object itself where it has a status, or its kind has none. */
+export type WithStatus = (object: JsonObject) => JsonObject;
+
+export function createStatusZeros(tables: () => ProtobufTables): WithStatus {
+  const known = new Map<string, string | undefined>();
+  const textOf = (apiVersion: string, kind: string): string | undefined => {
+    const opened = tables();
+    const message = opened.messageFor(apiVersion, kind);
+    if (message === undefined) return undefined;
+    if (!known.has(message)) known.set(message, statusText(message, opened));
+    return known.get(message);
+  };
+  return (object) => {
+    if (object["status"] !== undefined) return object;
+    const text = textOf(stringAt(object, "apiVersion"), stringAt(object, "kind"));
+    return text === undefined ? object : { ...object, status: JSON.parse(text) as unknown };
+  };
+}
+
+function statusText(message: string, tables: ProtobufTables): string | undefined {
+  const field = tables.message(message)?.fields.find(({ name }) => name === "status");
+  if (field?.shape !== "value" || field.message === undefined) return undefined;
+  return JSON.stringify(zeroStruct(field.message, tables));
+}
+
+function zeroStruct(message: string, tables: ProtobufTables): JsonObject {
+  const zero: JsonObject = {};
+  for (const field of tables.message(message)?.fields ?? []) {
+    if (field.shape === "inline") Object.assign(zero, zeroStruct(field.message ?? "", tables));
+    const value = zeroOf(field, tables);
+    if (value !== undefined) zero[field.name] = value;
+  }
+  return zero;
+}
+
+/** Undefined for what is not written. */
+function zeroOf({ shape, omitEmpty, scalar, message }: FieldTable, tables: ProtobufTables): unknown {
+  if (shape === "inline") return undefined;
+  if (shape !== "value") return omitEmpty ? undefined : null;
+  // Go does not take a struct for empty.
+  if (message !== undefined) {
+    const form = tables.message(message)?.form;
+    if (form === "struct") return zeroStruct(message, tables);
+    return form === "time" || form === "micro-time" ? null : undefined;
+  }
+  return omitEmpty || scalar === undefined ? undefined : ZEROS[scalar];
+}
+
+const ZEROS = { string: "", bytes: null, bool: false, int32: 0, int64: 0, double: 0 } as const;

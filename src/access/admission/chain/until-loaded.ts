@@ -1,0 +1,39 @@
+/** Who writes while this server does not yet know all policies waits: nobody can say what they would refuse. */
+import type { AdmissionPlugin, Attributes } from "../admission.ts";
+import { refused } from "../plugins/refuse.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { within } from "../../../base/within.ts";
+import { whenReset, type ObjectTable } from "../../../meta/object-table.ts";
+
+export interface UntilLoaded {
+  readonly plugin: AdmissionPlugin;
+  /** The table, which is waited for. */
+  awaited(table: ObjectTable): ObjectTable;
+}
+
+/** As kubernetes. */
+const PATIENCE_MS = 10_000;
+
+export function createUntilLoaded(clock: Clock): UntilLoaded {
+  const due = new Set<ObjectTable>();
+  const loaded = Promise.withResolvers<void>();
+  const wait = async (attributes: Attributes): Promise<undefined> => {
+    if (due.size === 0) return undefined;
+    try {
+      await within(clock, PATIENCE_MS, () => loaded.promise, attributes.signal);
+    } catch {
+      throw refused(attributes, "not yet ready to handle request");
+    }
+    return undefined;
+  };
+  return {
+    plugin: { name: "", handles: () => due.size > 0, handlesChange: true, mutate: wait, validate: wait },
+    awaited(table) {
+      due.add(table);
+      return whenReset(table, () => {
+        due.delete(table);
+        if (due.size === 0) loaded.resolve();
+      });
+    },
+  };
+}

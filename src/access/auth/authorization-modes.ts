@@ -1,0 +1,101 @@
+/** The authorization modes in their order, and the roles and bindings that RBAC follows in the store. */
+import type { Authorization, RulesOf } from "./authorization.ts";
+import type { Decision } from "./authorize.ts";
+import { withPrivilegedGroups } from "./rbac/privileged-groups.ts";
+import { createRbac, type RuleResolver } from "./rbac/rbac.ts";
+import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import { followObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
+
+export const AUTHORIZATION_MODES = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
+
+export interface ConfiguredAuthorization {
+  readonly authorization: Authorization;
+  /** What roles say, whether or not they decide. */
+  readonly resolver: RuleResolver;
+  readonly tasks: readonly BackgroundTask[];
+  /** Every role and binding of the store has been seen. */
+  isLoaded(): boolean;
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+export function createAuthorization(
+  parts: StoredObjectParts,
+  modes: readonly AuthorizationMode[],
+): ConfiguredAuthorization {
+  const rbac = createRbac();
+  const due = new Set(["roles", "clusterroles", "rolebindings", "clusterrolebindings"]);
+  const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
+    const task = followObjects(
+      parts,
+      { group: RBAC_GROUP, resource },
+      whenReset(table, () => due.delete(resource)),
+    );
+    // What is not served cannot be waited for.
+    if (task === undefined) due.delete(resource);
+    return task === undefined ? [] : [task];
+  };
+  return {
+    authorization: withPrivilegedGroups(inOrder(modes.map((mode) => authorizationOf(mode, rbac.authorization)))),
+    resolver: rbac.resolver,
+    tasks: [
+      ...follow("roles", rbac.roles),
+      ...follow("clusterroles", rbac.clusterRoles),
+      ...follow("rolebindings", rbac.roleBindings),
+      ...follow("clusterrolebindings", rbac.clusterRoleBindings),
+    ],
+    isLoaded: () => due.size === 0,
+  };
+}
+
+const ALLOWED: Decision = { allowed: true, reason: "" };
+const DENIED: Decision = { allowed: false, reason: "Everything is forbidden." };
+const EVERYTHING: RulesOf = {
+  resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+  incomplete: false,
+  evaluationError: "",
+};
+const NOTHING: RulesOf = { resourceRules: [], nonResourceRules: [], incomplete: false, evaluationError: "" };
+
+function authorizationOf(mode: AuthorizationMode, rbac: Authorization): Authorization {
+  switch (mode) {
+    case "AlwaysAllow":
+      return { authorize: () => ALLOWED, rulesFor: () => EVERYTHING };
+    case "AlwaysDeny":
+      return { authorize: () => DENIED, rulesFor: () => NOTHING };
+    case "RBAC":
+      return rbac;
+  }
+}
+
+/** The first that allows; what the others said against it is told together. */
+function inOrder(all: readonly Authorization[]): Authorization {
+  const [only] = all;
+  if (all.length === 1 && only !== undefined) return only;
+  return {
+    authorize(user, asked) {
+      const reasons: string[] = [];
+      for (const { authorize } of all) {
+        const decision = authorize(user, asked);
+        if (decision.allowed) return decision;
+        if (decision.reason !== "") reasons.push(decision.reason);
+      }
+      return { allowed: false, reason: reasons.join("\n") };
+    },
+    rulesFor(user, namespace) {
+      const rules = all.map((one) => one.rulesFor(user, namespace));
+      return {
+        resourceRules: rules.flatMap(({ resourceRules }) => resourceRules),
+        nonResourceRules: rules.flatMap(({ nonResourceRules }) => nonResourceRules),
+        incomplete: rules.some(({ incomplete }) => incomplete),
+        evaluationError: rules
+          .map(({ evaluationError }) => evaluationError)
+          .filter((text) => text !== "")
+          .join(", "),
+      };
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/** Every way in which a client can prove its identity to this server. */
+import type { CertificateAuthorities } from "./reloading/authorities.ts";
+import type { Reloading } from "./reloading/reloading.ts";
+import type { RequestHeaderOptions } from "./request-header-options.ts";
+import type { ServiceAccountOptions } from "./service-accounts/options.ts";
+import type { User } from "./user.ts";
+import type { Authenticator } from "./authenticate.ts";
+import { loopbackAuthenticator } from "./authenticators/loopback.ts";
+import { requestHeaderAuthenticator } from "./authenticators/request-header.ts";
+import { staticTokens } from "./authenticators/token-file.ts";
+import { webSocketAuthenticator } from "./authenticators/web-socket.ts";
+import { x509Authenticator } from "./authenticators/x509.ts";
+import { bearerAuthenticator, tokenUnion } from "./bearer.ts";
+import { currentVerifier } from "./reloading/authorities.ts";
+import { serviceAccountTokenAuthenticator } from "./service-accounts/token-authenticator.ts";
+import { createTokenIssuer } from "./service-accounts/token-issuer.ts";
+import type { LegacyTokenUse } from "./service-accounts/legacy-token.ts";
+import type { TokenAuthenticator } from "./tokens.ts";
+import type { Log } from "../../base/log.ts";
+import { messageOf } from "../../base/within.ts";
+import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+import type { TokenRequests } from "../../serving/endpoints/subresources/token-request/token-request.ts";
+import type { ConnectionInfo } from "../../serving/http/message.ts";
+import type { ObjectReader } from "../../meta/object-table.ts";
+import type { BaseEnv } from "../../base/env.ts";
+
+export interface AuthenticationSettings {
+  readonly serviceAccounts: ServiceAccountOptions;
+  /** By token. */
+  readonly users: ReadonlyMap<string, User>;
+  readonly authorities: Reloading<CertificateAuthorities>;
+  readonly requestHeader: RequestHeaderOptions | undefined;
+  /** PEM of the CA whose client certificates name users. */
+  readonly clientCa: string | undefined;
+}
+
+export interface Tokens {
+  /** Whose a token is, whoever made it. */
+  readonly authenticate: TokenAuthenticator;
+  readonly lasting: readonly TokenAuthenticator[];
+  readonly passing: readonly TokenAuthenticator[];
+  /** Undefined: this server makes none. */
+  readonly requests: TokenRequests | undefined;
+}
+
+/** What there is to know of service accounts, and how it is said that a token of a Secret has been used. */
+export interface Accounts {
+  readonly objects: ObjectReader;
+  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
+}
+
+/** Undefined: there are no service accounts. */
+export function createTokens(
+  { clock, random, log }: BaseEnv,
+  { serviceAccounts, users }: Pick<AuthenticationSettings, "serviceAccounts" | "users">,
+  accounts: Accounts | undefined,
+): Tokens {
+  const objects = accounts?.objects;
+  const { signingKey, issuers, apiAudiences } = serviceAccounts;
+  const lasting = [staticTokens(users, apiAudiences)];
+  const passing =
+    accounts === undefined
+      ? []
+      : [
+          serviceAccountTokenAuthenticator({
+            ...{ ...serviceAccounts, objects: accounts.objects, clock },
+            onLegacyUse: (use) => void labelUsed(accounts.call, use, log),
+          }),
+        ];
+  return {
+    ...{ lasting, passing, authenticate: tokenUnion([...lasting, ...passing]) },
+    requests:
+      signingKey === undefined || objects === undefined
+        ? undefined
+        : { ...serviceAccounts, objects, issue: createTokenIssuer({ issuer: issuers[0], key: signingKey, random }) },
+  };
+}
+
+/** The request that used it does not wait, and does not fail with it. */
+async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log): Promise<void> {
+  const { namespace, name, uid, label, date } = use;
+  const target = `/api/v1/namespaces/${namespace}/secrets/${name}`;
+  const headers = { "content-type": "application/merge-patch+json" };
+  const body = JSON.stringify({ metadata: { uid, labels: { [label]: date } } });
+  const status = await call({ method: "PATCH", target, headers, body }).then(
+    (answer) => answer.status,
+    (thrown: unknown) => messageOf(thrown),
+  );
+  if (status !== 200) log.warn("a Secret does not say when its token was last used", { namespace, name, status });
+}
+
+export interface AuthenticatorParts {
+  readonly env: Pick<BaseEnv, "clock">;
+  readonly config: AuthenticationSettings;
+  readonly tokens: Tokens;
+  readonly loopback: ConnectionInfo;
+}
+
+/** The order is kube-apiserver's: the first that knows the caller decides who it is. */
+export function createAuthenticators({ env, config, tokens, loopback }: AuthenticatorParts): Authenticator[] {
+  const { clock } = env;
+  const { authorities, requestHeader, clientCa } = config;
+  const { apiAudiences } = config.serviceAccounts;
+  const frontProxies = currentVerifier(authorities, "frontProxies");
+  return [
+    loopbackAuthenticator(loopback),
+    ...(requestHeader === undefined ? [] : [requestHeaderAuthenticator(requestHeader, clock, frontProxies)]),
+    ...(clientCa === undefined ? [] : [x509Authenticator({ verify: currentVerifier(authorities, "users"), clock })]),
+    bearerAuthenticator({ ...tokens, apiAudiences }),
+    webSocketAuthenticator(tokens.authenticate, apiAudiences),
+  ];
+}

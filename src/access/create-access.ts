@@ -1,0 +1,76 @@
+/** Authentication, authorization, flow control and admission of one server. */
+import type { BackgroundTask } from "../base/background.ts";
+import type { BaseEnv } from "../base/env.ts";
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Catalogue, CatalogueGroup } from "../objects/catalogue/catalogue.ts";
+import type { ResolveEndpoint } from "../serving/endpoints/resolve-request.ts";
+import type { RegistryContext } from "../serving/registry/context.ts";
+import { createObjectReader } from "../serving/resources/stored-objects.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import type { AccessSettings } from "./access-config.ts";
+import { createServerAdmission, type ServerAdmission } from "./admission/chain/create-admission.ts";
+import { createAuthorization, type ConfiguredAuthorization } from "./auth/authorization-modes.ts";
+import { createTokens, type Accounts, type Tokens } from "./auth/create-authenticators.ts";
+import {
+  createPriorityAndFairness,
+  type PriorityAndFairness,
+  type Turns,
+} from "./flowcontrol/priority-and-fairness.ts";
+import type { CallWebhook } from "./webhooks/webhook-client.ts";
+
+export interface AccessParts {
+  readonly env: BaseEnv & Turns;
+  readonly config: AccessSettings;
+  readonly metrics: MetricsRegistry;
+  readonly cache: WatchCache;
+  readonly resources: {
+    readonly catalogue: Catalogue;
+    /** Of built-in resources. */
+    readonly builtIn: ResolveEndpoint;
+    /** Of everything served, custom resources included. */
+    readonly resolve: ResolveEndpoint;
+    readonly groups: () => readonly CatalogueGroup[];
+  };
+  readonly context: RegistryContext;
+  readonly callWebhook: CallWebhook;
+  /** As the server itself. */
+  readonly call: Accounts["call"];
+  /** Resolves when this server is ready. */
+  readonly ready: Promise<void>;
+}
+
+export interface Access {
+  readonly authorization: ConfiguredAuthorization;
+  readonly tokens: Tokens;
+  readonly admission: ServerAdmission;
+  readonly flowControl: PriorityAndFairness;
+  /** They follow the objects in the store that configure all of this. */
+  readonly tasks: readonly BackgroundTask[];
+}
+
+export function createAccess(parts: AccessParts): Access {
+  const { env, config, metrics, cache, resources, context, callWebhook, call, ready } = parts;
+  const { catalogue, builtIn, resolve, groups } = resources;
+  const followed = { clock: env.clock, cache, catalogue, resolve: builtIn };
+  const objects = createObjectReader(followed, context.store);
+  const authorization = createAuthorization(followed, config.access.authorizationModes);
+  const flowControl = createPriorityAndFairness({ env, config, metrics }, { followed, call, ready });
+  const admission = createServerAdmission({
+    env,
+    config,
+    metrics,
+    context,
+    authorization,
+    objects,
+    followed,
+    served: { resolve, groups },
+    callWebhook,
+  });
+  return {
+    authorization,
+    tokens: createTokens(env, config, { objects, call }),
+    admission,
+    flowControl,
+    tasks: [...authorization.tasks, ...admission.tasks, ...flowControl.tasks],
+  };
+}

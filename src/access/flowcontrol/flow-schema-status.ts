@@ -1,0 +1,104 @@
+/**
+ * Whether the priority level that a FlowSchema names is there: kube-apiserver says so in the schema's status, and tools look
+ * for it. Every server of a cluster says the same, so that it is written once.
+ */
+import type { Clock } from "../../base/clock.ts";
+import { Wakeable } from "../../base/wakeable.ts";
+import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+import { objectMap } from "./object-map.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
+import { timestamp } from "../../serving/registry/context.ts";
+import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+
+const MANAGER = "api-priority-and-fairness-config-consumer-v1";
+const DANGLING = "Dangling";
+/** After a refusal, as of a server that may not write yet. */
+const AGAIN_MS = 1_000;
+const IDLE_MS = 60_000;
+
+export interface FlowSchemaStatusParts {
+  readonly clock: Clock;
+  /** As the server itself. */
+  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
+  /** Resolves when the server may be asked to write. */
+  readonly ready: Promise<void>;
+}
+
+export interface FlowSchemaStatus {
+  readonly schemas: ObjectTable;
+  readonly levels: ObjectTable;
+  readonly task: BackgroundTask;
+}
+
+export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts): FlowSchemaStatus {
+  const due = new Wakeable(clock);
+  const schemas = new Map<string, JsonObject>();
+  const levels = new Map<string, JsonObject>();
+  const loaded = new Set<typeof schemas>();
+  const followed = (objects: typeof schemas): ObjectTable =>
+    whenReset(
+      objectMap(
+        objects,
+        (object) => object,
+        () => due.wake(),
+      ),
+      () => loaded.add(objects),
+    );
+  const report = async (schema: JsonObject): Promise<boolean> => {
+    const condition = conditionOf(schema, levels);
+    return (
+      isSaid(schema, condition) || (await say(call, schema, { ...condition, lastTransitionTime: timestamp(clock) }))
+    );
+  };
+  return {
+    schemas: followed(schemas),
+    levels: followed(levels),
+    task: {
+      name: "flow-schema-status",
+      async run(signal) {
+        await whenOrAborted(ready, signal);
+        while (!signal.aborted) {
+          let isAllSaid = true;
+          // Before both are known nobody can say that something is not there.
+          if (loaded.has(schemas) && loaded.has(levels))
+            for (const schema of [...schemas.values()]) isAllSaid = (await report(schema)) && isAllSaid;
+          await due.wait(isAllSaid ? IDLE_MS : AGAIN_MS, signal);
+        }
+      },
+    },
+  };
+}
+
+function nameOf(object: JsonObject): string {
+  return stringAt(objectAt(object, "metadata"), "name");
+}
+
+type Condition = Readonly<Record<"type" | "status" | "reason" | "message", string>>;
+
+function conditionOf(schema: JsonObject, levels: ReadonlyMap<string, JsonObject>): Condition {
+  const level = stringAt(objectAt(objectAt(schema, "spec"), "priorityLevelConfiguration"), "name");
+  const reference = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)}`;
+  return levels.has(level)
+    ? { type: DANGLING, status: "False", reason: "Found", message: `${reference} and it exists` }
+    : { type: DANGLING, status: "True", reason: "NotFound", message: `${reference} but there is no such object` };
+}
+
+function isSaid(schema: JsonObject, { status, reason, message }: Condition): boolean {
+  const { conditions } = objectAt(schema, "status");
+  const known = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+  const said = known.find(({ type }) => type === DANGLING);
+  return said?.["status"] === status && said["reason"] === reason && said["message"] === message;
+}
+
+/** True when there is nothing more to do about it: what has gone needs no status. */
+async function say(call: FlowSchemaStatusParts["call"], schema: JsonObject, condition: JsonObject): Promise<boolean> {
+  const [apiVersion, name] = [stringAt(schema, "apiVersion"), nameOf(schema)];
+  const { status } = await call({
+    method: "PATCH",
+    target: `/apis/${apiVersion}/flowschemas/${encodeURIComponent(name)}/status?fieldManager=${MANAGER}&force=true`,
+    headers: { "content-type": "application/apply-patch+yaml" },
+    body: JSON.stringify({ apiVersion, kind: "FlowSchema", metadata: { name }, status: { conditions: [condition] } }),
+  });
+  return status === 200 || status === 404;
+}

@@ -1,0 +1,106 @@
+/** Priority and fairness by the FlowSchemas and priority levels in the store, or two plain limits on requests in flight. */
+import type { WithUser } from "../auth/user.ts";
+import { SYSTEM_MASTERS } from "../auth/rbac/privileged-groups.ts";
+import { createFlowControl } from "./flow-control.ts";
+import type { ObjectStats } from "./work-estimate.ts";
+import type { PassingFilter } from "../../serving/http/chain.ts";
+import { askedTimeoutMs } from "../../serving/http/filters/deadline.ts";
+import { inFlight } from "../../serving/http/filters/in-flight.ts";
+import type { RequestInfo } from "../../serving/http/request-info.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { ObjectTable } from "../../meta/object-table.ts";
+import { prefixEnd } from "../../storage/kv.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import { flowSchemaStatus, type FlowSchemaStatusParts } from "./flow-schema-status.ts";
+import { followObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
+
+export interface PriorityAndFairness {
+  readonly filter: PassingFilter<WithUser>;
+  readonly tasks: readonly BackgroundTask[];
+}
+
+/** What of the environment lets heavy work wait until the event loop has come round. */
+export interface Turns {
+  /** Absent where there is no event loop to wait for. */
+  readonly nextTurn?: (callback: () => void) => void;
+}
+
+export interface InFlightSettings {
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly requestTimeoutMs: number;
+  readonly access: { readonly priorityAndFairness: boolean };
+}
+
+export interface PriorityAndFairnessParts {
+  readonly env: BaseEnv & Turns;
+  readonly config: InFlightSettings;
+  readonly metrics: MetricsRegistry;
+}
+
+/** How FlowSchemas and PriorityLevelConfigurations are followed, and their status is written. */
+export interface FlowObjects extends Pick<FlowSchemaStatusParts, "call" | "ready"> {
+  readonly followed: StoredObjectParts;
+}
+
+/** Without objects to follow, or with priority and fairness off, requests are only counted. */
+export function createPriorityAndFairness(parts: PriorityAndFairnessParts, objects?: FlowObjects): PriorityAndFairness {
+  const { env, config, metrics } = parts;
+  const { maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, requestTimeoutMs } = config;
+  if (objects === undefined || !config.access.priorityAndFairness)
+    return { filter: inFlight<WithUser>({ metrics, readsMax, writesMax, isExempt: isMaster }), tasks: [] };
+  const { clock, nextTurn } = env;
+  const { followed, call, ready } = objects;
+  const control = createFlowControl({
+    clock,
+    metrics,
+    requestTimeoutMs,
+    askedTimeoutMs,
+    serverSeats: readsMax + writesMax,
+    ...(nextTurn === undefined ? {} : { nextTurn }),
+    statsOf: objectStats(followed),
+  });
+  const status = flowSchemaStatus({ clock, call, ready });
+  const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
+    const task = followObjects(followed, { group: "flowcontrol.apiserver.k8s.io", resource }, table);
+    return task === undefined ? [] : [task];
+  };
+  return {
+    filter: control.filter,
+    tasks: [
+      ...follow("flowschemas", control.flowSchemas),
+      ...follow("prioritylevelconfigurations", control.priorityLevels),
+      ...follow("flowschemas", status.schemas),
+      ...follow("prioritylevelconfigurations", status.levels),
+      status.task,
+    ],
+  };
+}
+
+function isMaster({ user }: WithUser): boolean {
+  return user.groups.includes(SYSTEM_MASTERS);
+}
+
+/** How large objects are changes slowly, and looking at all of them takes time. */
+const SIZES_MS = 60_000;
+
+/** Undefined while nobody can know, and for what is not stored here. */
+function objectStats({ clock, cache, resolve }: StoredObjectParts): (info: RequestInfo) => ObjectStats | undefined {
+  const sizes = new Map<string, { readonly atMs: number; readonly averageBytes: number }>();
+  const averageBytes = (prefix: string): number => {
+    const known = sizes.get(prefix);
+    const nowMs = clock.monotonic();
+    if (known !== undefined && nowMs - known.atMs < SIZES_MS) return known.averageBytes;
+    const entries = cache.range(prefix, prefixEnd(prefix));
+    const total = entries.reduce((sum, { item }) => sum + item.length, 0);
+    const average = entries.length === 0 ? 0 : total / entries.length;
+    sizes.set(prefix, { atMs: nowMs, averageBytes: average });
+    return average;
+  };
+  return ({ group, version, resource }) => {
+    if (cache.state !== "following") return undefined;
+    const prefix = resolve(group, version, resource)?.served?.stored.keyPrefix;
+    return prefix === undefined ? undefined : { count: cache.count(prefix), averageBytes: averageBytes(prefix) };
+  };
+}

@@ -1,0 +1,74 @@
+/** What can be asked about access, and what others verify this server's tokens by. */
+import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "./auth/authorize.ts";
+import { openIdDocuments, type OpenIdDocuments } from "./auth/service-accounts/openid.ts";
+import type { WithUser } from "./auth/user.ts";
+import { messageOf, within } from "../base/within.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../objects/catalogue/release.ts";
+import type { ResourceDependencies } from "../serving/endpoints/resources.ts";
+import { reviewEndpoint } from "../serving/endpoints/reviews/reviews.ts";
+import type { WatchCache } from "../storage/watch-cache/cache.ts";
+import type { AccessSettings } from "./access-config.ts";
+import type { BaseEnv } from "../base/env.ts";
+import type { Access } from "./create-access.ts";
+
+export interface AccessEndpointParts {
+  readonly env: BaseEnv;
+  readonly config: Pick<AccessSettings, "release" | "serviceAccounts">;
+  readonly catalogue: Catalogue;
+  readonly cache: WatchCache;
+  readonly access: Access;
+}
+
+/** Longer than that nobody is kept waiting for a refusal, whatever the store does. */
+const CATCH_UP_MS = 1_000;
+
+export function catchUpOf({ env, cache }: Pick<AccessEndpointParts, "env" | "cache">): CatchUp {
+  return async (signal) => void (await within(env.clock, CATCH_UP_MS, () => cache.catchUp(), signal));
+}
+
+/** What endpoints ask about access. */
+export function accessPorts(
+  parts: AccessEndpointParts,
+): Pick<ResourceDependencies<WithUser>, "virtual" | "tokens" | "annotate" | "admit" | "refuseCreation"> {
+  const { env, config, catalogue, access } = parts;
+  const { tokens } = access;
+  const { admit } = access.admission;
+  const { authorization } = access.authorization;
+  const catchUp = catchUpOf(parts);
+  return {
+    virtual: reviewEndpoint<WithUser>({
+      clock: env.clock,
+      minor: Number(releaseInfo(config.release).minor),
+      protobuf: protobufTables,
+      schemaOf: ({ group, version }, kind) => catalogue.schemas.kind(group, version, kind),
+      authorize: freshAuthorizer(authorization.authorize, catchUp),
+      rulesFor: (user, namespace) => authorization.rulesFor(user, namespace),
+      authenticateToken: tokens.authenticate,
+      apiAudiences: config.serviceAccounts.apiAudiences,
+      admit,
+    }),
+    tokens: tokens.requests,
+    annotate: ({ audit }, key, value) => audit?.annotate(key, value),
+    admit,
+    refuseCreation: authorizeCreateOnUpdate(authorization.authorize, catchUp),
+  };
+}
+
+/** Undefined where the issuer is nobody that could be asked. */
+export function openIdOf(
+  { env, config }: Pick<AccessEndpointParts, "env" | "config">,
+  address: () => string,
+): () => OpenIdDocuments | undefined {
+  let known: { readonly documents: OpenIdDocuments | undefined } | undefined;
+  const read = (): OpenIdDocuments | undefined => {
+    try {
+      return openIdDocuments({ ...config.serviceAccounts, externalAddress: address() });
+    } catch (thrown) {
+      env.log.warn("service account tokens cannot be verified by others", { error: messageOf(thrown) });
+      return undefined;
+    }
+  };
+  return () => (known ??= { documents: read() }).documents;
+}

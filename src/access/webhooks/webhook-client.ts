@@ -1,0 +1,181 @@
+/** The way to webhooks: where a clientConfig says they are, and whom they must prove to be. */
+import type { Resolution, ServiceReference } from "./service-resolver.ts";
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/within.ts";
+import type { WebhookAnswer } from "./webhook-answer.ts";
+import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../../serving/http/outbound.ts";
+import { UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
+import { goQuote } from "../../meta/go-quote.ts";
+import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+
+/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no response. */
+export type CallWebhook = (
+  clientConfig: JsonObject,
+  body: string,
+  options: WebhookCallOptions,
+) => Promise<WebhookAnswer>;
+
+export interface WebhookCallOptions {
+  readonly timeoutMs: number;
+  /** Aborts when the client that waits for the result has left. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WebhookClientParts {
+  readonly clock: Clock;
+  /** Undefined: this server reaches nobody outside. */
+  readonly outbound: Outbound | undefined;
+  readonly resolve: (service: ServiceReference, signal: AbortSignal) => Promise<Resolution>;
+}
+
+/** Where to go, and who must be there. */
+interface Place {
+  /** As messages name it. */
+  readonly url: string;
+  readonly serverName: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly at: UpstreamAddress | ServiceReference;
+}
+
+const HTTPS_PORT = 443;
+/** The objects of one call, several times larger than they were. */
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+/** As kubernetes names itself to webhooks. */
+const HEADERS: readonly string[] = [
+  ...["User-Agent", "kube-apiserver-admission"],
+  ...["Content-Type", "application/json"],
+  ...["Accept", "application/json, */*"],
+];
+
+export function createWebhookClient(parts: WebhookClientParts): CallWebhook {
+  return async (clientConfig, body, options) => {
+    const place = placeOf(clientConfig, options.timeoutMs);
+    try {
+      return await call(parts, place, { ...options, caBundle: caBundleOf(clientConfig), body: Buffer.from(body) });
+    } catch (thrown) {
+      throw new Error(`Post ${goQuote(place.url)}: ${messageOf(thrown)}`, { cause: thrown });
+    }
+  };
+}
+
+interface Question extends WebhookCallOptions {
+  readonly caBundle: string | undefined;
+  readonly body: Buffer;
+}
+
+async function call(parts: WebhookClientParts, place: Place, question: Question): Promise<WebhookAnswer> {
+  const { outbound, clock } = parts;
+  const { caBundle, body, timeoutMs, signal } = question;
+  if (outbound === undefined) throw new Error("this server has no way to servers outside of the cluster");
+  const until = clock.monotonic() + timeoutMs;
+  let failed: unknown;
+  for (const address of await addressesOf(parts, place, timeoutMs)) {
+    const to = {
+      ...{ address, serverName: place.serverName, caBundle },
+      ...{ insecureSkipTlsVerify: false, presentsClientCertificate: false },
+    };
+    const leftMs = Math.max(0, until - clock.monotonic());
+    const asked: OutboundQuestion = {
+      ...{ to, method: "POST", target: place.target, headers: HEADERS, body },
+      ...{ timeoutMs: leftMs, bytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }) },
+    };
+    try {
+      const answer = await askOutbound({ outbound, clock }, asked);
+      return { status: answer.status, contentType: answer.header("content-type") ?? "", body: answer.body };
+    } catch (thrown) {
+      failed = asGo(thrown, address);
+      if (signal?.aborted === true || !isWorthAnother(thrown)) break;
+    }
+  }
+  throw failed;
+}
+
+/** Another endpoint may answer; and what was asked changes nothing, so it may be asked again. */
+function isWorthAnother(thrown: unknown): boolean {
+  if (!(thrown instanceof UpstreamError) || thrown.failure === "malformed") return false;
+  return thrown.failure !== "timeout" || !thrown.isSent;
+}
+
+/** Once more than there are: a connection that was kept may just have been closed by the other side. */
+async function addressesOf(
+  { resolve, clock }: WebhookClientParts,
+  { at }: Place,
+  timeoutMs: number,
+): Promise<readonly UpstreamAddress[]> {
+  if (!("name" in at)) return [at, at];
+  const giveUp = new AbortController();
+  const cancel = clock.after(timeoutMs, () => giveUp.abort());
+  try {
+    const resolution = await resolve(at, giveUp.signal);
+    if (resolution.kind === "unresolved") throw new Error(resolution.message);
+    return [...resolution.addresses, resolution.addresses[0]!];
+  } finally {
+    cancel();
+  }
+}
+
+function placeOf(clientConfig: JsonObject, timeoutMs: number): Place {
+  const { service } = clientConfig;
+  const query = `?timeout=${timeoutMs / 1_000}s`;
+  if (isJsonObject(service)) return servicePlace(service, query);
+  const text = stringAt(clientConfig, "url");
+  if (text === "") throw new Error("webhook configuration must have either service or URL");
+  const url = URL.parse(text);
+  // Definitions with anything else are not valid; a store may hold them all the same.
+  if (url === null || url.protocol !== "https:") throw new Error(`Unparsable URL: ${goQuote(text)}`);
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const target = pathOf(url.pathname) + query;
+  const port = url.port === "" ? HTTPS_PORT : Number(url.port);
+  return { url: `https://${url.host}${target}`, serverName: host, target, at: { host, port } };
+}
+
+function servicePlace(service: JsonObject, query: string): Place {
+  const { port } = service;
+  const reference: ServiceReference = {
+    namespace: stringAt(service, "namespace"),
+    name: stringAt(service, "name"),
+    port: typeof port === "number" ? port : HTTPS_PORT,
+  };
+  const serverName = serviceServerName(reference);
+  // What would end the path or break the head is not left to the URL of somebody else.
+  const path = URL.parse(stringAt(service, "path").replace(/^\/*/, "/"), "https://host")?.pathname ?? "/";
+  const target = pathOf(path) + query;
+  return { url: `https://${serverName}:${reference.port}${target}`, serverName, target, at: reference };
+}
+
+/** As kubernetes: without empty steps, and without a slash at its end. */
+function pathOf(path: string): string {
+  return path.replace(/\/+/g, "/").replace(/(.)\/$/, "$1");
+}
+
+/** PEM; undefined where nobody is named. */
+function caBundleOf(clientConfig: JsonObject): string | undefined {
+  const pem = Buffer.from(stringAt(clientConfig, "caBundle"), "base64").toString("utf8");
+  return pem.trim() === "" ? undefined : pem;
+}
+
+/** In Go's words where they are known. */
+function asGo(thrown: unknown, { host, port }: UpstreamAddress): unknown {
+  if (!(thrown instanceof UpstreamError)) return thrown;
+  if (thrown.failure === "timeout") return new Error("context deadline exceeded", { cause: thrown });
+  if (thrown.failure === "tls" && isOfUnknownAuthority(thrown.cause))
+    return new Error(UNKNOWN_AUTHORITY, { cause: thrown });
+  if (!thrown.isRefused) return thrown;
+  const authority = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Error(`dial tcp ${authority}: connect: connection refused`, { cause: thrown });
+}
+
+const UNKNOWN_AUTHORITY = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+/** As OpenSSL tells them apart. */
+const UNKNOWN_AUTHORITY_CODES: ReadonlySet<unknown> = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+]);
+
+function isOfUnknownAuthority(cause: unknown): boolean {
+  return cause instanceof Error && "code" in cause && UNKNOWN_AUTHORITY_CODES.has(cause.code);
+}

@@ -1,0 +1,16 @@
+/** Counts changes, so that a value built from several sources knows when it is out of date. */
+export class ChangeCounter {
+  generation = 0;
+  readonly #listeners = new Set<() => void>();
+
+  count(): void {
+    this.generation++;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The returned function removes the listener. */
+  onCount(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}

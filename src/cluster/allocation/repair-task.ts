@@ -1,0 +1,53 @@
+/** Keeps what Services have been given in step with the Services there are: once before the server is ready, then at a steady pace. */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { repairAllocations, type RepairParts, type Suspects } from "./repair.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { StorageError } from "../../storage/kv.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import type { StartupHook } from "../../base/startup-hook.ts";
+
+/** As kubernetes: often enough that a leaked port comes back before it is missed. */
+const INTERVAL_MS = 180_000;
+const RETRY_MS = 250;
+
+export interface ServiceRepairOptions extends RepairParts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function serviceRepairHook(options: ServiceRepairOptions): StartupHook {
+  return {
+    name: "start-service-ip-repair-controllers",
+    async run(signal) {
+      while (!signal.aborted && !(await repairOnce(options, new Map()))) await sleep(options.clock, RETRY_MS, signal);
+    },
+  };
+}
+
+export function serviceRepair(options: ServiceRepairOptions): BackgroundTask {
+  return {
+    name: "service-repair",
+    async run(signal) {
+      const suspects: Suspects = new Map();
+      while (await sleep(options.clock, INTERVAL_MS, signal)) await repairOnce(options, suspects);
+    },
+  };
+}
+
+/** False when the store could not be reached. */
+async function repairOnce(options: ServiceRepairOptions, suspects: Suspects): Promise<boolean> {
+  const { log } = options;
+  try {
+    const { claimed, released, disputed } = await repairAllocations(options, suspects);
+    if (claimed > 0 || released > 0)
+      log.info("cluster IPs and node ports were brought in step with the services", { claimed, released });
+    if (disputed.length > 0) log.error("services share a cluster IP or a node port", { shared: disputed.join(", ") });
+    return true;
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown.message : String(thrown);
+    log.warn("cluster IPs and node ports could not be checked", { error });
+    // What is wrong with an object does not get better by asking again, and must not keep the server from serving.
+    return !(thrown instanceof StorageError || thrown instanceof StatusError);
+  }
+}

@@ -1,0 +1,46 @@
+/** By which authorities clients and front proxies are known, for those who serve a part of the API themselves. */
+import type { TrustParts } from "../../access/auth/cluster-trust.ts";
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+
+import { type BackgroundTask, whenOrAborted } from "../../base/background.ts";
+import { publishTrust } from "./hooks.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+import type { CertificateAuthorities } from "../../access/auth/reloading/authorities.ts";
+import type { Reloading } from "../../access/auth/reloading/reloading.ts";
+
+/** The authorities by which this server recognizes clients and front proxies. */
+export interface TrustConfig {
+  readonly authorities: Reloading<CertificateAuthorities>;
+  readonly requestHeader: TrustParts["requestHeader"];
+}
+
+export function trustOf({ authorities, requestHeader }: TrustConfig): () => TrustParts {
+  return () => {
+    const { users, frontProxies } = authorities.current;
+    return { clientCa: users?.pem, frontProxyCa: frontProxies?.pem, requestHeader };
+  };
+}
+
+interface TrustPublisherParts {
+  readonly env: BaseEnv;
+  readonly config: TrustConfig;
+  readonly catalogue: Catalogue;
+}
+
+/** The CA files may be replaced while the server runs. */
+export function trustPublisher(
+  { env, config, catalogue }: TrustPublisherParts,
+  call: (request: InProcessRequest) => Promise<InProcessResponse>,
+): BackgroundTask {
+  const { clock, log } = env;
+  return {
+    name: "cluster-authentication",
+    async run(signal) {
+      config.authorities.onChange(() => {
+        if (!signal.aborted) void publishTrust({ call, clock, log, catalogue, trust: trustOf(config) }, signal);
+      });
+      await whenOrAborted(new Promise(() => {}), signal);
+    },
+  };
+}

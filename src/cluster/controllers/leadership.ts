@@ -1,0 +1,34 @@
+/** Controllers as background tasks that end before everything else does, so that another server may lead at once. */
+import { eitherSignal } from "../../base/either-signal.ts";
+import type { ControllerManager } from "./runtime/manager.ts";
+import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+
+export interface Leadership {
+  readonly tasks: readonly BackgroundTask[];
+  /** For good. Resolves when the work has ended and the leases are given away. */
+  giveUp(): Promise<void>;
+}
+
+/** Nobody leads before it is ready. */
+export function createLeadership(managers: readonly ControllerManager[], ready: Promise<void>): Leadership {
+  const leaving = new AbortController();
+  const running: Promise<void>[] = [];
+  const compete = async (manager: ControllerManager, signal: AbortSignal): Promise<void> => {
+    const either = eitherSignal(signal, leaving.signal);
+    if (await whenOrAborted(ready, either)) await manager.run(either);
+  };
+  return {
+    tasks: managers.map((manager) => ({
+      name: "controllers",
+      run(signal) {
+        const run = compete(manager, signal);
+        running.push(run);
+        return run;
+      },
+    })),
+    async giveUp() {
+      leaving.abort();
+      await Promise.allSettled(running);
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
+import { compareNames } from "../../serving/discovery/order.ts";
+import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import type { ClusterResource, ClusterResources, Doubt } from "./cluster-resources.ts";
+import type { DiscoveryGroup, DiscoveryResource } from "../../serving/discovery/groups.ts";
+import { mergeSources, type DiscoverySource } from "../../serving/discovery/merge.ts";
+import { formatGroupResource } from "../../meta/group-version.ts";
+import type { ServedRecord } from "../peers/served-record.ts";
+import type { PeerDocuments, Peers } from "../peers/create-peers.ts";
+import type { SharedResources } from "../peers/shared-resources.ts";
+import type { PeerConfig } from "../peers/peer-config.ts";
+
+export interface ClusterResourcesParts {
+  readonly config: { readonly release: string; readonly peers: Pick<PeerConfig, "serverId" | "isEnabled"> };
+  readonly peers: Pick<Peers, "view" | "catchUp"> & {
+    readonly documents: Omit<PeerDocuments, "hasUndescribed">;
+    readonly records: Pick<Peers["records"], "departed">;
+  };
+  /** Other groups whenever definitions have changed. */
+  readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
+  readonly shared: Pick<SharedResources, "onChange">;
+}
+
+/** Without the mixed version proxy a server speaks for itself alone, and has no doubts. */
+export function clusterResources({ config, peers, local, shared }: ClusterResourcesParts): ClusterResources {
+  const { serverId, isEnabled } = config.peers;
+  const { documents } = peers;
+  const self = (): DiscoverySource => ({
+    serverId,
+    release: config.release,
+    isReachable: true,
+    groups: local.groups,
+    documentKey: local.etag,
+  });
+  const sources = (): DiscoverySource[] => [self(), ...(isEnabled ? documents.sources() : [])];
+  const once = <T>(build: () => T): (() => T) => {
+    let built:
+      | { readonly generation: number; readonly groups: readonly DiscoveryGroup[]; readonly value: T }
+      | undefined;
+    return () => {
+      const [generation, { groups }] = [documents.generation(), local];
+      if (built?.generation !== generation || built.groups !== groups) built = { generation, groups, value: build() };
+      return built.value;
+    };
+  };
+  const served = once(() => resourcesOf(mergeSources(sources())));
+  const known = once(() => [
+    ...silent(documents),
+    ...unreachable(sources()),
+    ...departed(peers.records.departed(), served()),
+  ]);
+  return {
+    isOneServer: !isEnabled,
+    served,
+    // Whether everybody is known is no change that anybody counts.
+    doubts: () => (isEnabled ? [...unsynced(peers, serverId), ...known()] : []),
+    catchUp: () => (isEnabled ? peers.catchUp() : Promise.resolve(true)),
+    onChange(listener) {
+      const ends = [documents.onChange(listener), shared.onChange(listener)];
+      return () => ends.forEach((end) => end());
+    },
+  };
+}
+
+interface Offer {
+  readonly version: string;
+  readonly isCurrent: boolean;
+  readonly resource: DiscoveryResource;
+}
+
+export function resourcesOf(groups: readonly DiscoveryGroup[]): ClusterResource[] {
+  return groups
+    .flatMap(({ name: group, versions }) => {
+      const offers = versions.flatMap(({ version, freshness, resources }) =>
+        resources.map((resource): Offer => ({ version, isCurrent: freshness === "Current", resource })),
+      );
+      const byName = Map.groupBy(offers, ({ resource }) => resource.resource);
+      return [...byName.values()].map((all) => toResource(group, all));
+    })
+    .sort((left, right) => compareNames(left.group, right.group) || compareNames(left.resource, right.resource));
+}
+
+/** A version that somebody who can be reached serves comes before any other. */
+function toResource(group: string, offers: readonly Offer[]): ClusterResource {
+  const ordered = [...offers.filter(({ isCurrent }) => isCurrent), ...offers.filter(({ isCurrent }) => !isCurrent)];
+  const { resource } = ordered[0]!;
+  return {
+    group,
+    resource: resource.resource,
+    kind: resource.responseKind.kind,
+    namespaced: resource.scope === "Namespaced",
+    versions: ordered.map(({ version }) => version),
+    verbs: new Set(resource.verbs),
+  };
+}
+
+function unsynced({ view }: Pick<Peers, "view">, server: string): Doubt[] {
+  if (view().isSynced) return [];
+  return [{ ...ANYTHING, server, because: "does not know yet which other servers there are" }];
+}
+
+const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined } as const;
+
+/** However routing knows of peers: what there is to be asked for stands in their documents. */
+function silent({ undescribed }: Pick<PeerDocuments, "undescribed">): Doubt[] {
+  return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not said yet what it serves" }));
+}
+
+/** What only servers serve that cannot be reached. */
+function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
+  const reachable = new Set(
+    resourcesOf(mergeSources(sources.filter(({ isReachable }) => isReachable))).map(formatGroupResource),
+  );
+  return sources
+    .filter(({ isReachable }) => !isReachable)
+    .flatMap(({ serverId, groups }) =>
+      resourcesOf(groups)
+        .filter((resource) => !reachable.has(formatGroupResource(resource)))
+        .map(({ group, resource, namespaced }) => ({
+          ...{ group, resource, namespaced, server: serverId },
+          because: "cannot be reached",
+        })),
+    );
+}
+
+/** What servers served that are gone, and no other does. */
+function departed(records: readonly ServedRecord[], served: readonly ClusterResource[]): Doubt[] {
+  const known = new Set(served.map(formatGroupResource));
+  const doubts = new Map<string, Doubt>();
+  for (const { serverId, departedAt, resources } of records) {
+    const because = departedAt === undefined ? "has left" : `left at ${departedAt}`;
+    for (const [groupVersion, names] of resources) {
+      const group = groupVersion.slice(0, groupVersion.indexOf("/"));
+      for (const resource of names) {
+        const text = formatGroupResource({ group, resource });
+        if (resource.includes("/") || known.has(text)) continue;
+        const namespaced = storagePlaceOf(group, resource)?.namespaced;
+        doubts.set(text, { group, resource, namespaced, server: serverId, because, isDeparted: true });
+      }
+    }
+  }
+  return [...doubts.values()];
+}

@@ -1,0 +1,111 @@
+/**
+ * /evenkeel/v1/stored-versions and /evenkeel/v1/rollback-check: reports that read the whole store. They answer in lines of
+ * JSON, how far the walk is and at last the report, so that whoever waits sees that it goes on.
+ *
+ * The state here is whether a walk is under way: a server makes one at a time.
+ */
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { WithInfo } from "../../serving/http/filters/request-info.ts";
+import { NO_BODY, type ApiResponse, type StreamSink } from "../../serving/http/message.ts";
+import { rollbackCheck } from "./rollback-check.ts";
+import { storedVersions } from "./stored-versions.ts";
+import type { Progress, WalkOptions } from "./walk-store.ts";
+import { badRequest, methodNotAllowed, tooManyRequests } from "../../meta/status-error.ts";
+import { StorageError, type Kv } from "../../storage/kv.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { resolveRelease } from "../../objects/catalogue/release-options.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import { OptionError } from "../../base/option-error.ts";
+
+export const INSPECT_PATHS: readonly string[] = ["/evenkeel/v1/rollback-check", "/evenkeel/v1/stored-versions"];
+
+export interface InspectParts {
+  readonly env: Pick<BaseEnv, "clock" | "log">;
+  readonly config: { readonly release: ReleaseName; readonly storageRoot: string; readonly strictRelease: boolean };
+  readonly kv: Pick<Kv, "range">;
+}
+
+type Walk = (options: WalkOptions) => Promise<object>;
+
+const HEADERS = { "content-type": "application/x-ndjson", "cache-control": "no-cache, private" } as const;
+const PROGRESS_INTERVAL_MS = 250;
+/** A reader that has not taken this much yet is spared further progress. */
+const UNREAD_BYTES_MAX = 64 * 1024;
+const RETRY_AFTER_SECONDS = 5;
+
+/** Undefined for paths that are not its own. */
+export function inspectEndpoints(parts: InspectParts): (request: WithInfo) => ApiResponse | undefined {
+  let isWalking = false;
+  return (request) => {
+    const { info } = request;
+    const [, version, name, ...rest] = info.segments;
+    if (version !== "v1" || (name !== "stored-versions" && name !== "rollback-check") || rest.length > 0)
+      return undefined;
+    if (info.verb !== "get" && info.verb !== "head") throw methodNotAllowed();
+    const walk = name === "stored-versions" ? storedVersionsWalk(parts) : rollbackWalk(parts, request);
+    if (info.verb === "head") return { status: 200, headers: { ...HEADERS }, body: NO_BODY };
+    if (isWalking)
+      throw tooManyRequests("this server reads its whole store for somebody else already", RETRY_AFTER_SECONDS);
+    isWalking = true;
+    const open = (sink: StreamSink): void => {
+      void runWalk(parts, walk, sink).finally(() => (isWalking = false));
+    };
+    return { status: 200, headers: { ...HEADERS }, body: { kind: "stream", open } };
+  };
+}
+
+function storedVersionsWalk({ config }: InspectParts): Walk {
+  return (options) => storedVersions({ ...options, release: config.release });
+}
+
+function rollbackWalk({ config }: InspectParts, request: WithInfo): Walk {
+  const target = targetCatalogue(config, request);
+  return (options) => rollbackCheck({ ...options, release: config.release, target });
+}
+
+/** The release that is asked about, with the flags its server would be given. */
+function targetCatalogue({ strictRelease }: InspectParts["config"], { query }: WithInfo): Catalogue {
+  const to = query.get("to");
+  if (to === undefined || to === "") throw badRequest("to must name a release, such as to=1.33");
+  try {
+    return resolveRelease({
+      release: to,
+      strictRelease,
+      runtimeConfig: query.all("runtimeConfig"),
+      featureGates: query.all("featureGates"),
+    }).catalogue;
+  } catch (thrown) {
+    if (thrown instanceof OptionError) throw badRequest(thrown.message);
+    throw thrown;
+  }
+}
+
+/** Never rejects: a walk that fails says so in its last line. */
+async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: StreamSink): Promise<void> {
+  const { clock, log } = env;
+  const gone = new AbortController();
+  sink.onClose(() => gone.abort());
+  let toldAt = -Infinity;
+  const onProgress = (progress: Progress): void => {
+    const now = clock.monotonic();
+    if (now - toldAt < PROGRESS_INTERVAL_MS || sink.bufferedBytes() > UNREAD_BYTES_MAX) return;
+    toldAt = now;
+    writeLine(sink, { kind: "progress", ...progress });
+  };
+  try {
+    const { storageRoot } = config;
+    const report = await walk({ kv, storageRoot, signal: gone.signal, onProgress });
+    writeLine(sink, { kind: "result", report });
+  } catch (thrown) {
+    if (gone.signal.aborted) return;
+    const isOutage = thrown instanceof StorageError;
+    if (!isOutage) log.error("the store could not be walked", { error: String(thrown) });
+    const message = isOutage ? thrown.message : "the walk could not be completed";
+    writeLine(sink, { kind: "error", message });
+  }
+  sink.end();
+}
+
+function writeLine(sink: StreamSink, line: object): void {
+  sink.write({ bytes: Buffer.from(`${JSON.stringify(line)}\n`) });
+}

@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+import { configMap, startServer, type Json, type TestServer } from "../../../test/api/start.ts";
+import type { WithUser } from "../../access/auth/user.ts";
+import { FixedResources } from "../controllers/namespace/testing/fixed-resources.ts";
+import { clientOf } from "../controllers/namespace/testing/running-controller.ts";
+import { localGroups } from "../../serving/discovery/local.ts";
+import { Query } from "../../serving/http/query.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { resourcesOf } from "../controllers/resources-of-cluster.ts";
+import { CONTROLLERS } from "../controllers/controller-names.ts";
+import { purgeEndpoint } from "./purge-endpoint.ts";
+
+const NAMESPACES = "/api/v1/namespaces";
+const TEAM = `${NAMESPACES}/team`;
+const GONE = "resourceclaimparameters.resource.k8s.io";
+const VALUE = Buffer.from(JSON.stringify({ kind: "X", apiVersion: "resource.k8s.io/v1alpha2", metadata: {} }));
+
+class Purging implements AsyncDisposable {
+  readonly api: TestServer;
+  readonly resources: FixedResources;
+  /** Called before a key is removed. */
+  beforeRemoval: (key: string) => Promise<unknown> = () => Promise.resolve();
+  readonly #handle: ReturnType<typeof purgeEndpoint>;
+
+  constructor(api: TestServer) {
+    const { env, clock } = api.world;
+    this.api = api;
+    this.resources = new FixedResources(resourcesOf(localGroups(api.server.catalogue)));
+    const kv: Pick<Kv, "range" | "commit"> = {
+      range: (request) => api.kv.range(request),
+      commit: async (change) => {
+        await this.beforeRemoval(change.key);
+        return api.kv.commit(change);
+      },
+    };
+    this.#handle = purgeEndpoint({
+      ...{ env: { ...env, clock }, config: { storageRoot: "/registry/" }, kv },
+      ...{ client: clientOf(api), resources: this.resources },
+    });
+  }
+
+  async ask(verb: string, query: string, groups = ["system:masters"]): Promise<Json> {
+    const request = {
+      info: { verb, segments: ["evenkeel", "v1", "purge-namespace"] },
+      ...{ query: new Query(query), user: { name: "admin", groups } },
+    };
+    try {
+      const { body } = await this.api.world.run(this.#handle(request as unknown as WithUser)!);
+      return body.kind === "bytes" ? JSON.parse(Buffer.concat(body.chunks).toString()) : undefined;
+    } catch (thrown) {
+      if (thrown instanceof StatusError) return thrown.toStatus();
+      throw thrown;
+    }
+  }
+
+  async put(...keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      const { items } = await this.api.kv.range({ start: `/registry/${key}` });
+      const expectedRevision = items[0]?.modRevision ?? 0;
+      await this.api.kv.commit({ kind: "put", key: `/registry/${key}`, value: VALUE, expectedRevision });
+    }
+  }
+
+  async has(key: string): Promise<boolean> {
+    return (await this.api.kv.range({ start: `/registry/${key}` })).items.length > 0;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.api[Symbol.asyncDispose]();
+  }
+}
+
+/** A namespace being deleted that holds two objects nobody serves. */
+async function start(): Promise<Purging> {
+  const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`) });
+  await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  const purging = new Purging(api);
+  await purging.put("resourceclaimparameters/team/a", "resourceclaimparameters/team/b");
+  return purging;
+}
+
+describe("the list", () => {
+  test("names the keys that nobody serves", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    expect(await purging.ask("get", "namespace=team")).toEqual({
+      ...{ kind: "NamespaceLeftovers", apiVersion: "evenkeel.io/v1", namespace: "team", more: 0, kept: [] },
+      keys: [
+        { resource: GONE, name: "a", key: "/registry/resourceclaimparameters/team/a" },
+        { resource: GONE, name: "b", key: "/registry/resourceclaimparameters/team/b" },
+      ],
+      token: expect.any(String),
+    });
+  });
+
+  test("is refused for a namespace that is not being deleted, or does not exist, or has no name", async () => {
+    await using purging = await start();
+    expect(await purging.ask("get", "namespace=team")).toMatchObject({
+      code: 409,
+      message: expect.stringContaining("it is not being deleted"),
+    });
+    expect(await purging.ask("get", "namespace=nowhere")).toMatchObject({ code: 404, details: { name: "nowhere" } });
+    expect(await purging.ask("get", "")).toMatchObject({ code: 400 });
+    expect(await purging.ask("delete", "namespace=team")).toMatchObject({ code: 405 });
+  });
+
+  test("says of what must stay why it must", async () => {
+    await using purging = await start();
+    await purging.api.create(`${TEAM}/configmaps`, configMap("c"));
+    await purging.put("example.com/widgets/team/w");
+    await purging.api.delete(TEAM);
+    const because = "left at 2030-01-01T00:00:00Z";
+    const doubt = { group: "resource.k8s.io", resource: "resourceclaimparameters", namespaced: true };
+    purging.resources.change({ doubts: [{ ...doubt, server: "b", because }] });
+    const list = await purging.ask("get", "namespace=team");
+    expect(list.keys).toEqual([
+      { resource: "widgets.example.com", name: "w", key: "/registry/example.com/widgets/team/w" },
+    ]);
+    expect(list.kept).toEqual([
+      { resource: "configmaps", objects: 1, because: "it is served, and the namespace controller deletes it" },
+      { resource: GONE, objects: 2, because: `b ${because}, and may serve it` },
+    ]);
+  });
+
+  test("is empty while a server may serve anything at all", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const anything = { group: undefined, resource: undefined, namespaced: undefined };
+    purging.resources.change({ doubts: [{ ...anything, server: "c", because: "has not said yet what it serves" }] });
+    const list = await purging.ask("get", "namespace=team");
+    expect(list).toMatchObject({ keys: [], kept: [{ resource: GONE, objects: 2 }] });
+    expect(list).not.toHaveProperty("token");
+    purging.resources.isCurrent = false;
+    expect(await purging.ask("get", "namespace=team")).toMatchObject({ code: 503, details: { retryAfterSeconds: 1 } });
+  });
+});
+
+describe("the removal", () => {
+  test("takes what was listed, and says so on the namespace and in an event", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const { token } = await purging.ask("get", "namespace=team");
+    expect(await purging.ask("post", `namespace=team&token=${token}`)).toMatchObject({
+      removed: 2,
+      changed: 0,
+      more: 0,
+    });
+    expect(await purging.has("resourceclaimparameters/team/a")).toBe(false);
+    const said = `by admin: 2 ${GONE} that no server served`;
+    expect((await purging.api.get(TEAM)).body.metadata.annotations["evenkeel.io/purged"]).toContain(said);
+    const { body } = await purging.api.get(`${NAMESPACES}/default/events`);
+    expect(body.items[0]).toMatchObject({ reason: "NamespacePurged", involvedObject: { name: "team" } });
+    expect(body.items[0].message).toContain(said);
+  });
+
+  test("needs the token of what is there now", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const { token } = await purging.ask("get", "namespace=team");
+    await purging.put("resourceclaimparameters/team/c");
+    expect(await purging.ask("post", `namespace=team&token=${token}`)).toMatchObject({
+      code: 409,
+      message: expect.stringContaining("is not what was listed"),
+    });
+    expect(await purging.ask("post", "namespace=team")).toMatchObject({ code: 400 });
+    expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
+  });
+
+  test("leaves alone what changes at the last moment", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const { token } = await purging.ask("get", "namespace=team");
+    purging.beforeRemoval = async (key) => {
+      if (key.endsWith("/a")) await purging.put("resourceclaimparameters/team/a");
+    };
+    expect(await purging.ask("post", `namespace=team&token=${token}`)).toMatchObject({ removed: 1, changed: 1 });
+    expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
+  });
+
+  test("is refused as soon as somebody serves it again, and the reason is given", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const { token } = await purging.ask("get", "namespace=team");
+    const [any] = purging.resources.served();
+    const back = { ...any!, group: "resource.k8s.io", resource: "resourceclaimparameters" };
+    purging.resources.change({ served: [...purging.resources.served(), back] });
+    expect(await purging.ask("post", `namespace=team&token=${token}`)).toMatchObject({
+      code: 409,
+      message: expect.stringContaining(`2 ${GONE}: it is served, and the namespace controller deletes it`),
+    });
+  });
+
+  test("is for masters only", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const { token } = await purging.ask("get", "namespace=team", ["system:authenticated"]);
+    const answer = await purging.ask("post", `namespace=team&token=${token}`, ["system:authenticated"]);
+    expect(answer).toMatchObject({ code: 403 });
+    expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
+  });
+});

@@ -1,0 +1,20 @@
+import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import { prefixEnd } from "../../storage/kv.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { storageVersionResource } from "../storageversion/objects.ts";
+
+/** Whether everything that lies in the store of a StorageVersion's resource does so in one version. False in doubt. */
+export function storedOnlyIn(
+  cache: Pick<WatchCache, "catchUp" | "range">,
+  { storageRoot }: { readonly storageRoot: string },
+): (name: string, version: string) => Promise<boolean> {
+  return async (name, version) => {
+    const { group, resource } = storageVersionResource(name);
+    const place = storagePlaceOf(group, resource);
+    if (place === undefined || !(await cache.catchUp())) return false;
+    const prefix = `${storageRoot}${place.prefix}/`;
+    return cache
+      .range(prefix, prefixEnd(prefix))
+      .every(({ corrupt, apiVersion }) => corrupt === undefined && apiVersion === version);
+  };
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { peerOf } from "./testing/cluster-view.ts";
+import type { CapabilityNeed } from "./view.ts";
+import { createSupports, createUnmetNeed } from "./capabilities.ts";
+
+const SERVICES = { group: "", version: "v1", resource: "services", subresource: "" };
+
+function need(release: ReleaseName, url: string, options: { method?: string; contentType?: string } = {}) {
+  const { method = "GET", contentType } = options;
+  const headers = contentType === undefined ? {} : { "content-type": contentType };
+  return createUnmetNeed(openCatalogue({ release }), "extended")(infoRequest({ method, url, headers }));
+}
+
+describe("a field selector", () => {
+  const CLUSTER_IP = "/api/v1/services?fieldSelector=spec.clusterIP%3D10.0.0.1";
+
+  test("that came with a release is needed where the release is older, and only there", () => {
+    expect(need("1.30", CLUSTER_IP)).toEqual({ kind: "field-selector", labels: ["spec.clusterIP"] });
+    expect(need("1.31", CLUSTER_IP)).toBeUndefined();
+  });
+
+  test.each([
+    ["GET", "/api/v1/watch/services?fieldSelector=spec.clusterIP%3Dx"],
+    ["GET", "/api/v1/services?watch=1&fieldSelector=spec.clusterIP%3Dx,metadata.name%3Dy"],
+    ["DELETE", "/api/v1/namespaces/a/services?fieldSelector=spec.clusterIP!%3Dx"],
+  ])("counts in %s %s", (method, url) => {
+    expect(need("1.30", url, { method })).toEqual({ kind: "field-selector", labels: ["spec.clusterIP"] });
+  });
+
+  test.each([
+    "/api/v1/services",
+    "/api/v1/services?fieldSelector=",
+    "/api/v1/services?fieldSelector=metadata.name%3Dx",
+    "/api/v1/services?fieldSelector=spec.clusterIP",
+    "/api/v1/namespaces/a/services/b?fieldSelector=spec.clusterIP%3Dx",
+    "/apis/nobody.example/v1/things?fieldSelector=spec.x%3Dy",
+  ])("does not in %s", (url) => {
+    expect(need("1.30", url)).toBeUndefined();
+  });
+
+  test("is supported by peers whose release has it, never in doubt", () => {
+    const supports = createSupports();
+    const asked = (release: string | undefined, ...labels: string[]): boolean =>
+      supports(peerOf("b", { release }), SERVICES, { kind: "field-selector", labels });
+    expect(asked("1.31", "spec.clusterIP")).toBe(true);
+    expect(asked("1.31", "spec.clusterIP", "metadata.name")).toBe(true);
+    expect(asked("1.31", "spec.clusterIP", "spec.nothing")).toBe(false);
+    expect(asked("1.30", "spec.clusterIP")).toBe(false);
+    expect(asked("1.99", "spec.clusterIP")).toBe(false);
+    expect(asked(undefined, "spec.clusterIP")).toBe(false);
+    const unknown = { ...SERVICES, resource: "nothings" };
+    const label: CapabilityNeed = { kind: "field-selector", labels: ["metadata.name"] };
+    expect(supports(peerOf("b", { release: "1.31" }), unknown, label)).toBe(false);
+  });
+});
+
+describe("a patch type", () => {
+  const patch = (contentType?: string) =>
+    need("1.36", "/api/v1/namespaces/a/services/b", {
+      method: "PATCH",
+      ...(contentType === undefined ? {} : { contentType }),
+    });
+
+  test("is needed when it cannot be applied here", () => {
+    expect(patch("application/merge-patch+json")).toBeUndefined();
+    expect(patch("application/json-patch+json; charset=utf-8")).toBeUndefined();
+    const patchType = "application/apply-patch+cbor";
+    expect(patch(`${patchType};x=y`)).toEqual({ kind: "patch-type", patchType });
+    expect(patch()).toEqual({ kind: "patch-type", patchType: "" });
+  });
+
+  test("is supported by a kube-apiserver, if it is one of its own", () => {
+    const supports = createSupports();
+    const asked = (release: string | undefined, patchType: string): boolean =>
+      supports(peerOf("b", { release }), SERVICES, { kind: "patch-type", patchType });
+    expect(asked(undefined, "application/apply-patch+cbor")).toBe(true);
+    expect(asked(undefined, "application/x")).toBe(false);
+    expect(asked("1.36", "application/apply-patch+cbor")).toBe(false);
+  });
+});
+
+test("by documents alone nothing more is needed", () => {
+  const unmet = createUnmetNeed(openCatalogue({ release: "1.30" }), "documents");
+  expect(unmet(infoRequest({ url: "/api/v1/services?fieldSelector=spec.clusterIP%3Dx" }))).toBeUndefined();
+});

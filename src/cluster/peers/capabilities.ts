@@ -1,0 +1,74 @@
+/** What a request needs beyond a served resource, and which releases have it: the extended part of routing. */
+import { PATCH_TYPES } from "../../serving/endpoints/patch.ts";
+import type { WithInfo } from "../../serving/http/filters/request-info.ts";
+import { headerValue } from "../../serving/http/message.ts";
+import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { isReleaseName } from "../../objects/catalogue/release.ts";
+import { parseFieldSelector } from "../../meta/field-selector.ts";
+import { hasPlaceFor } from "../../objects/unknown-fields.ts";
+import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } from "./view.ts";
+
+const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
+
+/** What every kube-apiserver of these releases can apply. */
+const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([...PATCH_TYPES, "application/apply-patch+cbor"]);
+
+type Needing = Pick<WithInfo, "info" | "query" | "headers">;
+
+export type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
+
+/** By `--peer-routing`: only extended routing looks beyond what documents say. */
+export function createUnmetNeed(catalogue: Catalogue, routing: "documents" | "extended"): UnmetNeed {
+  return routing === "extended" ? (request) => unmetNeed(catalogue, request) : () => undefined;
+}
+
+/** Undefined when the local server would not refuse the request for such a reason. */
+function unmetNeed(catalogue: Catalogue, request: Needing): CapabilityNeed | undefined {
+  const { verb } = request.info;
+  if (verb === "patch") return unmetPatchType(request);
+  if (!SELECTING_VERBS.has(verb)) return undefined;
+  const selector = request.query.get("fieldSelector");
+  if (selector === undefined || selector === "") return undefined;
+  const known = selectableLabels(catalogue, request.info);
+  const labels = selectedLabels(selector).filter((label) => known !== undefined && !known.has(label));
+  return labels.length === 0 ? undefined : { kind: "field-selector", labels };
+}
+
+function unmetPatchType(request: Needing): CapabilityNeed | undefined {
+  const [patchType = ""] = (headerValue(request.headers, "content-type") ?? "").split(";");
+  return PATCH_TYPES.has(patchType.trim()) ? undefined : { kind: "patch-type", patchType: patchType.trim() };
+}
+
+/** What cannot be read is refused in the same words by everybody. */
+function selectedLabels(selector: string): string[] {
+  try {
+    return parseFieldSelector(selector).map(({ field }) => field);
+  } catch {
+    return [];
+  }
+}
+
+function selectableLabels(catalogue: Catalogue, asked: Omit<ResourceQuestion, "subresource">): Set<string> | undefined {
+  const { group, version, resource } = asked;
+  const found = catalogue.resource(group, resource)?.versions.find((candidate) => candidate.version === version);
+  return found && new Set([...found.fieldSelectors, ...Object.keys(found.fieldSelectorAliases)]);
+}
+
+/** By the peer's release: what it says about itself, and the catalogue knows. */
+export function createSupports(): ClusterView["supports"] {
+  const catalogues = new Map<string, Catalogue>();
+  return ({ release }, asked, need) => {
+    if (need.kind === "patch-type") return release === undefined && KUBE_PATCH_TYPES.has(need.patchType);
+    if (release === undefined || !isReleaseName(release)) return false;
+    const catalogue = catalogues.get(release) ?? openCatalogue({ release });
+    catalogues.set(release, catalogue);
+    if (need.kind === "fields") return hasFields(catalogue, need);
+    const known = selectableLabels(catalogue, asked);
+    return known !== undefined && need.labels.every((label) => known.has(label));
+  };
+}
+
+function hasFields({ schemas }: Catalogue, { of, paths }: NamedFieldsNeed): boolean {
+  const schema = schemas.kind(of.group, of.version, of.kind);
+  return schema !== undefined && paths.every((path) => hasPlaceFor(schema, path));
+}

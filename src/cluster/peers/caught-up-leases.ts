@@ -1,0 +1,51 @@
+/** Whether every server that is there by now is known here. */
+import { IDENTITY_LABEL } from "./identity-lease.ts";
+import { prefixEnd, StorageError, type Kv } from "../../storage/kv.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import { waitUntil } from "../../base/background.ts";
+import type { MemberConfig } from "./peer-config.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import type { Identity } from "./identity.ts";
+import { identityLeaseKey } from "./private-records.ts";
+
+export interface LeaseParts {
+  readonly env: BaseEnv;
+  readonly config: MemberConfig;
+  readonly store: { readonly kv: Kv; readonly cache: WatchCache };
+}
+
+const CATCH_UP_MS = 1_000;
+
+/** Leases reach the view by way of the API: a moment later than they reach the cache. */
+export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity): Promise<boolean> {
+  const { env, config } = parts;
+  const prefix = identityLeaseKey(config.storageRoot, "");
+  const written = await newestLeases(parts, prefix);
+  if (written === undefined) return false;
+  const isSeen = (): boolean =>
+    written.every(({ key, labels, modRevision }) => {
+      const id = key.slice(prefix.length);
+      const isOther = labels[IDENTITY_LABEL] !== undefined && id !== self.id;
+      return !isOther || leases.hasSeen(id, modRevision);
+    });
+  const until = env.clock.monotonic() + CATCH_UP_MS;
+  await waitUntil(env.clock, () => isSeen() || env.clock.monotonic() >= until, new AbortController().signal);
+  return isSeen();
+}
+
+/** Undefined when the store is out of reach: it keeps what has happened to itself. */
+async function newestLeases(
+  { store: { kv, cache } }: LeaseParts,
+  prefix: string,
+): Promise<readonly Entry[] | undefined> {
+  const range = { start: prefix, end: prefixEnd(prefix) };
+  try {
+    if (await cache.catchUp()) return cache.range(range.start, range.end);
+    // Somebody else writes to the same store, of which our watch does not tell how far it has come.
+    return (await kv.range(range)).items.map((item) => cache.toEntry(item));
+  } catch (thrown) {
+    if (thrown instanceof StorageError) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,65 @@
+/** /evenkeel/v1: what this server believes about its cluster, and which way it would send a request. */
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import type { WithInfo } from "../../serving/http/filters/request-info.ts";
+import type { ApiResponse } from "../../serving/http/message.ts";
+import { jsonResponse, pageNotFound } from "../../serving/http/respond.ts";
+import { badRequest, methodNotAllowed } from "../../meta/status-error.ts";
+import { clusterStatus, type ClusterStatus } from "./cluster-status.ts";
+import { explainRoute, type ExplainOptions } from "./explain-route.ts";
+import { createUnmetNeed } from "./capabilities.ts";
+import type { Peers } from "./create-peers.ts";
+import type { MemberConfig } from "./peer-config.ts";
+import type { BaseEnv } from "../../base/env.ts";
+
+export const CLUSTER_PATHS: readonly string[] = ["/evenkeel/v1/route", "/evenkeel/v1/status"];
+
+export interface ClusterEndpointsParts {
+  readonly env: BaseEnv;
+  readonly config: MemberConfig;
+  readonly catalogue: Catalogue;
+  readonly peers: Peers;
+  readonly local: { readonly groups: readonly DiscoveryGroup[] };
+}
+
+export function isClusterPath(segment: string | undefined): boolean {
+  return segment === "evenkeel";
+}
+
+export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
+  const { config, catalogue, peers } = parts;
+  const explaining: ExplainOptions = {
+    view: peers.view,
+    isProxyEnabled: config.peers.isEnabled,
+    isVersionAware: config.isVersionAware,
+    unmetNeed: createUnmetNeed(catalogue, config.peers.routing),
+  };
+  return ({ info, query }) => {
+    const [, version, name, ...rest] = info.segments;
+    const isKnown = version === "v1" && (name === "status" || name === "route") && rest.length === 0;
+    if (!isKnown) return pageNotFound();
+    if (info.verb !== "get" && info.verb !== "head") throw methodNotAllowed();
+    if (name === "status") return jsonResponse(200, statusNow(parts));
+    const verb = query.get("verb");
+    const path = query.get("path");
+    if (verb === undefined || path === undefined) throw badRequest("both verb and path must be given");
+    const [contentType, compatibilityVersion] = [query.get("contentType"), query.get("compatibilityVersion")];
+    return jsonResponse(200, explainRoute(explaining, { verb, path, contentType, compatibilityVersion }));
+  };
+}
+
+function statusNow({ env, config, peers, local }: ClusterEndpointsParts): ClusterStatus {
+  const { self, fence } = peers.identity;
+  const { binaryVersion, compatibilityVersion, incarnation } = self;
+  return clusterStatus({
+    view: peers.view(),
+    isProxyEnabled: config.peers.isEnabled,
+    record: peers.records.endpoint,
+    own: { binaryVersion, compatibilityVersion, incarnation },
+    fence: fence.reason,
+    localGroups: local.groups,
+    sources: peers.documents.sources(),
+    departed: peers.records.departed(),
+    nowMs: env.clock.monotonic(),
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * What becomes of a request that names fields which this release does not know and a live peer does: `--field-loss`.
+ * Fields that nobody knows are the client's mistake, and for field validation to speak of.
+ */
+import type { WithUser } from "../../access/auth/user.ts";
+import type { FieldLoss, FieldLossVerdict, NamedFields } from "../../serving/endpoints/field-loss.ts";
+import { bufferedBody } from "../../serving/http/request-body.ts";
+import { badRequest, invalid, type FieldError } from "../../meta/status-error.ts";
+import type { NamedField, ValuePath } from "../../objects/unknown-fields.ts";
+import type { Forward } from "./forward.ts";
+import { serviceUnavailableBecause } from "./refusals.ts";
+import { clientRelease, routeOf } from "./peer-proxy.ts";
+import type { ClusterView, NamedFieldsNeed, PeerView } from "./view.ts";
+import type { PeerConfig } from "./peer-config.ts";
+
+export interface FieldLossParts {
+  readonly peers: Pick<PeerConfig, "isEnabled" | "routing" | "fieldLoss">;
+  readonly isVersionAware: boolean;
+  readonly view: () => ClusterView;
+  readonly forward: Forward;
+}
+
+const SERVED_HERE: FieldLossVerdict = { kind: "served-here", warnings: [] };
+
+/** A field that some peers know, with what somebody knows of what stands in it. */
+interface KnownField extends NamedField {
+  readonly peers: readonly PeerView[];
+}
+
+/** Undefined where peers are nobody's business. */
+export function createFieldLoss(parts: FieldLossParts): FieldLoss<WithUser> | undefined {
+  const { isEnabled, routing, fieldLoss } = parts.peers;
+  if (!isEnabled) return undefined;
+  // Where only documents decide who answers, fields cannot; that they get lost is still said.
+  const mode = fieldLoss === "route" && routing === "documents" ? "warn" : fieldLoss;
+  return (request, named) => {
+    // At most one hop: whoever sent it here took this server for one that knows.
+    if (request.isProxied) return SERVED_HERE;
+    const view = parts.view();
+    if (named.isCut && mode !== "warn") refuseUncounted(named, view);
+    const known = knownElsewhere(request, named, view);
+    if (known.length === 0) return SERVED_HERE;
+    switch (mode) {
+      case "warn":
+        return dropped(known, view);
+      case "refuse":
+        throw refusal(request, { named, known, view });
+      case "route":
+        return routed(parts, request, { needs: needOf(named, pathsOf(known)), view }) ?? dropped(known, view);
+    }
+  };
+}
+
+/** What nobody looks at would be dropped, and another server may know it. */
+function refuseUncounted({ fields }: NamedFields, { self, peers }: ClusterView): void {
+  const other = peers.find(({ release }) => release !== undefined && release !== self.release);
+  if (other === undefined) return;
+  const known = `${self.id} (${self.release}) does not know, and ${other.id} (${other.release}) may`;
+  throw badRequest(`the request names more than ${fields.length} fields that ${known}`);
+}
+
+function knownElsewhere({ info }: WithUser, named: NamedFields, view: ClusterView): KnownField[] {
+  const knowing = (path: ValuePath): PeerView[] =>
+    view.peers.filter((peer) => view.supports(peer, info, needOf(named, [path])));
+  return named.fields.flatMap(({ name, paths }) => {
+    const peers = knowing(paths[0]!);
+    // A mistake in a field is no reason to lose the field.
+    return peers.length === 0 ? [] : [{ name, peers, paths: paths.filter((path) => knowing(path).length > 0) }];
+  });
+}
+
+function pathsOf(known: readonly KnownField[]): ValuePath[] {
+  return known.flatMap(({ paths }) => paths);
+}
+
+function needOf({ groupVersion, kind }: NamedFields, paths: readonly ValuePath[]): NamedFieldsNeed {
+  return { kind: "fields", of: { ...groupVersion, kind }, paths };
+}
+
+interface Needed {
+  readonly needs: NamedFieldsNeed;
+  readonly view: ClusterView;
+}
+
+/** Undefined when no peer knows all of them. */
+function routed(parts: FieldLossParts, request: WithUser, { needs, view }: Needed): FieldLossVerdict | undefined {
+  const { forward, isVersionAware } = parts;
+  const compatibilityVersion = isVersionAware ? clientRelease(request) : undefined;
+  const route = routeOf(request, view, { needs, compatibilityVersion });
+  switch (route.kind) {
+    case "peer":
+      return { kind: "handed-on", answer: (body) => forward({ ...request, body: bufferedBody(body) }, route, view) };
+    case "unavailable":
+      throw serviceUnavailableBecause(route, request.info, view.self.id);
+    default:
+      return undefined;
+  }
+}
+
+function dropped(known: readonly KnownField[], view: ClusterView): FieldLossVerdict {
+  return { kind: "served-here", warnings: known.map((field) => lossOf(field, view)) };
+}
+
+function lossOf({ name, peers }: KnownField, { self }: ClusterView): string {
+  return `the field ${JSON.stringify(name)} was dropped: ${unknownHere(self, peers)}`;
+}
+
+function unknownHere({ id, release }: ClusterView["self"], peers: readonly PeerView[]): string {
+  const others = peers.slice(0, NAMES_MAX).map((peer) => `${peer.id} (${peer.release})`);
+  return `${id} (${release}) does not know it, ${others.join(", ")} ${peers.length === 1 ? "does" : "do"}`;
+}
+
+const NAMES_MAX = 3;
+
+/** The same request fails here again and again, so it is no conflict: clients would only read the object and repeat it. */
+function refusal(
+  { info }: WithUser,
+  {
+    named,
+    known,
+    view,
+  }: { readonly named: NamedFields; readonly known: readonly KnownField[]; readonly view: ClusterView },
+): Error {
+  const errors = known.map(({ name, peers }): FieldError => ({
+    field: name,
+    reason: "FieldValueForbidden",
+    message: `Forbidden: ${unknownHere(view.self, peers)}`,
+  }));
+  return invalid({ group: named.groupVersion.group, kind: named.kind }, info.name, errors);
+}

@@ -1,0 +1,135 @@
+/** That this server lives, as others know it, and which others do: leases, and the fence that hangs on the own one. */
+import { randomUuid } from "../../base/random.ts";
+import type { Client } from "../../client/client.ts";
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { formatAddress } from "./endpoint-record.ts";
+import { Fence } from "./fence.ts";
+import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "./identity-lease.ts";
+import { LeaseCollector } from "./lease-collector.ts";
+import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+import type { MemberConfig } from "./peer-config.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import type { StartupHook } from "../../base/startup-hook.ts";
+
+export interface IdentityOptions {
+  /** Default kube-apiserver. */
+  readonly component?: string | undefined;
+  readonly env: BaseEnv;
+  readonly config: MemberConfig;
+  readonly client: Client;
+  readonly isStoreWatchAlive: () => boolean;
+  /** By the endpoint records: whether there is one of this server, and whose stands under our own ID. */
+  readonly hasEndpointRecord: (id: string) => boolean;
+  readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
+}
+
+/** What others must know before this server writes, at its start and whenever its lease had lapsed. */
+export type BeforeUnfence = (signal: AbortSignal) => Promise<void>;
+
+export interface Identity {
+  readonly self: ServerIdentity;
+  readonly fence: Fence;
+  readonly leases: LeaseCollector;
+  readonly hooks: readonly StartupHook[];
+  readonly tasks: readonly BackgroundTask[];
+  /** Adds a step that must succeed before the fence opens. */
+  beforeUnfence(step: BeforeUnfence): void;
+  /** False while another process uses the same server ID. */
+  readonly isOwner: () => boolean;
+  /** Where peers reach this server. */
+  announce(address: UpstreamAddress): void;
+  /** The last thing others see of this server. */
+  leave(): Promise<void>;
+}
+
+export function createIdentity(options: IdentityOptions): Identity {
+  const { env, config, client, component = KUBE_APISERVER } = options;
+  const { clock, random, log } = env;
+  const { timing, serverId: id } = config.peers;
+  let peerAddress: string | undefined;
+  const self = selfOf(options, () => peerAddress);
+  const steps: BeforeUnfence[] = [];
+  const beforeUnfence: BeforeUnfence = async (signal) => {
+    for (const step of steps) await step(signal);
+  };
+  const fence = new Fence({ clock, log, fenceAfterMs: timing.fenceAfterMs, beforeUnfence });
+  const lease = new IdentityLease({
+    client,
+    clock,
+    random,
+    log,
+    timing,
+    identity: self,
+    recordOwner: () => options.recordOwner(self.incarnation),
+    onRenewed: (startedAtMs) => fence.renewed(startedAtMs),
+    onLost: (because) => fence.lost(because),
+  });
+  const { isStoreWatchAlive, hasEndpointRecord } = options;
+  const leases = new LeaseCollector({
+    client,
+    clock,
+    random,
+    log,
+    timing,
+    selfId: id,
+    component,
+    isStoreWatchAlive,
+    hasEndpointRecord,
+  });
+  // The namespace of the lease must be there first, which is the business of an earlier hook.
+  const turn = Promise.withResolvers<void>();
+  const inTurn = (name: string, run: (signal: AbortSignal) => Promise<void>): BackgroundTask => ({
+    name,
+    async run(signal) {
+      if (await whenOrAborted(turn.promise, signal)) await run(signal);
+    },
+  });
+  const held: StartupHook = {
+    name: `start-${component}-identity-lease-controller`,
+    run(signal) {
+      turn.resolve();
+      return waitUntil(clock, () => !fence.isFenced, signal);
+    },
+  };
+  const collected: StartupHook = {
+    name: `start-${component}-identity-lease-garbage-collector`,
+    run: (signal) => waitUntil(clock, () => leases.hasSynced, signal),
+  };
+  return {
+    self,
+    fence,
+    leases,
+    hooks: [held, collected],
+    tasks: [
+      inTurn("identity-lease", (signal) => lease.run(signal)),
+      inTurn("identity-lease-collector", (signal) => leases.run(signal)),
+    ],
+    beforeUnfence: (step) => void steps.push(step),
+    isOwner: () => lease.conflict === undefined,
+    announce: (address) => {
+      peerAddress = formatAddress(address);
+    },
+    leave: () => lease.remove(),
+  };
+}
+
+function selfOf(
+  { env, config, component = KUBE_APISERVER }: IdentityOptions,
+  peerAddress: () => string | undefined,
+): ServerIdentity {
+  const { serverId: id, hostname } = config.peers;
+  return {
+    id,
+    component,
+    incarnation: randomUuid(env.random),
+    hostname,
+    /** Not known before the server listens. */
+    get peerAddress() {
+      return peerAddress();
+    },
+    release: config.release,
+    binaryVersion: releaseInfo(config.version.binary).gitVersion.replace(/^v/, ""),
+    compatibilityVersion: config.release,
+  };
+}

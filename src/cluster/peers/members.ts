@@ -1,0 +1,23 @@
+/** The live servers of a cluster as the agreement on encodings counts them. */
+import type { Member, Members } from "../storageversion/members.ts";
+import type { Peers } from "./create-peers.ts";
+
+export function clusterMembers(peers: Peers, serverId: string, isComplete: () => boolean): Members {
+  const { leases } = peers.identity;
+  return {
+    live() {
+      const others = leases.known().map(({ id, incarnation }): [string, Member] => {
+        const record = peers.records.endpoint(id);
+        const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
+        return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
+      });
+      // Servers of other components store none of this one's resources.
+      const strangers = leases
+        .strangers()
+        .map(({ id, component }): [string, Member] => [id, { id, component, isPublished: true }]);
+      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...strangers]);
+    },
+    catchUp: peers.catchUp,
+    onChange: (listener) => peers.documents.onChange(listener),
+  };
+}

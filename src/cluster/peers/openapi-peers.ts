@@ -1,0 +1,28 @@
+import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
+import type { Peers } from "./create-peers.ts";
+
+const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+/** Whoever asks has a deadline of its own, which is shorter. */
+const ANSWER_MS = 10_000;
+
+/** Of a server that can call no peer none is ever described: then there is what this server has, and what is not known. */
+export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
+  return {
+    list() {
+      const { peers } = view();
+      return documents.sources().map(({ documentKey = "", ...server }) => ({
+        ...server,
+        documentKey,
+        hasGroupVersion: (group, version) =>
+          peers.find(({ id }) => id === server.serverId)?.document?.served.hasGroupVersion(group, version) === true,
+      }));
+    },
+    hasUndescribed: documents.hasUndescribed,
+    fetch(serverId, target, headers, signal) {
+      const address = view().peers.find(({ id }) => id === serverId)?.address;
+      if (ask === undefined || address === undefined)
+        return Promise.reject(new Error(`${serverId} has not said where it can be reached`));
+      return ask({ address, target, headers, timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX, signal });
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { BaseEnv } from "../../base/env.ts";
+import type { LocalDocument } from "../../serving/discovery/local-document.ts";
+import type { Kv } from "../../storage/kv.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import type { MemberConfig } from "./peer-config.ts";
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { EndpointWriter, type EndpointTable } from "./endpoint-registry.ts";
+import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+import type { Identity } from "./identity.ts";
+import { endpointStore } from "./private-records.ts";
+
+interface OwnRecordParts {
+  readonly env: BaseEnv;
+  readonly config: MemberConfig;
+  readonly store: { readonly kv: Kv; readonly cache: WatchCache };
+  readonly builtIn: LocalDocument;
+  /** Resolves when this server may receive requests from peers. */
+  readonly ready: Promise<void>;
+}
+
+export interface OwnRecord {
+  readonly task: BackgroundTask;
+  announce(address: UpstreamAddress): void;
+  drain(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** The record by which peers find this server: there from readiness on, and only if it listens at all. */
+export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table: EndpointTable): OwnRecord {
+  const { env, config, store, builtIn, ready } = parts;
+  const { clock, random, log } = env;
+  const { self } = identity;
+  const announced = Promise.withResolvers<void>();
+  // The record is there from readiness on, and a server is not ready before it has published.
+  const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
+  let writer: EndpointWriter | undefined;
+  let isKept = false;
+  return {
+    announce(address) {
+      writer ??= new EndpointWriter({
+        store: endpointStore(store.kv, store.cache),
+        storageRoot: config.storageRoot,
+        clock,
+        random,
+        log,
+        timing: config.peers.timing,
+        content: { ...self, address, state: "serving", document: builtIn.etag, ...publishing },
+        table,
+        isOwner: identity.isOwner,
+      });
+      announced.resolve();
+    },
+    task: {
+      name: "peer-endpoint-reconciler",
+      async run(signal) {
+        const mayBeCalled = Promise.all([announced.promise, ready]);
+        if (!(await whenOrAborted(mayBeCalled, signal))) return;
+        isKept = true;
+        await writer?.run(signal);
+      },
+    },
+    async drain() {
+      // Without a record there is nobody to tell, and nothing to wait for.
+      if (isKept) await writer?.update({ state: "draining" });
+    },
+    async remove() {
+      await writer?.remove();
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/** What routing knows of peers: by their discovery documents, or by the StorageVersion objects. */
+import type { Clock } from "../../base/clock.ts";
+import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { isReleaseName } from "../../objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { localGroups } from "../../serving/discovery/local.ts";
+import { formatGroupResource } from "../../meta/group-version.ts";
+import type { Excludable } from "./exclusions.ts";
+import { createServedSet } from "./served-set.ts";
+import {
+  describedByRegistration,
+  isRegisteredByStrangers,
+  StorageVersionSource,
+  type Describing,
+  type RegisteredEntry,
+  type ReleaseServing,
+} from "./storage-version-source.ts";
+import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import { decodeStatus } from "../storageversion/decode-status.ts";
+import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import type { MemberConfig } from "./peer-config.ts";
+import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+
+export interface RoutingSource {
+  /** Whether all is known here that this source needs before it can say what does not exist. */
+  readonly isSynced: () => boolean;
+  /** From what documents say of the peers, and what it knows itself. */
+  readonly describe: (peers: readonly PeerView[]) => Pick<ClusterView, "peers" | "isJudgedLocally">;
+  readonly tasks: readonly BackgroundTask[];
+}
+
+export interface RoutingSourceParts {
+  readonly config: MemberConfig;
+  readonly clock: Clock;
+  readonly cache: WatchCache;
+  readonly catalogue: Catalogue;
+  /** This server has registered all that it stores. */
+  readonly isRegistered: () => boolean;
+  readonly registrationOf: (peerId: string) => Describing["registration"];
+  /** IDs of servers that were of this cluster and are gone. */
+  readonly departedIds: () => Iterable<string>;
+  readonly onChange: () => void;
+  /** Custom and aggregated resources. */
+  readonly isExcluded: (question: Excludable) => boolean;
+}
+
+export function createRoutingSource(parts: RoutingSourceParts): RoutingSource {
+  const { peers } = parts.config;
+  return peers.isEnabled && peers.routingSource === "storageversion" ? byStorageVersions(parts) : byDocuments(parts);
+}
+
+function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
+  return {
+    isSynced: () => true,
+    describe: (peers) => ({
+      peers,
+      isJudgedLocally: (group, version, resource) =>
+        isExcluded({ group, version, resource }) &&
+        !peers.some((peer) => isBuiltIntoPeer(peer, { group, version, resource, subresource: "" })),
+    }),
+    tasks: [],
+  };
+}
+
+/** Whoever tells its release tells of nothing but what is built in. */
+function isBuiltIntoPeer({ release, document }: PeerView, question: ResourceQuestion): boolean {
+  return release !== undefined && document?.served.has(question) === true;
+}
+
+function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
+  const { config, clock, registrationOf, departedIds, isRegistered } = parts;
+  const source = new StorageVersionSource();
+  const objects = followObjects(parts, source);
+  const ofRelease = createReleaseServing();
+  const stored = storedNames();
+  return {
+    isSynced: () => objects.isLoaded() && isRegistered(),
+    describe(peers) {
+      const { registered } = source;
+      const ids = new Set([config.peers.serverId, ...peers.map(({ id }) => id), ...departedIds()]);
+      const nowMs = clock.monotonic();
+      return {
+        peers: peers.map((peer) =>
+          describedByRegistration(peer, {
+            ...{ registered, nowMs },
+            registration: registrationOf(peer.id),
+            ofRelease: ofRelease(peer.release),
+          }),
+        ),
+        isJudgedLocally: (group, version, resource) =>
+          // What some release stores is neither aggregated nor custom: a stranger that registered it has just come or gone.
+          isRegisteredByStrangers(registered.servers(group, version, resource), (id) => ids.has(id)) &&
+          !stored.has(formatGroupResource({ group, resource })),
+      };
+    },
+    tasks: [objects.task],
+  };
+}
+
+function followObjects(
+  { config, clock, cache, catalogue, onChange }: RoutingSourceParts,
+  source: StorageVersionSource,
+): { readonly task: BackgroundTask; readonly isLoaded: () => boolean } {
+  const { group, resource } = STORAGE_VERSION_TYPE;
+  const prefix = `${config.storageRoot}${catalogue.resource(group, resource)!.storagePrefix}/`;
+  const nameOf = (key: string): string => key.slice(prefix.length);
+  let isLoaded = false;
+  const task = followPrefix({
+    cache,
+    clock,
+    prefix,
+    table: {
+      reset(entries) {
+        source.reset(entries.map((entry) => [nameOf(entry.key), registeredIn(entry)] as const));
+        isLoaded = true;
+        onChange();
+      },
+      put(entry) {
+        if (source.put(nameOf(entry.key), registeredIn(entry))) onChange();
+      },
+      remove(key) {
+        source.remove(nameOf(key));
+        onChange();
+      },
+    },
+  });
+  return { task: { ...task, name: "storage-version-routes" }, isLoaded: () => isLoaded };
+}
+
+function registeredIn(entry: Entry): RegisteredEntry[] {
+  if (entry.corrupt !== undefined) return [];
+  const { storageVersions = [] } = decodeStatus(parseEntry(entry));
+  return storageVersions.map(({ apiServerID, servedVersions = [] }) => ({ serverId: apiServerID, servedVersions }));
+}
+
+/** Made when it is first needed, which is when a peer has registered and not yet shown its document. */
+function createReleaseServing(): (release: string | undefined) => ReleaseServing | undefined {
+  const known = new Map<string, ReleaseServing>();
+  const stored = storedNames();
+  return (release) => {
+    if (release === undefined || !isReleaseName(release)) return undefined;
+    let serving = known.get(release);
+    if (serving !== undefined) return serving;
+    let served: ReturnType<typeof createServedSet> | undefined;
+    serving = {
+      get served() {
+        const all = { runtimeConfig: parseRuntimeConfig("api/all=true"), featureGates: EVERY_GATE };
+        served ??= createServedSet(localGroups(openCatalogue({ release, ...all, extensions: true })));
+        return served;
+      },
+      isStored: (group, resource) => stored.has(formatGroupResource({ group, resource })),
+    };
+    known.set(release, serving);
+    return serving;
+  };
+}
+
+const EVERY_GATE: ReadonlyMap<string, boolean> = new Map([
+  ["AllAlpha", true],
+  ["AllBeta", true],
+]);
+
+function storedNames(): ReadonlySet<string> {
+  return new Set(storagePlaces().map(formatGroupResource));
+}

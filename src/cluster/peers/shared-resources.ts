@@ -1,0 +1,71 @@
+/**
+ * Resources that every server serves from objects in the shared store: custom resources and aggregated group versions. A
+ * server judges them by what it reads itself; the discovery documents of peers do not count for them.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import { Exclusions, type Excludable } from "./exclusions.ts";
+import { createServedSet, eitherServedSet, type ServedSet } from "./served-set.ts";
+
+export interface SharedSource {
+  /** Absent: the source serves nothing through this server's own endpoints. */
+  readonly served?: ServedSet;
+  /** Every object that existed at the start has been read. */
+  isLoaded(): boolean;
+  /** What it serves, as `exclusionName` formats it. */
+  names(): Iterable<string>;
+  /** The returned function removes the listener. */
+  onChange(listener: () => void): () => void;
+}
+
+export class SharedResources {
+  readonly #sources: SharedSource[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  add(source: SharedSource): void {
+    this.#sources.push(source);
+    source.onChange(() => {
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  /** Of the sources added so far. */
+  get served(): ServedSet {
+    const sets = this.#sources.flatMap(({ served }) => served ?? []);
+    return sets.reduce(eitherServedSet, createServedSet([]));
+  }
+
+  isLoaded(): boolean {
+    return this.#sources.every((source) => source.isLoaded());
+  }
+
+  *names(): Iterable<string> {
+    for (const source of this.#sources) yield* source.names();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
+
+/** Whether a peer's document does not count for a resource, because it is shared. */
+export function excludeShared(
+  { clock, shared }: { readonly clock: Clock; readonly shared: SharedResources },
+  builtIn: readonly DiscoveryGroup[],
+): (question: Excludable) => boolean {
+  const own = createServedSet(builtIn);
+  const exclusions = new Exclusions({ isBuiltIn: (group, version) => own.hasGroupVersion(group, version) });
+  let isOutdated = true;
+  const update = (): void => void exclusions.update(shared.names(), clock.monotonic());
+  shared.onChange(() => {
+    // A resource that came and went must have been seen; those that exist at the start all come at once.
+    if (shared.isLoaded()) update();
+    else isOutdated = true;
+  });
+  return (question) => {
+    if (isOutdated) update();
+    isOutdated = !shared.isLoaded();
+    return exclusions.isExcluded(question, clock.monotonic());
+  };
+}

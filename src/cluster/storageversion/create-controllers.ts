@@ -1,0 +1,53 @@
+/** The controllers of storage versions: collection of departed servers' entries, and migration. */
+import type { BaseEnv } from "../../base/env.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { Client } from "../../client/client.ts";
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { createCollector } from "./collector.ts";
+import type { Members } from "./members.ts";
+import { createMigrationMetrics } from "./migration/metrics.ts";
+import { createEngine } from "./migration/migrate-resource.ts";
+import { migrationType } from "./migration/migration-objects.ts";
+import { createMigrator, type MigrationOptions } from "./migration/migrator.ts";
+import { createStorageStates } from "./migration/storage-state.ts";
+import { createSvmController } from "./migration/svm-controller.ts";
+
+export interface StorageVersionControllerParts {
+  readonly env: BaseEnv;
+  readonly metrics: MetricsRegistry;
+  readonly client: Client;
+  readonly catalogue: Catalogue;
+  /** Undefined: servers do not agree on encodings. */
+  readonly members: Members | undefined;
+  readonly isStoredOnlyIn: NonNullable<MigrationOptions["isStoredOnlyIn"]>;
+}
+
+export interface StorageVersionControllers {
+  readonly onEveryServer: readonly (ReturnType<typeof createCollector> | ReturnType<typeof createMigrator>)[];
+  /** StorageVersionMigrations that users create need a server that serves them. */
+  readonly whereServed: readonly NonNullable<ReturnType<typeof createSvmController>>[];
+}
+
+export function createStorageVersionControllers(parts: StorageVersionControllerParts): StorageVersionControllers {
+  const { env, metrics, client, catalogue, members, isStoredOnlyIn } = parts;
+  const { clock, random, log } = env;
+  const migration: MigrationOptions = {
+    client,
+    clock,
+    log,
+    engine: createEngine({ client, clock, random }),
+    states: createStorageStates({ client, clock, random }),
+    metrics: createMigrationMetrics(metrics),
+    isStoredOnlyIn,
+  };
+  const { group, resource } = migrationType("");
+  const version = catalogue.resource(group, resource)?.versions[0]?.version;
+  const requested = createSvmController({ ...migration, version, servesStorageVersions: members !== undefined });
+  return {
+    onEveryServer:
+      members === undefined
+        ? []
+        : [createCollector({ client, members, clock, log, metrics }), createMigrator(migration)],
+    whereServed: requested === undefined ? [] : [requested],
+  };
+}

@@ -1,0 +1,170 @@
+/** Agreement on encodings, put together: what this server publishes, and in which version it may write by now. */
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
+import type { Client } from "../../client/client.ts";
+import { formatGroupResource } from "../../meta/group-version.ts";
+import type { Encoding } from "../../serving/registry/resource.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import { decodeStatus } from "./decode-status.ts";
+import { Encodings, type StoredResourceVersions } from "./encodings.ts";
+import type { Members } from "./members.ts";
+import { STORAGE_VERSION_TYPE } from "./objects.ts";
+import { Publisher } from "./publisher.ts";
+import type { WriteGateState } from "./write-gate.ts";
+import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import type { StartupHook } from "../../base/startup-hook.ts";
+import { storedResourceVersions } from "./stored-resource-versions.ts";
+
+/** What the resources of a server need before there is anybody to agree with. */
+export interface AgreedEncodings {
+  readonly encodings: Encodings;
+  readonly resources: readonly StoredResourceVersions[];
+  /** Where StorageVersion objects lie. */
+  readonly keyPrefix: string;
+  readonly encodingOf: (resource: CatalogueResource) => Encoding | undefined;
+}
+
+export interface StorageVersions {
+  /** A custom resource that is stored here from now on, or in other versions. */
+  put(resource: StoredResourceVersions): void;
+  /** It is not stored here any more; by the name of its object. */
+  remove(name: string): void;
+  readonly members: Members;
+  readonly gate: WriteGateState;
+  readonly hook: StartupHook;
+  readonly tasks: readonly BackgroundTask[];
+  /** After a silence others may have forgotten this server: nothing is written before they know it again. */
+  beforeUnfence(signal: AbortSignal): Promise<void>;
+}
+
+export interface AgreedEncodingsParts {
+  readonly clock: Clock;
+  readonly serverId: string;
+  readonly storageRoot: string;
+  readonly catalogue: Catalogue;
+}
+
+export function agreedEncodings({ clock, serverId, storageRoot, catalogue }: AgreedEncodingsParts): AgreedEncodings {
+  const resources = storedResourceVersions(catalogue);
+  const { group, resource } = STORAGE_VERSION_TYPE;
+  const keyPrefix = `${storageRoot}${catalogue.resource(group, resource)!.storagePrefix}/`;
+  const encodings = new Encodings({ clock, serverId, resources, keyPrefix });
+  const names = new Map(
+    resources.flatMap(({ name, aliases }) => aliases.map((alias) => [formatGroupResource(alias), name])),
+  );
+  return {
+    encodings,
+    resources,
+    keyPrefix,
+    encodingOf(of) {
+      const name = names.get(formatGroupResource(of));
+      return name === undefined ? undefined : { current: (lost) => encodings.current(name, lost) };
+    },
+  };
+}
+
+/** What a server of any component agrees with others by. */
+export interface AgreementParts {
+  readonly env: BaseEnv;
+  readonly metrics: MetricsRegistry;
+  readonly cache: WatchCache;
+  readonly client: Client;
+  readonly serverId: string;
+  readonly agreed: Pick<AgreedEncodings, "encodings" | "resources" | "keyPrefix">;
+  readonly members: (isComplete: () => boolean) => Members;
+  /** False while another process uses the same server ID. */
+  readonly isOwner: () => boolean;
+  /** Calls `open` once a resource that is published may be written. Absent: at once. */
+  readonly whenPublished?: (name: string, open: () => void) => void;
+  readonly tasks?: readonly BackgroundTask[];
+}
+
+export function createAgreement(parts: AgreementParts): StorageVersions {
+  const { env, metrics, client, serverId, agreed, isOwner, whenPublished = (_, open) => open() } = parts;
+  const { clock, random, log } = env;
+  const { encodings, resources, keyPrefix } = agreed;
+  const members = parts.members(() => publisher.isComplete);
+  const publisher = new Publisher({
+    ...{ client, members, clock, random, log, metrics, serverId, resources, isOwner },
+    onPublished: (name) => whenPublished(name, () => encodings.published(name)),
+  });
+  const turn = Promise.withResolvers<void>();
+  let isFirst = true;
+  return {
+    put(resource) {
+      encodings.put(resource);
+      publisher.put(resource);
+    },
+    remove(name) {
+      encodings.remove(name);
+      publisher.remove(name);
+    },
+    members,
+    gate: {
+      get isOpen() {
+        return encodings.isOpen;
+      },
+      closedBecause(group, resource) {
+        const name = encodings.unpublishedName(group, resource);
+        return name === undefined ? undefined : { lastError: publisher.lastError(name) };
+      },
+    },
+    hook: {
+      name: "built-in-resources-storage-version-updater",
+      async run(signal) {
+        turn.resolve();
+        await publisher.publishAll(signal);
+      },
+    },
+    tasks: [
+      followObjects(parts, encodings, keyPrefix),
+      {
+        name: "storage-version-updater",
+        async run(signal) {
+          if (await whenOrAborted(turn.promise, signal)) await publisher.run(signal);
+        },
+      },
+      ...(parts.tasks ?? []),
+    ],
+    async beforeUnfence(signal) {
+      // At the start each resource opens by itself as soon as it is published.
+      if (isFirst) isFirst = false;
+      else {
+        encodings.unpublishAll();
+        await publisher.publishAll(signal);
+      }
+    },
+  };
+}
+
+/** From the store itself: a write is bound to the revision of what stands there. */
+function followObjects(
+  { env, cache }: Pick<AgreementParts, "env" | "cache">,
+  encodings: Encodings,
+  prefix: string,
+): BackgroundTask {
+  const nameOf = (key: string): string => key.slice(prefix.length);
+  const observe = (entry: Entry): void =>
+    encodings.observe(
+      nameOf(entry.key),
+      entry.modRevision,
+      entry.corrupt === undefined ? decodeStatus(parseEntry(entry)) : undefined,
+    );
+  return followPrefix({
+    cache,
+    clock: env.clock,
+    prefix,
+    table: {
+      reset(entries) {
+        encodings.keepOnly(new Set(entries.map(({ key }) => nameOf(key))));
+        entries.forEach(observe);
+      },
+      put: observe,
+      remove: (key) => encodings.forget(nameOf(key)),
+    },
+  });
+}

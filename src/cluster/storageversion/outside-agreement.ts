@@ -1,0 +1,80 @@
+/**
+ * What a server that takes no part in the agreement on encodings does before it writes: it writes what its release
+ * writes, bound to nothing, and nobody hears of it. So that nobody relies on it either, every StorageVersion object says
+ * that it is not known what this server does, and what was found out about stored objects is void.
+ */
+import type { Clock } from "../../base/clock.ts";
+import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import { prefixEnd, StorageError, type KeyValue, type Kv } from "../../storage/kv.ts";
+import { settle } from "./agreement.ts";
+import type { Member } from "./members.ts";
+import { STORAGE_STATE_KEY } from "./migration/storage-state.ts";
+import { STORAGE_VERSION_TYPE, type StorageVersionStatus } from "./objects.ts";
+
+export interface OutsideAgreement {
+  readonly kv: Kv;
+  readonly clock: Clock;
+  readonly config: { readonly storageRoot: string; readonly peers: { readonly serverId: string } };
+}
+
+/** Each lost race means that a server has just published. */
+const RACES_MAX = 20;
+
+/** Throws a StorageError. */
+export async function standOutsideAgreement(outside: OutsideAgreement): Promise<void> {
+  const { kv, config } = outside;
+  const { group, resource } = STORAGE_VERSION_TYPE;
+  const start = `${config.storageRoot}${storagePlaceOf(group, resource)!.prefix}/`;
+  const { items } = await kv.range({ start, end: prefixEnd(start) });
+  await Promise.all(items.map((item) => change(kv, item, (value) => withoutAgreement(outside, value))));
+  const { namespace, name } = STORAGE_STATE_KEY;
+  const [state] = (await kv.range({ start: `${config.storageRoot}configmaps/${namespace}/${name}` })).items;
+  if (state !== undefined) await change(kv, state, () => "gone");
+}
+
+/** Undefined: it may stay as it is. */
+type Decide = (value: Buffer) => Buffer | "gone" | undefined;
+
+async function change(kv: Kv, found: KeyValue, decide: Decide): Promise<void> {
+  const { key } = found;
+  let current: KeyValue | undefined = found;
+  for (let race = 0; race < RACES_MAX && current !== undefined; race++) {
+    const next = decide(current.value);
+    if (next === undefined) return;
+    const expectedRevision: number = current.modRevision;
+    const result = await kv.commit(
+      next === "gone" ? { kind: "delete", key, expectedRevision } : { kind: "put", key, value: next, expectedRevision },
+    );
+    if (result.committed) return;
+    current = result.current;
+  }
+  if (current !== undefined) throw new StorageError("overloaded", `others keep changing ${key}`);
+}
+
+function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): Buffer | undefined {
+  const object = parsed(value);
+  if (object === undefined) return undefined;
+  const { serverId } = config.peers;
+  const status = (object["status"] ?? {}) as StorageVersionStatus;
+  const others = (status.storageVersions ?? []).filter(({ apiServerID }) => apiServerID !== serverId);
+  const members = [...others.map(({ apiServerID }) => apiServerID), serverId].map((id): [string, Member] => [
+    id,
+    { id, isPublished: id !== serverId },
+  ]);
+  const now = timestampAt(clock.now());
+  const settled = settle({ ...status, storageVersions: others }, { live: new Map(members), now });
+  const next = Buffer.from(JSON.stringify({ ...object, status: settled }));
+  return next.equals(value) ? undefined : next;
+}
+
+/** Undefined for what no Evenkeel wrote. */
+function parsed(value: Buffer): JsonObject | undefined {
+  try {
+    const object: unknown = JSON.parse(value.toString("utf8"));
+    return isJsonObject(object) ? object : undefined;
+  } catch {
+    return undefined;
+  }
+}

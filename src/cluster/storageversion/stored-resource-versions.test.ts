@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { RELEASES } from "../../objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { isConvertible } from "../../objects/conversion/convert.ts";
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import { storedResourceVersions } from "./stored-resource-versions.ts";
+
+function of(release: (typeof RELEASES)[number]): Catalogue {
+  return openCatalogue({ release, extensions: true });
+}
+
+test("resources come by group and name, the core group first", () => {
+  const names = storedResourceVersions(of("1.36")).map(({ group, resource }) => `${group} ${resource}`);
+  expect(names).toEqual([...names].sort());
+  expect(names[0]).toBe(" configmaps");
+});
+
+test("what lies in one place is one, under the first name it has", () => {
+  const versions = storedResourceVersions(of("1.36"));
+  expect(versions.filter(({ resource }) => resource === "events")).toEqual([
+    {
+      ...{ name: "core.events", group: "", resource: "events", preferred: "v1" },
+      aliases: [
+        { group: "", resource: "events" },
+        { group: "events.k8s.io", resource: "events" },
+      ],
+      ...{ decodable: ["v1", "events.k8s.io/v1"], served: ["v1"], isNeededToPublish: false },
+    },
+  ]);
+});
+
+test("it has that name also where only another name of it is served", () => {
+  const runtimeConfig = parseRuntimeConfig(["v1=false"]);
+  const versions = storedResourceVersions(openCatalogue({ release: "1.36", runtimeConfig, extensions: true }));
+  expect(versions.filter(({ resource }) => resource === "events")).toMatchObject([
+    {
+      name: "core.events",
+      aliases: [{ group: "events.k8s.io", resource: "events" }],
+      decodable: ["v1", "events.k8s.io/v1"],
+      served: ["events.k8s.io/v1"],
+    },
+  ]);
+});
+
+test("what is never stored has no storage version", () => {
+  const names = storedResourceVersions(of("1.36")).map(({ name }) => name);
+  for (const absent of ["core.bindings", "core.componentstatuses", "authorization.k8s.io.subjectaccessreviews"])
+    expect(names).not.toContain(absent);
+  expect(names).toContain("internal.apiserver.k8s.io.storageversions");
+});
+
+describe.each(RELEASES)("release %s", (release) => {
+  test("reads what it writes, serves only what it can read, and can convert between what it says it reads", () => {
+    const catalogue = openCatalogue({ release, extensions: true });
+    for (const { name, group, resource, preferred, decodable, served } of storedResourceVersions(catalogue)) {
+      expect(decodable, name).toContain(preferred);
+      expect(new Set(decodable).size, name).toBe(decodable.length);
+      for (const version of served) expect(decodable, name).toContain(version);
+      const { kind } = catalogue.resource(group, resource)!.versions[0]!;
+      for (const version of decodable)
+        for (const shown of served)
+          expect(
+            isConvertible(kind, parseGroupVersion(version), parseGroupVersion(shown)),
+            `${name}: ${version} to ${shown}`,
+          ).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,53 @@
+/** What a server has to say of its storage: one item per resource as it lies in the store. */
+import { compareNames } from "../../serving/discovery/order.ts";
+import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
+import {
+  storageOfRelease,
+  storagePlaces,
+  type StorageOfRelease,
+  type StoragePlace,
+} from "../../objects/catalogue/storage-places.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import type { StoredResourceVersions } from "./encodings.ts";
+import { storageVersionName } from "./objects.ts";
+
+/** The lease and the namespace it lies in come before anything is published; the rest is the publishing itself. */
+const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
+  "core.namespaces",
+  "coordination.k8s.io.leases",
+  "internal.apiserver.k8s.io.storageversions",
+]);
+
+/**
+ * By group and resource. Resources that share a place in the store are one, and have one name whichever of them is
+ * served: servers must mean the same.
+ */
+export function storedResourceVersions(catalogue: Catalogue): StoredResourceVersions[] {
+  const stored = catalogue.groups.flatMap((group) => group.resources);
+  const byPrefix = Map.groupBy(stored, ({ storagePrefix }) => storagePrefix);
+  return storagePlaces()
+    .flatMap((place) => {
+      const storage = storageOfRelease(place, catalogue.release.name, catalogue.emulation);
+      const sharing = byPrefix.get(place.prefix);
+      return storage === undefined || sharing === undefined ? [] : [toVersions(place, storage, sharing)];
+    })
+    .sort((left, right) => compareNames(left.group, right.group) || compareNames(left.resource, right.resource));
+}
+
+function toVersions(
+  { group, resource }: StoragePlace,
+  { storageVersion, decodableVersions }: StorageOfRelease,
+  sharing: readonly CatalogueResource[],
+): StoredResourceVersions {
+  const name = storageVersionName(group, resource);
+  const own = sharing.filter((alias) => alias.group === group);
+  return {
+    ...{ group, resource, name, preferred: storageVersion },
+    aliases: sharing.map((alias) => ({ group: alias.group, resource: alias.resource })),
+    decodable: [...new Set([...decodableVersions, storageVersion])],
+    served: (own.length === 0 ? sharing : own).flatMap((alias) =>
+      alias.versions.map(({ version }) => formatGroupVersion({ group: alias.group, version })),
+    ),
+    isNeededToPublish: NEEDED_TO_PUBLISH.has(name),
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * Aggregated API servers as a part of one server: their filter, documents and controllers, each started when what it reads
+ * is there. A server that can call nothing outside of the cluster has none of it.
+ */
+import type { WithUser } from "../../access/auth/user.ts";
+import type { Services } from "../../access/webhooks/create-services.ts";
+import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import { HOOK_PREFIX, type StartupHook } from "../../base/startup-hook.ts";
+import type { Client } from "../../client/client.ts";
+import { exclusionName } from "../../cluster/peers/exclusions.ts";
+import type { SharedSource } from "../../cluster/peers/shared-resources.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
+import type { OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
+import type { PassingFilter } from "../../serving/http/chain.ts";
+import type { Outbound } from "../../serving/http/outbound.ts";
+import { createAggregation, type Aggregation } from "./create-aggregation.ts";
+import type { LocalGroupVersion } from "./registration.ts";
+
+export interface AggregatedServersParts {
+  readonly env: BaseEnv;
+  readonly metrics: MetricsRegistry;
+  readonly client: Client;
+  /** Undefined: this server calls nothing outside of the cluster. */
+  readonly outbound: Outbound | undefined;
+  readonly services: Services;
+  readonly local: LocalGroupVersions;
+  readonly cluster: {
+    /** Another server of this cluster serves the group version. */
+    isServedByPeer(group: string, version: string): boolean;
+    /** One of the live servers writes conditions, so that they do not overwrite each other. */
+    mayWriteConditions(): boolean;
+  };
+  /** The store has been read once; before that every read returns 503. */
+  readonly isStoreLoaded: () => boolean;
+  /** Resolves when this server is ready. */
+  readonly ready: Promise<void>;
+}
+
+/** The group versions that this server serves itself, built in or by custom resource definitions. */
+export interface LocalGroupVersions {
+  list(): readonly LocalGroupVersion[];
+  isLoaded(): boolean;
+  onChange(listener: () => void): void;
+}
+
+export interface AggregatedServers {
+  readonly filter: PassingFilter<WithUser>;
+  /** Undefined where there are none. */
+  readonly shared: SharedSource | undefined;
+  readonly tasks: readonly BackgroundTask[];
+  readonly hooks: readonly StartupHook[];
+  /** Local groups with those of aggregated servers; the same array while nothing changes. */
+  discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
+  openApi(base: OpenApiDocuments): OpenApiDocuments;
+}
+
+const NO_AGGREGATED_SERVERS: AggregatedServers = {
+  filter: (next) => next,
+  shared: undefined,
+  tasks: [],
+  hooks: [],
+  discoveryGroups: (local) => local,
+  openApi: (base) => base,
+};
+
+export function createAggregatedServers(parts: AggregatedServersParts): AggregatedServers {
+  const { env, metrics, client, outbound, services, local, cluster } = parts;
+  if (outbound === undefined) return NO_AGGREGATED_SERVERS;
+  const { clock, random, log } = env;
+  const aggregation = createAggregation({
+    client,
+    outbound,
+    services,
+    clock,
+    random,
+    log,
+    metrics,
+    localGroupVersions: () => local.list(),
+    isServedElsewhere: (group, version) => cluster.isServedByPeer(group, version),
+    mayWriteConditions: () => cluster.mayWriteConditions(),
+  });
+  local.onChange(() => aggregation.localChanged());
+  return {
+    filter: aggregation.filter,
+    shared: sharedSource(aggregation),
+    tasks: [
+      closeAtTheEnd(outbound),
+      ...[...services.tasks, ...aggregation.tasks].map((task) => onceStoreLoaded(parts, task)),
+      onceReady(parts, aggregation.registration),
+    ],
+    hooks: [informersSynced(env, aggregation)],
+    discoveryGroups: (groups) => aggregation.discoveryGroups(groups),
+    openApi: (base) => aggregation.openApi(base),
+  };
+}
+
+/** Aggregated group versions are excluded as a whole, and served by the filter rather than by endpoints. */
+function sharedSource(aggregation: Aggregation): SharedSource {
+  return {
+    isLoaded: () => true,
+    names: () =>
+      aggregation.remoteGroupVersions().map(({ group, version }) => exclusionName({ group, version, resource: "" })),
+    onChange(listener) {
+      aggregation.onChange(listener);
+      return () => {};
+    },
+  };
+}
+
+function onceStoreLoaded({ env, isStoreLoaded }: AggregatedServersParts, task: BackgroundTask): BackgroundTask {
+  return {
+    name: task.name,
+    async run(signal) {
+      await waitUntil(env.clock, isStoreLoaded, signal);
+      if (!signal.aborted) await task.run(signal);
+    },
+  };
+}
+
+/** Registering local group versions needs writes, and all custom resource definitions. */
+function onceReady({ ready, local }: AggregatedServersParts, task: BackgroundTask): BackgroundTask {
+  return {
+    name: task.name,
+    async run(signal) {
+      await whenOrAborted(ready, signal);
+      if (!signal.aborted && local.isLoaded()) await task.run(signal);
+    },
+  };
+}
+
+function closeAtTheEnd(outbound: Outbound): BackgroundTask {
+  return {
+    name: "outbound-connections",
+    async run(signal) {
+      await whenOrAborted(new Promise(() => {}), signal);
+      await outbound.close();
+    },
+  };
+}
+
+/** Before its APIServices are known no server can tell which groups belong to an aggregated server. */
+function informersSynced({ clock }: BaseEnv, aggregation: Aggregation): StartupHook {
+  return {
+    name: "start-kube-aggregator-informers",
+    also: [
+      `${HOOK_PREFIX}apiservice-registration-controller`,
+      `${HOOK_PREFIX}apiservice-status-local-available-controller`,
+      `${HOOK_PREFIX}apiservice-status-remote-available-controller`,
+      `${HOOK_PREFIX}kube-apiserver-autoregistration`,
+      "autoregister-completion",
+      `${HOOK_PREFIX}apiservice-openapi-controller`,
+    ],
+    run: (signal) => waitUntil(clock, () => aggregation.hasSynced, signal),
+  };
+}

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { fieldSelectorsOf, toCatalogueResource } from "./catalogue-resource.ts";
+import { parseDefinition } from "../definition.ts";
+import { definitionObject, establishedDefinition, servedVersion, storedVersion } from "../testing/definition-object.ts";
+
+const ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
+test("a definition is described by its accepted names, with its served versions", () => {
+  const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" };
+  const definition = establishedDefinition(
+    {
+      scope: "Cluster",
+      versions: [
+        storedVersion("v1", { subresources: { status: {}, scale } }),
+        servedVersion("v2"),
+        servedVersion("v3", { served: false }),
+      ],
+    },
+    { shortNames: ["wd"], categories: ["all"] },
+  );
+  expect(toCatalogueResource(definition)).toMatchObject({
+    group: "test.example.com",
+    resource: "widgets",
+    singular: "widget",
+    namespaced: false,
+    shortNames: ["wd"],
+    categories: ["all"],
+    storagePrefix: "test.example.com/widgets",
+    storageVersion: "test.example.com/v1",
+    decodableVersions: ["test.example.com/v1", "test.example.com/v2", "test.example.com/v3"],
+    versions: [
+      {
+        version: "v1",
+        kind: "Widget",
+        listKind: "WidgetList",
+        verbs: ALL_VERBS,
+        subresources: [
+          { name: "status", responseKind: { group: "test.example.com", version: "v1", kind: "Widget" } },
+          { name: "scale", responseKind: { group: "autoscaling", version: "v1", kind: "Scale" } },
+        ],
+      },
+      { version: "v2", subresources: [] },
+    ],
+  });
+});
+
+test("what is not established, or serves nothing, is not there", () => {
+  expect(toCatalogueResource(parseDefinition(definitionObject()))).toBeUndefined();
+  const unserved = establishedDefinition({ versions: [storedVersion("v1", { served: false })] });
+  expect(toCatalogueResource(unserved)).toBeUndefined();
+});
+
+test("of a storage version that is not served there is nothing to make a hash of", () => {
+  const versions = [storedVersion("v1", { served: false }), servedVersion("v2")];
+  expect(toCatalogueResource(establishedDefinition({ versions }))?.storageVersion).toBeUndefined();
+});
+
+test("what is on its way out is read and deleted only", () => {
+  const definition = { ...establishedDefinition(), isTerminating: true };
+  const verbs = toCatalogueResource(definition)?.versions[0]?.verbs;
+  expect(verbs).toEqual(["delete", "deletecollection", "get", "list", "watch"]);
+});
+
+test("fields are selected by without the dot before them", () => {
+  const selectableFields = [{ jsonPath: ".spec.color" }];
+  const { versions } = establishedDefinition({ versions: [storedVersion("v1", { selectableFields })] });
+  expect(fieldSelectorsOf(versions[0]!, true)).toEqual(["metadata.name", "metadata.namespace", "spec.color"]);
+  expect(fieldSelectorsOf(versions[0]!, false)).toEqual(["metadata.name", "spec.color"]);
+});

@@ -1,0 +1,66 @@
+/** A definition as the catalogue describes what a release has built in: discovery and OpenAPI need no other form. */
+import type {
+  CatalogueResource,
+  CatalogueSubresource,
+  CatalogueVersion,
+} from "../../../objects/catalogue/catalogue.ts";
+import type { Definition, DefinitionVersion } from "../definition.ts";
+
+// In the order in which kubernetes shows them. No other server's document is merged with these.
+const VERBS: readonly string[] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const VERBS_WHILE_TERMINATING: readonly string[] = ["delete", "deletecollection", "get", "list", "watch"];
+const SUBRESOURCE_VERBS: readonly string[] = ["get", "patch", "update"];
+
+/** Undefined while it is not established, or when it serves no version. */
+export function toCatalogueResource(definition: Definition): CatalogueResource | undefined {
+  const { group, acceptedNames: names, versions, storageVersion } = definition;
+  const served = versions.filter(({ isServed }) => isServed);
+  if (!definition.isEstablished || served.length === 0) return undefined;
+  // As kubernetes: of a storage version that is not served there is no hash.
+  const hasHash = served.some(({ isStorage }) => isStorage);
+  return {
+    group,
+    resource: names.plural,
+    singular: names.singular,
+    namespaced: definition.namespaced,
+    shortNames: names.shortNames,
+    categories: names.categories,
+    storagePrefix: `${group}/${names.plural}`,
+    storageVersion: hasHash ? `${group}/${storageVersion}` : undefined,
+    decodableVersions: versions.map(({ name }) => `${group}/${name}`),
+    versions: served.map((version) => toVersion(definition, version)),
+  };
+}
+
+function toVersion(
+  { group, acceptedNames, isTerminating, namespaced }: Definition,
+  version: DefinitionVersion,
+): CatalogueVersion {
+  const { kind, listKind } = acceptedNames;
+  return {
+    version: version.name,
+    kind,
+    listKind,
+    verbs: isTerminating ? VERBS_WHILE_TERMINATING : VERBS,
+    subresources: subresourcesOf(version, { group, version: version.name, kind }),
+    fieldSelectors: fieldSelectorsOf(version, namespaced),
+    fieldSelectorAliases: {},
+    fieldSelectorErrorStyle: "label",
+  };
+}
+
+function subresourcesOf(
+  version: DefinitionVersion,
+  own: { group: string; version: string; kind: string },
+): CatalogueSubresource[] {
+  const scale = { group: "autoscaling", version: "v1", kind: "Scale" };
+  return [
+    ...(version.hasStatus ? [{ name: "status", verbs: SUBRESOURCE_VERBS, responseKind: own }] : []),
+    ...(version.scale === undefined ? [] : [{ name: "scale", verbs: SUBRESOURCE_VERBS, responseKind: scale }]),
+  ];
+}
+
+export function fieldSelectorsOf({ selectableFields }: DefinitionVersion, namespaced: boolean): string[] {
+  const ofMetadata = namespaced ? ["metadata.name", "metadata.namespace"] : ["metadata.name"];
+  return [...ofMetadata, ...selectableFields.map((path) => path.replace(/^\./, ""))];
+}

@@ -1,0 +1,25 @@
+/** What must follow a change of a custom resource definition: its storage version is published, its old watches end. */
+import { jsonEquals } from "../../../meta/json.ts";
+import type { StorageVersions } from "../../../cluster/storageversion/create-storage-versions.ts";
+import type { OpenWatches } from "../../../serving/endpoints/watch-stream.ts";
+import { definitionKey } from "../definition.ts";
+import type { DefinitionTable } from "../definition-table.ts";
+import { storedVersionsOf } from "./custom-resources.ts";
+
+/** Servers publish the version of a custom resource before they write it. */
+export function publishStorageVersions(table: DefinitionTable, storageVersions: StorageVersions): void {
+  table.onChange(({ before, after }) => {
+    const was = before && storedVersionsOf(before);
+    const is = after && storedVersionsOf(after);
+    if (was !== undefined && was.name !== is?.name) storageVersions.remove(was.name);
+    if (is !== undefined && !jsonEquals(was, is)) storageVersions.put(is);
+  });
+}
+
+/** A watch shows objects in the shape of one definition; a client that resumes it gets those of the next. */
+export function endOutdatedWatches(table: DefinitionTable, open: OpenWatches): void {
+  table.onChange(({ before, after }) => {
+    if (before === undefined || definitionKey(before) === (after && definitionKey(after))) return;
+    for (const watch of [...open]) if (watch.definitionKey === definitionKey(before)) watch.leave();
+  });
+}

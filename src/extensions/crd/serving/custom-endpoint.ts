@@ -1,0 +1,86 @@
+/** One version of a definition, made servable: its schema compiled when first needed. */
+import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { toCatalogueResource } from "./catalogue-resource.ts";
+import { customServed, type CustomServedParts } from "./custom-served.ts";
+import type { Definition, DefinitionVersion } from "../definition.ts";
+import { deprecationWarning } from "./deprecation-warning.ts";
+import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
+import { pathSegmentErrors } from "../../../meta/names.ts";
+import { goZeros } from "../../../objects/go/go-zeros.ts";
+import type { ServedResource } from "../../../serving/registry/resource.ts";
+import { objectMetadataErrors } from "../../../serving/registry/metadata-validation.ts";
+import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural-schema/custom-schema.ts";
+
+export interface CustomEndpointParts extends Pick<
+  CustomServedParts,
+  "storageRoot" | "encoding" | "convert" | "refuseCreation"
+> {
+  readonly catalogue: Pick<Catalogue, "schemas" | "release">;
+  /** Of this definition, by version: what is compiled is kept here. */
+  readonly schemas: Map<string, CustomSchema>;
+}
+
+const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
+const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+export function customEndpoint(
+  definition: Definition,
+  version: DefinitionVersion,
+  parts: CustomEndpointParts,
+): ResourceEndpoint {
+  const { group, acceptedNames, namespaced } = definition;
+  const shown = toCatalogueResource(definition)!.versions.find((candidate) => candidate.version === version.name)!;
+  return {
+    group,
+    version: version.name,
+    resource: acceptedNames.plural,
+    kind: acceptedNames.kind,
+    namespaced,
+    // What a definition on its way out does not show in discovery is still answered, with the reason.
+    verbs: ALL_VERBS,
+    subresources: new Map(shown.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
+    deprecation: deprecationWarning(definition, version),
+    served: servedVersion(definition, version, parts),
+  };
+}
+
+export function servedVersion(
+  definition: Definition,
+  version: DefinitionVersion,
+  parts: CustomEndpointParts,
+): ServedResource {
+  const { catalogue, schemas } = parts;
+  return customServed(definition, version, {
+    ...parts,
+    minor: Number(catalogue.release.minor),
+    builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
+    schemaOf(asked) {
+      const found = definition.versions.find((candidate) => candidate.name === asked);
+      if (found === undefined) return undefined;
+      const schema =
+        schemas.get(asked) ?? compileCustomSchema(found.schema(), schemaParts(definition, asked, catalogue));
+      schemas.set(asked, schema);
+      return schema;
+    },
+  });
+}
+
+function schemaParts(
+  { group, acceptedNames, preserveUnknownFields }: Definition,
+  version: string,
+  catalogue: CustomEndpointParts["catalogue"],
+): CustomSchemaParts {
+  return {
+    name: [...group.split(".").toReversed(), version, acceptedNames.kind].join("."),
+    metadata: { struct: catalogue.schemas.struct(OBJECT_META)!, zeros: goZeros(protobufTables) },
+    metadataErrors: (metadata) =>
+      objectMetadataErrors(metadata, {
+        nameRule: pathSegmentErrors,
+        takesAnyFinalizer: true,
+        namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
+      }),
+    minor: Number(catalogue.release.minor),
+    preservesUnknown: preserveUnknownFields,
+  };
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { openCatalogue, type CatalogueGroup, type CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
+import { toCatalogueResource } from "./catalogue-resource.ts";
+import { createCustomGroups, CUSTOM_PRIORITY, withCustomResources } from "./custom-groups.ts";
+import { establishedDefinition, servedVersion, storedVersion } from "../testing/definition-object.ts";
+
+const BUILT_IN = openCatalogue({ release: "1.36" }).groups;
+
+function custom(group: string, plural: string, versions = ["v1"]): CatalogueResource {
+  const [first = "", ...others] = versions;
+  const spec = { group, versions: [storedVersion(first), ...others.map((name) => servedVersion(name))] };
+  return toCatalogueResource(establishedDefinition(spec, { plural }))!;
+}
+
+function groupOf(groups: readonly CatalogueGroup[], name: string): CatalogueGroup | undefined {
+  return groups.find((group) => group.name === name);
+}
+
+describe("groups with custom resources", () => {
+  test("come last, by name, and leave what is built in as it is", () => {
+    const groups = withCustomResources(BUILT_IN, [custom("b.example.com", "bs"), custom("a.example.com", "as")]);
+    expect(groups.slice(0, BUILT_IN.length)).toEqual(BUILT_IN);
+    expect(groups.slice(BUILT_IN.length).map(({ name }) => name)).toEqual(["a.example.com", "b.example.com"]);
+  });
+
+  test("have all versions of all their resources, the best one first", () => {
+    const resources = [custom("a.example.com", "zs", ["v1beta1", "v2"]), custom("a.example.com", "as", ["v1"])];
+    const group = groupOf(withCustomResources([], resources), "a.example.com");
+    expect(group).toMatchObject({ versions: ["v2", "v1", "v1beta1"], preferredVersion: "v2" });
+    expect(group?.resources.map(({ resource }) => resource)).toEqual(["as", "zs"]);
+    expect(group?.apiServicePriorities.get("v1beta1")).toEqual(CUSTOM_PRIORITY);
+  });
+
+  test("are the built-in ones where a definition adds to them", () => {
+    const groups = withCustomResources(BUILT_IN, [custom("apps", "widgets", ["v1", "v9"])]);
+    expect(groups).toHaveLength(BUILT_IN.length);
+    const apps = groupOf(groups, "apps");
+    expect(apps).toMatchObject({ versions: ["v1", "v9"], preferredVersion: "v1" });
+    expect(apps?.resources.map(({ resource }) => resource)).toContain("widgets");
+    expect(apps?.apiServicePriorities.get("v1")).toEqual(groupOf(BUILT_IN, "apps")?.apiServicePriorities.get("v1"));
+  });
+
+  test("stay the same while their resources do, and so does the array of them", () => {
+    const groupsWith = createCustomGroups(BUILT_IN);
+    const [a, b] = [custom("a.example.com", "as"), custom("b.example.com", "bs")];
+    const first = groupsWith([a, b]);
+    expect(groupsWith([a, b])).toBe(first);
+    const second = groupsWith([a, custom("b.example.com", "cs")]);
+    expect(groupOf(second, "a.example.com")).toBe(groupOf(first, "a.example.com"));
+    expect(groupOf(second, "b.example.com")?.resources.map(({ resource }) => resource)).toEqual(["cs"]);
+    expect(groupsWith([]).map(({ name }) => name)).toEqual(BUILT_IN.map(({ name }) => name));
+    expect(groupOf(groupsWith([a]), "a.example.com")).toEqual(groupOf(first, "a.example.com"));
+  });
+
+  test("keep a built-in resource that a definition has the name of", () => {
+    const apps = groupOf(withCustomResources(BUILT_IN, [custom("apps", "deployments")]), "apps");
+    expect(apps?.resources).toEqual(groupOf(BUILT_IN, "apps")?.resources);
+  });
+});

@@ -1,0 +1,81 @@
+/** Groups of the catalogue with the resources that definitions add to them. */
+import type { CatalogueGroup, CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
+import { compareNames, compareVersions } from "../../../serving/discovery/order.ts";
+
+/** As kubernetes registers every definition. */
+export const CUSTOM_PRIORITY = { groupPriorityMinimum: 1000, versionPriority: 100 } as const;
+
+/** Groups as they were made last, by name. */
+type MadeGroups = Map<string, { readonly of: readonly CatalogueResource[]; readonly group: CatalogueGroup }>;
+
+/**
+ * There may be many groups, and they change one at a time: a group stays the same object as long as its resources do,
+ * and all of them the same array.
+ */
+export function createCustomGroups(
+  builtIn: readonly CatalogueGroup[],
+): (custom: readonly CatalogueResource[]) => readonly CatalogueGroup[] {
+  const made: MadeGroups = new Map();
+  let last: readonly CatalogueGroup[] = [];
+  return (custom) => {
+    const groups = withCustomResources(builtIn, custom, made);
+    if (!isSame(groups, last)) last = groups;
+    return last;
+  };
+}
+
+/** Groups that only definitions have come last, by name. What is built in is never displaced. */
+export function withCustomResources(
+  builtIn: readonly CatalogueGroup[],
+  custom: readonly CatalogueResource[],
+  made: MadeGroups = new Map(),
+): CatalogueGroup[] {
+  const byGroup = Map.groupBy(custom, ({ group }) => group);
+  for (const name of made.keys()) if (!byGroup.has(name)) made.delete(name);
+  const groupOf = (name: string, of: readonly CatalogueResource[], own?: CatalogueGroup): CatalogueGroup => {
+    const known = made.get(name);
+    if (known !== undefined && isSame(known.of, of)) return known.group;
+    const group = toGroup(name, of, own);
+    made.set(name, { of, group });
+    return group;
+  };
+  const extended = builtIn.map((group) => {
+    const added = byGroup.get(group.name);
+    byGroup.delete(group.name);
+    return added === undefined ? group : groupOf(group.name, added, group);
+  });
+  const own = [...byGroup].map(([name, resources]) => groupOf(name, resources));
+  return [...extended, ...own.sort((left, right) => compareNames(left.name, right.name))];
+}
+
+function isSame(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === right.length && left.every((one, index) => one === right[index]);
+}
+
+function toGroup(
+  name: string,
+  custom: readonly CatalogueResource[],
+  builtIn: CatalogueGroup | undefined,
+): CatalogueGroup {
+  const taken = new Set(builtIn?.resources.map(({ resource }) => resource));
+  const added = custom.filter(({ resource }) => !taken.has(resource));
+  const own = new Set(added.flatMap(({ versions }) => versions.map(({ version }) => version)));
+  const versions = [
+    ...(builtIn?.versions ?? []),
+    ...[...own].filter((version) => builtIn?.versions.includes(version) !== true),
+  ];
+  // Of built-in groups the release knows the order better than a comparison of names.
+  const ordered = builtIn === undefined ? versions.sort(compareVersions) : versions;
+  return {
+    name,
+    versions: ordered,
+    preferredVersion: ordered[0] ?? "",
+    resources: [...(builtIn?.resources ?? []), ...added].sort((left, right) =>
+      compareNames(left.resource, right.resource),
+    ),
+    apiServicePriorities: new Map([
+      ...ordered.map((version) => [version, CUSTOM_PRIORITY] as const),
+      ...(builtIn?.apiServicePriorities ?? []),
+    ]),
+  };
+}

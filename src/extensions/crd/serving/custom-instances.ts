@@ -1,0 +1,40 @@
+/** The stored objects of a definition, for whoever lets go of it. */
+import { objectAt } from "../../../meta/json.ts";
+import { isReason } from "../../../meta/status-error.ts";
+import type { RegistryContext } from "../../../serving/registry/context.ts";
+import { deleteObject } from "../../../serving/registry/delete.ts";
+import { list } from "../../../serving/registry/list.ts";
+import type { ServedResource } from "../../../serving/registry/resource.ts";
+import { parseEntry, type Entry } from "../../../storage/watch-cache/entry.ts";
+
+/** Enough to share group commits; few enough that other writers are not held up. */
+const DELETIONS_AT_ONCE = 16;
+
+/** Resolves to how many are still there: those that finalizers hold, and what came in between. */
+export async function deleteInstances(
+  context: RegistryContext,
+  served: ServedResource,
+  signal: AbortSignal,
+): Promise<number> {
+  const { entries: found } = await all(context, served);
+  const entries = found.filter((entry) => objectAt(parseEntry(entry), "metadata")["deletionTimestamp"] === undefined);
+  for (let at = 0; at < entries.length && !signal.aborted; at += DELETIONS_AT_ONCE)
+    await Promise.all(entries.slice(at, at + DELETIONS_AT_ONCE).map((entry) => deleteInstance(context, served, entry)));
+  return entries.length === 0 ? found.length : (await all(context, served)).entries.length;
+}
+
+function all(context: RegistryContext, served: ServedResource): ReturnType<typeof list> {
+  return list(context, served, { namespace: "", labels: undefined, fields: [], state: { kind: "newest" }, limit: 0 });
+}
+
+/** Somebody else may have been faster. */
+async function deleteInstance(context: RegistryContext, served: ServedResource, entry: Entry): Promise<void> {
+  const path = entry.key.slice(served.stored.keyPrefix.length);
+  const slash = path.lastIndexOf("/");
+  const namespace = slash < 0 ? "" : path.slice(0, slash);
+  try {
+    await deleteObject(context, served, { namespace, name: path.slice(slash + 1), options: { dryRun: false } });
+  } catch (thrown) {
+    if (!isReason(thrown, "NotFound")) throw thrown;
+  }
+}

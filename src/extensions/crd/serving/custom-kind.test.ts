@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import type { CustomSchema } from "../structural-schema/custom-schema.ts";
+import { customKind } from "./custom-kind.ts";
+import { establishedDefinition, storedVersion } from "../testing/definition-object.ts";
+
+/** Finds nothing wrong itself. */
+const SCHEMA = {
+  setDefaults: (object: JsonObject): void => void (object["isFilled"] = true),
+  errors: (_object: JsonObject, { others }: { others: () => Iterable<unknown> }) => others(),
+  statusErrors: (_object: JsonObject, { others }: { others: () => Iterable<unknown> }) => others(),
+} as unknown as CustomSchema;
+
+const SCALE = {
+  specReplicasPath: ".spec.replicas",
+  statusReplicasPath: ".status.replicas",
+  labelSelectorPath: ".status.selector",
+};
+const CONTEXT = { minor: 36, time: "" };
+
+function kindOf(subresources: JsonObject): ReturnType<typeof customKind> {
+  const { versions } = establishedDefinition({ versions: [storedVersion("v1", { subresources })] });
+  return customKind(versions[0]!, () => SCHEMA);
+}
+
+function told(object: JsonObject, subresources: JsonObject = { scale: SCALE }): string[] {
+  const errors = [...(kindOf(subresources).createErrors?.(object, CONTEXT) ?? [])];
+  return errors.map(({ field, message }) => `${field}: ${message}`);
+}
+
+describe("replicas of a custom resource that can be scaled", () => {
+  test.each<[string, JsonObject, string[]]>([
+    ["that has none", {}, []],
+    ["that is as it should be", { spec: { replicas: 3 }, status: { replicas: 3, selector: "a=b" } }, []],
+    ["without a spec", { spec: null }, []],
+    [
+      "below nothing",
+      { spec: { replicas: -1 } },
+      [".spec.replicas: Invalid value: -1: should be a non-negative integer"],
+    ],
+    [
+      "beyond all number",
+      { status: { replicas: 2 ** 31 } },
+      [".status.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647"],
+    ],
+    [
+      "in words",
+      { spec: { replicas: "three" } },
+      [".spec.replicas: Invalid value: 0: .spec.replicas accessor error: three is of the type string, expected int64"],
+    ],
+    [
+      "where no member can be",
+      { spec: [1] },
+      [
+        ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: [1] is of the type []interface {}, expected map[string]interface{}",
+      ],
+    ],
+    [
+      "with a selector that is none",
+      { status: { selector: 7 } },
+      ['.status.selector: Invalid value: "": .status.selector accessor error: 7 is of the type int64, expected string'],
+    ],
+  ])("%s", (_what, object, expected) => {
+    expect(told(object)).toEqual(expected);
+  });
+
+  test("are nobody's business where it cannot", () => {
+    expect(told({ spec: { replicas: -1 } }, {})).toEqual([]);
+  });
+
+  test("at the door of the status only the status is looked at", () => {
+    const object = { spec: { replicas: -1 }, status: { replicas: -2 } };
+    const errors = [...(kindOf({ scale: SCALE }).statusUpdateErrors?.(object, object, CONTEXT) ?? [])];
+    expect(errors.map(({ field }) => field)).toEqual([".status.replicas"]);
+  });
+});
+
+test("only finalizers that are added are warned about", () => {
+  const withFinalizers = (...finalizers: string[]): JsonObject => ({ metadata: { finalizers } });
+  const { warnings } = kindOf({});
+  expect([...(warnings?.(withFinalizers("a"), undefined, CONTEXT) ?? [])]).toHaveLength(1);
+  expect([...(warnings?.(withFinalizers("a", "b"), withFinalizers("a"), CONTEXT) ?? [])]).toHaveLength(1);
+  expect([...(warnings?.(withFinalizers("a"), withFinalizers("a"), CONTEXT) ?? [])]).toEqual([]);
+});
+
+test("defaults are those of the schema", () => {
+  const object: JsonObject = {};
+  kindOf({}).setDefaults?.(object, CONTEXT);
+  expect(object).toEqual({ isFilled: true });
+});

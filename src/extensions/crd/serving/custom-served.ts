@@ -1,0 +1,142 @@
+/** A definition's version as the verbs know it: what an object of it is, means and looks like. */
+import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { dnsSubdomainErrors } from "../../../meta/names.ts";
+import { parseJsonPath } from "../../../objects/json/json-path.ts";
+import type { StructSchema } from "../../../objects/schema.ts";
+import { customTableRenderer } from "../../../objects/table/custom.ts";
+import type { TypedObject } from "../../../objects/typed-decode.ts";
+import type {
+  CustomShape,
+  Encoding,
+  ServedResource,
+  StoredResource,
+  Strategy,
+} from "../../../serving/registry/resource.ts";
+import type { CustomSchema } from "../structural-schema/custom-schema.ts";
+import { fieldSelectorsOf } from "./catalogue-resource.ts";
+import { customKind } from "./custom-kind.ts";
+import { definitionKey, type Definition, type DefinitionVersion } from "../definition.ts";
+
+export interface CustomServedParts {
+  /** Such as "/registry/". */
+  readonly storageRoot: string;
+  readonly encoding: Encoding;
+  /** 36 for release 1.36. */
+  readonly minor: number;
+  /** Of built-in kinds: a custom resource's scale is one. */
+  readonly builtInSchema: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
+  /** Of this definition, by version. */
+  readonly schemaOf: (version: string) => CustomSchema | undefined;
+  readonly convert: CustomShape["convert"];
+  readonly refuseCreation: CustomShape["refuseCreation"];
+}
+
+export function customServed(
+  definition: Definition,
+  version: DefinitionVersion,
+  parts: CustomServedParts,
+): ServedResource {
+  const { group, acceptedNames, namespaced } = definition;
+  const { kind, listKind, plural: resource } = acceptedNames;
+  const groupVersion = { group, version: version.name };
+  const apiVersion = formatGroupVersion(groupVersion);
+  // The server itself watches every resource there is: a schema is compiled when there is an object to hold against it.
+  const schema = (): CustomSchema => parts.schemaOf(version.name)!;
+  const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
+  return {
+    custom: customShape(definition, version, { ...parts, schema }),
+    stored: storedResource(definition, version, parts),
+    groupResource: { group, resource },
+    groupVersion,
+    apiVersion,
+    kind,
+    listKind,
+    meaning: customKind(version, schema),
+    minor: parts.minor,
+    get schema() {
+      return schema().struct;
+    },
+    schemaOf: (asked, of = kind) =>
+      isOwn(asked, of) ? parts.schemaOf(asked.version)?.struct : parts.builtInSchema(asked, of),
+    table: customTableRenderer(version.columns),
+    fieldSelectors: fieldSelectorsOf(version, namespaced),
+    fieldSelectorErrorStyle: "label",
+    fieldSelectorAliases: {},
+    objectHead: lastingBuffer(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
+    ...(version.scale === undefined ? {} : { scale: version.scale }),
+  };
+}
+
+const STRATEGY: Omit<Strategy, "hasStatus"> = {
+  nameRule: dnsSubdomainErrors,
+  tracksGeneration: true,
+  allowsCreateOnUpdate: false,
+  allowsUnconditionalUpdate: false,
+  returnsDeletedObject: false,
+  createsWithStatus: false,
+  life: "ordinary",
+  ttlSeconds: undefined,
+  orphansByDefault: false,
+  ignoresGarbageCollection: false,
+};
+
+function storedResource(
+  { group, acceptedNames, namespaced, storageVersion }: Definition,
+  { hasStatus }: DefinitionVersion,
+  { storageRoot, encoding }: CustomServedParts,
+): StoredResource {
+  return {
+    group,
+    resource: acceptedNames.plural,
+    namespaced,
+    keyPrefix: `${storageRoot}${group}/${acceptedNames.plural}/`,
+    storageVersion: { group, version: storageVersion },
+    encoding,
+    strategy: { ...STRATEGY, hasStatus },
+  };
+}
+
+interface ShapeParts extends CustomServedParts {
+  readonly schema: () => CustomSchema;
+}
+
+function customShape(definition: Definition, version: DefinitionVersion, parts: ShapeParts): CustomShape {
+  const { group, versions } = definition;
+  const { schema, convert, refuseCreation } = parts;
+  const schemaIn = (object: JsonObject): CustomSchema | undefined =>
+    parts.schemaOf(parseGroupVersion(stringAt(object, "apiVersion")).version);
+  const known = new Set(versions.map(({ name }) => `${group}/${name}`));
+  const paths = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), parseJsonPath(path)]));
+  return {
+    key: definitionKey(definition),
+    membersKey: `members ${version.name} ${definitionKey(definition)}`,
+    isKnown: (stored) => known.has(stored),
+    decode: (value) => decode(value, schema()),
+    finish: (object) => schemaIn(object)?.finish(object) === true,
+    prune: (object) => void schemaIn(object)?.decode(object),
+    convert: definition.conversion.strategy === "Webhook" ? convert : undefined,
+    fieldValue: (object, field) => selectorText(paths.get(field)?.first(object)),
+    refuseCreation,
+  };
+}
+
+/** Not from the shared pool: there are many of them, and each would keep the pool of its neighbours alive. */
+function lastingBuffer(text: string): Buffer {
+  const buffer = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  buffer.write(text);
+  return buffer;
+}
+
+function selectorText(value: unknown): string {
+  return value === undefined || value === null || typeof value === "object" ? "" : String(value);
+}
+
+/** The caller owns the value, which becomes the object. As kubernetes: an empty list of managed fields resets nothing. */
+function decode(value: JsonObject, schema: CustomSchema): TypedObject {
+  const unknownFields = schema.decode(value);
+  const metadata = objectAt(value, "metadata");
+  if (Array.isArray(metadata["managedFields"]) && metadata["managedFields"].length === 0)
+    delete metadata["managedFields"];
+  return { object: value, unknownFields };
+}

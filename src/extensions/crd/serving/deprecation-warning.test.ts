@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../meta/json.ts";
+import { deprecationWarning } from "./deprecation-warning.ts";
+import { establishedDefinition, servedVersion, storedVersion } from "../testing/definition-object.ts";
+
+const IS_DEPRECATED = "test.example.com/v1 Widget is deprecated";
+
+test.each<[string, JsonObject[], string | undefined]>([
+  ["is not deprecated", [storedVersion("v1")], undefined],
+  ["has words of its own only for when it is", [storedVersion("v1", { deprecationWarning: "no" })], undefined],
+  ["is alone", [storedVersion("v1", { deprecated: true })], IS_DEPRECATED],
+  ["has words of its own", [storedVersion("v1", { deprecated: true, deprecationWarning: "no" })], "no"],
+  ["has no words, on purpose", [storedVersion("v1", { deprecated: true, deprecationWarning: "" })], ""],
+  [
+    "has better ones beside it",
+    [storedVersion("v1", { deprecated: true }), servedVersion("v2"), servedVersion("v3"), servedVersion("v4beta1")],
+    `${IS_DEPRECATED}; use test.example.com/v3 Widget`,
+  ],
+  [
+    "has only others beside it that are no better",
+    [
+      storedVersion("v1", { deprecated: true }),
+      servedVersion("v2", { deprecated: true }),
+      servedVersion("v3", { served: false }),
+      servedVersion("v1beta1"),
+    ],
+    IS_DEPRECATED,
+  ],
+])("a version that %s", (_what, versions, warning) => {
+  const definition = establishedDefinition({ versions });
+  expect(deprecationWarning(definition, definition.versions[0]!)).toBe(warning);
+});

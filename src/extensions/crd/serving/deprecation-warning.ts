@@ -1,0 +1,16 @@
+/** What users of a deprecated version are told. */
+import { compareVersions } from "../../../serving/discovery/order.ts";
+import type { Definition, DefinitionVersion } from "../definition.ts";
+
+/** Undefined: it is not deprecated. */
+export function deprecationWarning(definition: Definition, version: DefinitionVersion): string | undefined {
+  if (!version.isDeprecated) return undefined;
+  if (version.deprecationWarning !== undefined) return version.deprecationWarning;
+  const { group, names, versions } = definition;
+  const [better] = versions
+    .filter(({ isServed, isDeprecated, name }) => isServed && !isDeprecated && compareVersions(name, version.name) < 0)
+    .map(({ name }) => name)
+    .sort(compareVersions);
+  const instead = better === undefined ? "" : `; use ${group}/${better} ${names.kind}`;
+  return `${group}/${version.name} ${names.kind} is deprecated${instead}`;
+}

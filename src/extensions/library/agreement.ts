@@ -1,0 +1,134 @@
+/**
+ * The part an API server has in what the servers of a cluster agree on: an identity of its component, entries in the
+ * StorageVersion objects of its resources before it writes any, and a fence for when others may take it for dead. All
+ * of it lies with the main API server, which also collects what a server leaves behind.
+ */
+import type { MetricsRegistry } from "../../base/metrics.ts";
+import type { Client } from "../../client/client.ts";
+import type { HealthCheck } from "../../serving/endpoints/health.ts";
+import { fenceHealthCheck, type Fence } from "../../cluster/peers/fence.ts";
+import { IDENTITY_LABEL, IDENTITY_LEASE_NAMESPACE, IDENTITY_LEASE_TYPE } from "../../cluster/peers/identity-lease.ts";
+import type { Encoding } from "../../serving/registry/resource.ts";
+import type { Kv } from "../../storage/kv.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { Encodings, type StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
+import type { Member, Members } from "../../cluster/storageversion/members.ts";
+import type { WriteGateState } from "../../cluster/storageversion/write-gate.ts";
+import { waitUntil, type BackgroundTask } from "../../base/background.ts";
+import type { MemberConfig } from "../../cluster/peers/peer-config.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import { createIdentity, type Identity } from "../../cluster/peers/identity.ts";
+import type { StartupHook } from "../../base/startup-hook.ts";
+import { createAgreement, type StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
+import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
+import { AgreementCopy } from "./agreement-copy.ts";
+
+export interface AgreementOptions {
+  readonly env: BaseEnv;
+  readonly config: MemberConfig;
+  /** Such as "wardle-apiserver". */
+  readonly component: string;
+  /** Of the main API server. */
+  readonly client: Client;
+  readonly kv: Kv;
+  readonly cache: WatchCache;
+  readonly metrics: MetricsRegistry;
+  readonly resources: readonly StoredResourceVersions[];
+}
+
+export interface OwnAgreement {
+  readonly fence: Fence;
+  readonly gate: WriteGateState;
+  readonly encodingOf: (name: string) => Encoding;
+  readonly hooks: readonly StartupHook[];
+  readonly tasks: readonly BackgroundTask[];
+  readonly checks: readonly HealthCheck[];
+  /** The last thing others see of this server. */
+  leave(): Promise<void>;
+}
+
+export function joinAgreement(options: AgreementOptions): OwnAgreement {
+  const { env, config, component, client, kv, resources } = options;
+  const { clock, random, log } = env;
+  const { serverId } = config.peers;
+  const keyPrefix = `${config.storageRoot}storage-version-agreement/`;
+  const encodings = new Encodings({ clock, serverId, resources, keyPrefix });
+  const names = new Set(resources.map(({ name }) => name));
+  const copy = new AgreementCopy({ client, kv, clock, random, log, keyPrefix, names });
+  const identity: Identity = createIdentity({
+    ...{ env, config, client, component },
+    // The main API server tells by its watch, of which the collector knows by itself when it breaks.
+    isStoreWatchAlive: () => true,
+    hasEndpointRecord: () => false,
+    recordOwner: () => "nobody",
+  });
+  const agreement: StorageVersions = createAgreement({
+    ...{ ...options, serverId, agreed: { encodings, resources, keyPrefix } },
+    members: (isComplete) => createMembers(options, identity, isComplete),
+    isOwner: identity.isOwner,
+    whenPublished: (name, open) => copy.after(name, open),
+    tasks: [
+      { name: "storage-version-copies", run: (signal) => copy.run(signal) },
+      followUnreadable({ ...options, agreed: { encodings, resources }, reader: "this server" }),
+    ],
+  });
+  identity.beforeUnfence((signal) => agreement.beforeUnfence(signal));
+  return {
+    fence: identity.fence,
+    gate: agreement.gate,
+    encodingOf: (name) => ({ current: (lost) => encodings.current(name, lost) }),
+    hooks: [
+      ...identity.hooks,
+      {
+        name: `${component}-storage-version-updater`,
+        async run(signal) {
+          await agreement.hook.run(signal);
+          await waitUntil(clock, () => encodings.isOpen, signal);
+        },
+      },
+    ],
+    tasks: [...identity.tasks, ...agreement.tasks],
+    checks: [fenceHealthCheck(identity.fence)],
+    leave: () => identity.leave(),
+  };
+}
+
+/** Nobody knows of a server of this component that has no entry yet what it stores: it writes nothing before it has one. */
+function createMembers(
+  { env, config, component, client }: AgreementOptions,
+  { leases }: Identity,
+  isComplete: () => boolean,
+): Members {
+  const { serverId: id } = config.peers;
+  return {
+    live() {
+      const others = [...leases.known(), ...leases.strangers()].map((lease): [string, Member] => [
+        lease.id,
+        { id: lease.id, component: lease.component, isPublished: true },
+      ]);
+      return new Map([[id, { id, component, isPublished: isComplete() }], ...others]);
+    },
+    catchUp: () => hasCaughtUp(env, client, leases),
+    onChange: (listener) => leases.onChange(listener),
+  };
+}
+
+const CATCH_UP_MS = 1_000;
+
+/** False when the main API server does not answer: then nobody can tell who lives. */
+async function hasCaughtUp({ clock, log }: BaseEnv, client: Client, leases: Identity["leases"]): Promise<boolean> {
+  const type = client.resource(IDENTITY_LEASE_TYPE);
+  const found = await type
+    .listAll({ namespace: IDENTITY_LEASE_NAMESPACE, labelSelector: IDENTITY_LABEL, timeoutMs: CATCH_UP_MS })
+    .catch((thrown: unknown) => {
+      log.warn("identity leases could not be listed", { error: String(thrown) });
+    });
+  if (found === undefined) return false;
+  const isSeen = (): boolean =>
+    found.items.every(({ metadata }) =>
+      leases.hasSeen(metadata?.name ?? "", Number(metadata?.resourceVersion ?? Infinity)),
+    );
+  const until = clock.monotonic() + CATCH_UP_MS;
+  await waitUntil(clock, () => isSeen() || clock.monotonic() >= until, new AbortController().signal);
+  return isSeen();
+}

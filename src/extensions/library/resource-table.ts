@@ -1,0 +1,107 @@
+/** The resources of an API server, made servable: what no definition in a store decides, and nothing changes. */
+import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import { toCatalogueResource } from "../crd/serving/catalogue-resource.ts";
+import { withCustomResources } from "../crd/serving/custom-groups.ts";
+import type { Definition } from "../crd/definition.ts";
+import type { ResourceEndpoint } from "../../serving/endpoints/endpoint.ts";
+import { formatGroupVersion } from "../../meta/group-version.ts";
+import type { Encoding } from "../../serving/registry/resource.ts";
+import type { CustomSchema } from "../crd/structural-schema/custom-schema.ts";
+import type { StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
+import { storageVersionName } from "../../cluster/storageversion/objects.ts";
+import { customEndpoint } from "../crd/serving/custom-endpoint.ts";
+import { OptionError } from "../../base/option-error.ts";
+import type { ResourceTable } from "../../serving/resources/built-in-table.ts";
+import { toDefinition, type ResourceDefinition } from "./resource-definition.ts";
+import { withHooks, type Meanings } from "./resource-kind.ts";
+
+/** A resource and the definition that was made of it. */
+export interface OwnResource {
+  readonly resource: ResourceDefinition;
+  readonly definition: Definition;
+}
+
+/** Throws an OptionError. */
+export function ownResources(resources: readonly ResourceDefinition[], minor: number): OwnResource[] {
+  if (resources.length === 0) throw new OptionError("an API server needs a resource to serve");
+  const taken = new Set<string>();
+  return resources.map((resource) => {
+    const definition = toDefinition(resource, minor);
+    if (taken.has(definition.name)) throw new OptionError(`the resource ${definition.name} is given twice`);
+    taken.add(definition.name);
+    return { resource, definition };
+  });
+}
+
+export interface OwnTableOptions {
+  readonly resources: readonly OwnResource[];
+  readonly catalogue: Pick<Catalogue, "schemas" | "release">;
+  readonly storageRoot: string;
+  /** In which version it is written; absent: in its storage version. */
+  readonly encodingOf?: ((name: string) => Encoding) | undefined;
+}
+
+export function ownResourceTable(options: OwnTableOptions): ResourceTable {
+  const endpoints = new Map<string, ResourceEndpoint>();
+  for (const own of options.resources)
+    for (const endpoint of endpointsOf(own, options))
+      endpoints.set(`${endpoint.group}/${endpoint.version}/${endpoint.resource}`, endpoint);
+  const all = [...endpoints.values()];
+  const groups = new Set(all.map(({ group }) => group));
+  const stored = new Map(
+    all.flatMap(({ served }) => (served === undefined ? [] : [[served.stored.keyPrefix, served]])),
+  );
+  return {
+    resolve: (group, version, resource) => endpoints.get(`${group}/${version}/${resource}`),
+    hasGroup: (group) => groups.has(group),
+    stored: [...stored.values()].map((served) => served.stored),
+  };
+}
+
+function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOptions): ResourceEndpoint[] {
+  const { catalogue, storageRoot, encodingOf } = options;
+  const { group, storageVersion, names, versions } = definition;
+  const fixed = Promise.resolve({ version: { group, version: storageVersion } });
+  const schemas = new Map<string, CustomSchema>();
+  const hooks = new Map(resource.versions.map((version) => [`${group}/${version.name}`, version]));
+  const meanings: Meanings = {
+    hooksOf: (apiVersion) => hooks.get(apiVersion) ?? {},
+    convert: resource.convert && ((object, to) => resource.convert!(object, to)),
+  };
+  return versions
+    .filter(({ isServed }) => isServed)
+    .map((version) => {
+      const endpoint = customEndpoint(definition, version, {
+        ...{ catalogue, storageRoot, schemas },
+        encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
+        convert: undefined,
+        // It is never on its way out.
+        refuseCreation: () => Promise.resolve(undefined),
+      });
+      return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, meanings) };
+    });
+}
+
+/** As discovery shows them. */
+export function ownGroups(resources: readonly OwnResource[]): CatalogueGroup[] {
+  return withCustomResources(
+    [],
+    resources.flatMap(({ definition }) => toCatalogueResource(definition) ?? []),
+  );
+}
+
+/** What the server has to say of how it stores its resources. */
+export function ownStoredVersions(resources: readonly OwnResource[]): StoredResourceVersions[] {
+  return resources.map(({ definition: { group, names, versions, storageVersion } }) => {
+    const groupVersions = (those: typeof versions): string[] =>
+      those.map(({ name }) => formatGroupVersion({ group, version: name }));
+    return {
+      ...{ group, resource: names.plural, name: storageVersionName(group, names.plural) },
+      aliases: [{ group, resource: names.plural }],
+      preferred: formatGroupVersion({ group, version: storageVersion }),
+      decodable: groupVersions(versions),
+      served: groupVersions(versions.filter(({ isServed }) => isServed)),
+      isNeededToPublish: false,
+    };
+  });
+}

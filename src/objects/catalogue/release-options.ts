@@ -1,0 +1,74 @@
+/** The flags that choose what a server serves (release, emulation, --runtime-config, --feature-gates), checked. */
+import { asOption, OptionError } from "../../base/option-error.ts";
+import { parseBoolean } from "../../meta/boolean.ts";
+import { openCatalogue, type Catalogue } from "./catalogue.ts";
+import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
+import { catalogueGateNames } from "./feature-gates.ts";
+import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
+import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "./runtime-config.ts";
+
+export interface ReleaseOptions extends EmulationOptions {
+  /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
+  readonly release?: string;
+  /** Exactly the release's own defaults: none of the APIs that are on here in every release. */
+  readonly strictRelease?: boolean;
+  /** As kube-apiserver: "api/all=true,batch/v1=false,…". */
+  readonly runtimeConfig?: readonly string[];
+  /** As kube-apiserver: "Name=true,Other=false". */
+  readonly featureGates?: readonly string[];
+}
+
+export interface ResolvedRelease {
+  readonly version: EffectiveVersion;
+  readonly strictRelease: boolean;
+  readonly runtimeConfig: RuntimeConfig;
+  /** The gates that decide about resources. */
+  readonly featureGates: ReadonlyMap<string, boolean>;
+  /** All gates that were set. Those that decide nothing here are accepted, as in kube-apiserver's own long list. */
+  readonly gatesSet: ReadonlyMap<string, boolean>;
+  readonly catalogue: Catalogue;
+}
+
+/** Throws an OptionError. */
+export function resolveRelease(options: ReleaseOptions): ResolvedRelease {
+  const version = effectiveVersion(binaryRelease(options.release ?? DEFAULT_RELEASE), options);
+  const { release, emulation } = version;
+  const given = options.runtimeConfig;
+  const runtimeConfig = given === undefined ? EMPTY_RUNTIME_CONFIG : asOption(() => parseRuntimeConfig(given));
+  const { featureGates, gatesSet } = parseFeatureGates(options.featureGates ?? [], version);
+  const strictRelease = options.strictRelease ?? false;
+  const catalogue = asOption(() =>
+    openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation }),
+  );
+  return { version, strictRelease, runtimeConfig, featureGates, gatesSet, catalogue };
+}
+
+function binaryRelease(release: string): ReleaseName {
+  if (!isReleaseName(release))
+    throw new OptionError(`the release must be one of ${RELEASES.join(", ")}, not ${JSON.stringify(release)}`);
+  return release;
+}
+
+function parseFeatureGates(
+  entries: readonly string[],
+  { release, binary, minCompatibility }: EffectiveVersion,
+): Pick<ResolvedRelease, "featureGates" | "gatesSet"> {
+  const known = catalogueGateNames(release);
+  const later = catalogueGateNames(binary);
+  const featureGates = new Map<string, boolean>();
+  const gatesSet = new Map<string, boolean>();
+  for (const entry of entries.flatMap((text) => text.split(","))) {
+    if (entry === "") continue;
+    const [name = "", value = "", ...rest] = entry.split("=");
+    const isOn = parseBoolean(value);
+    if (name === "" || rest.length > 0 || isOn === undefined)
+      throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);
+    if (later.has(name) && !known.has(name))
+      throw new OptionError(
+        `cannot set feature gate ${name} to ${isOn}, feature is PreAlpha at emulated version ${release}, min compatibility version ${minCompatibility}`,
+      );
+    if (known.has(name) || name === "AllAlpha" || name === "AllBeta") featureGates.set(name, isOn);
+    gatesSet.set(name, isOn);
+  }
+  return { featureGates, gatesSet };
+}

@@ -1,0 +1,70 @@
+/**
+ * The stages that differ between the two servers this project builds: one that serves a Kubernetes release, and one that
+ * serves the resources of a program (`createApiServer`). `build-server.ts` calls them in this order; each receives the
+ * results of those before it.
+ */
+import type { Authorizer, CatchUp } from "../access/auth/authorize.ts";
+
+import type { Tokens } from "../access/auth/create-authenticators.ts";
+import type { PriorityAndFairness } from "../access/flowcontrol/priority-and-fairness.ts";
+import type { BackgroundTask } from "../base/background.ts";
+import type { StartupHook } from "../base/startup-hook.ts";
+import type { ClusterView } from "../cluster/peers/view.ts";
+import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { HealthCheck } from "../serving/endpoints/health.ts";
+import type { Handler } from "../serving/http/chain.ts";
+import type { RequestInfo } from "../serving/http/request-info.ts";
+import type { ResourceTable } from "../serving/resources/built-in-table.ts";
+import type { Foundation } from "./foundation.ts";
+import type { Filters, Resolved } from "./handler-chain.ts";
+import type { Store } from "./store.ts";
+
+/** What the server serves. */
+export interface Resources {
+  readonly catalogue: Catalogue;
+  readonly table: ResourceTable;
+}
+
+/** How the server is one of several. */
+export interface Cluster {
+  readonly filters: Pick<Filters, "aggregation" | "writeGate" | "resolve" | "fence">;
+  readonly checks: () => readonly HealthCheck[];
+  readonly view: () => ClusterView;
+  /** Whether a peer serves the resource. */
+  isServedByPeer(info: RequestInfo): boolean;
+  /** Where peers reach this server, once it listens at this address. */
+  announce(address: string): void;
+  /** Other servers stop preferring this one, and take over its controllers. */
+  drain(): Promise<void>;
+  leave(): Promise<void>;
+}
+
+/** Who may send requests, and how many at a time. */
+export interface RequestAccess {
+  readonly tokens: Tokens;
+  readonly authorizer: Authorizer;
+  readonly flowControl: PriorityAndFairness;
+  /** Run before a known user is denied. Absent: this server knows everything there is to know. */
+  readonly catchUp?: CatchUp;
+}
+
+export interface Stages<R extends Resources, C extends Cluster, A extends RequestAccess> {
+  readonly resources: R;
+  readonly cluster: C;
+  readonly access: A;
+}
+
+/** What runs beside requests: hooks once and in order before /readyz passes, tasks until the shutdown. */
+export interface Running {
+  readonly hooks: readonly StartupHook[];
+  readonly tasks: readonly BackgroundTask[];
+  readonly checks: () => readonly HealthCheck[];
+}
+
+export interface Assembly<R extends Resources, C extends Cluster, A extends RequestAccess> {
+  resources(on: Foundation, store: Store): R;
+  cluster(on: Foundation, store: Store, resources: R): C;
+  access(on: Foundation, store: Store, before: Pick<Stages<R, C, A>, "resources" | "cluster">): A;
+  routes(on: Foundation, store: Store, stages: Stages<R, C, A>): Handler<Resolved>;
+  running(on: Foundation, store: Store, stages: Stages<R, C, A>): Running;
+}

@@ -1,0 +1,69 @@
+/** What every later stage of a server stands on: its environment and configuration, and what is open while it runs. */
+import { MetricsRegistry } from "../base/metrics.ts";
+import { HealthChecks } from "../serving/endpoints/health.ts";
+import type { OpenWatches } from "../serving/endpoints/watch-stream.ts";
+import { OpenRequests } from "../serving/http/open-requests.ts";
+import type { Outbound } from "../serving/http/outbound.ts";
+import type { Upstream } from "../serving/http/upstream.ts";
+import type { ServerConfig } from "./config.ts";
+import type { Env } from "./env.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { Loopback } from "./loopback.ts";
+
+export interface Foundation {
+  readonly env: Env;
+  readonly config: ServerConfig;
+  readonly metrics: MetricsRegistry;
+  /** The metrics of the checks are served at /metrics/slis. */
+  readonly health: { readonly checks: HealthChecks; readonly metrics: MetricsRegistry };
+  readonly lifecycle: Lifecycle;
+  readonly loopback: Loopback;
+  readonly address: AnnouncedAddress;
+  readonly open: { readonly requests: OpenRequests; readonly watches: OpenWatches };
+  readonly transports: Transports;
+}
+
+export interface Transports {
+  /** To other servers of the cluster; undefined when none can be called. */
+  readonly upstream: Upstream | undefined;
+  /** To webhooks and aggregated API servers; undefined when none can be called. */
+  readonly outbound: Outbound | undefined;
+}
+
+/** Throws an OptionError for certificates that cannot be used, before anything else is opened. */
+export function layFoundation(env: Env, config: ServerConfig): Foundation {
+  const { credentials, egress, clientCertificate } = config.peers;
+  return {
+    env,
+    config,
+    metrics: new MetricsRegistry(),
+    health: { checks: new HealthChecks(), metrics: new MetricsRegistry() },
+    lifecycle: new Lifecycle(env.log),
+    loopback: new Loopback(env),
+    address: new AnnouncedAddress(),
+    open: { requests: new OpenRequests(), watches: new Set() },
+    transports: {
+      upstream: credentials && env.openUpstream({ credentials, egress }),
+      outbound: env.openOutbound?.({ clientCertificate }),
+    },
+  };
+}
+
+/** Where clients reach the server (host:port), which is known only once it listens. */
+export class AnnouncedAddress {
+  readonly #announced = Promise.withResolvers<string>();
+  #current = "localhost";
+
+  get current(): string {
+    return this.#current;
+  }
+
+  get announced(): Promise<string> {
+    return this.#announced.promise;
+  }
+
+  announce(address: string): void {
+    this.#current = address;
+    this.#announced.resolve(address);
+  }
+}

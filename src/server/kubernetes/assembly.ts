@@ -1,0 +1,40 @@
+/** The stages of a server that serves a Kubernetes release. */
+import { catchUpOf } from "../../access/review-endpoints.ts";
+import { createAccess, type Access } from "../../access/create-access.ts";
+import type { Assembly, RequestAccess } from "../assembly.ts";
+import { joinCluster, type KubernetesCluster } from "./cluster.ts";
+import { createResources, type KubernetesResources } from "./resources.ts";
+import { createRoutes } from "./routes.ts";
+import { createRunning } from "./running.ts";
+
+export interface KubernetesAccess extends RequestAccess {
+  readonly access: Access;
+}
+
+export const KUBERNETES: Assembly<KubernetesResources, KubernetesCluster, KubernetesAccess> = {
+  resources: createResources,
+  cluster: joinCluster,
+  access({ env, config, metrics, loopback, lifecycle }, { cache }, { resources, cluster }) {
+    const { catalogue, builtIn, table, custom, services } = resources;
+    const access = createAccess({
+      env,
+      config,
+      metrics,
+      cache,
+      resources: { catalogue, builtIn: builtIn.resolve, resolve: table.resolve, groups: () => custom.groups() },
+      context: cluster.context,
+      callWebhook: services.callWebhook,
+      call: loopback.callAsServer,
+      ready: lifecycle.ready,
+    });
+    return {
+      access,
+      tokens: access.tokens,
+      authorizer: access.authorization.authorization.authorize,
+      flowControl: access.flowControl,
+      catchUp: catchUpOf({ env, cache }),
+    };
+  },
+  routes: createRoutes,
+  running: createRunning,
+};

@@ -1,0 +1,149 @@
+/** Stage 3: how a server is one of several: peers, agreement on encodings, aggregated API servers, controllers. */
+import type { Allocators } from "../../cluster/allocation/allocators.ts";
+import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
+import type { ControllerManager } from "../../cluster/controllers/runtime/manager.ts";
+import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
+import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
+import { createPeers, type Peers } from "../../cluster/peers/create-peers.ts";
+import { fenceHealthCheck } from "../../cluster/peers/fence.ts";
+import { clusterMembers } from "../../cluster/peers/members.ts";
+import { fencedKv, identityLeaseKey } from "../../cluster/peers/private-records.ts";
+import { createAgreement, type StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
+import { standOutsideAgreement } from "../../cluster/storageversion/outside-agreement.ts";
+import { createAggregatedServers, type AggregatedServers } from "../../extensions/aggregation/aggregated-servers.ts";
+import { publishStorageVersions } from "../../extensions/crd/serving/connect-definitions.ts";
+import { localGroupVersions } from "../../extensions/crd/serving/custom-sources.ts";
+import { shownDocument, type LocalDocument } from "../../serving/discovery/local-document.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import type { Kv } from "../../storage/kv.ts";
+import type { Cluster } from "../assembly.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Store } from "../store.ts";
+import { createClusterFilters } from "./cluster-filters.ts";
+import { createControllers } from "./controllers.ts";
+import { createRegistry } from "./registry.ts";
+import type { KubernetesResources } from "./resources.ts";
+
+export interface KubernetesCluster extends Cluster {
+  readonly peers: Peers;
+  readonly storageVersions: StorageVersions | undefined;
+  readonly aggregated: AggregatedServers;
+  /** The discovery document with custom and aggregated resources. */
+  readonly shown: LocalDocument;
+  readonly controllers: readonly ControllerManager[];
+  readonly leadership: Leadership;
+  /** The store as this server may write it: commits fail while it is fenced. */
+  readonly kv: Kv;
+  readonly context: RegistryContext;
+  readonly allocators: Allocators;
+}
+
+export function joinCluster(on: Foundation, store: Store, resources: KubernetesResources): KubernetesCluster {
+  const { config, lifecycle } = on;
+  const peers = createServerPeers(on, store, resources);
+  const storageVersions = agreeOnEncodings(on, store, { resources, peers });
+  const aggregated = addAggregatedServers(on, store, { resources, peers });
+  const shown = shownDocument({
+    catalogueGroups: () => resources.custom.groups(),
+    discoveryGroups: (local) => aggregated.discoveryGroups(local),
+  });
+  const controllers = createControllers(on, store, { resources, peers, shown, storageVersions });
+  const leadership = createLeadership(controllers, lifecycle.ready);
+  const { identity, membership } = peers;
+  const kv = fencedKv(store.kv, identity.fence, identityLeaseKey(config.storageRoot, config.peers.serverId));
+  const { context, allocators } = createRegistry(on, { kv, cache: store.cache }, resources);
+  return {
+    peers,
+    storageVersions,
+    aggregated,
+    shown,
+    controllers,
+    leadership,
+    kv,
+    context,
+    allocators,
+    filters: createClusterFilters(on, { resources, peers, storageVersions, aggregated, context }),
+    checks: () => [fenceHealthCheck(identity.fence)],
+    view: peers.view,
+    isServedByPeer: (info) => peers.view().peers.some(({ document }) => document?.served.has(info) === true),
+    announce(address) {
+      const forPeers = peerAddressOf(config.peers, address);
+      if (forPeers !== undefined) membership.announce(forPeers);
+    },
+    async drain() {
+      await Promise.all([membership.drain(), leadership.giveUp()]);
+    },
+    leave: () => membership.leave(),
+  };
+}
+
+function createServerPeers(on: Foundation, store: Store, resources: KubernetesResources): Peers {
+  const { env, config, metrics, lifecycle, loopback, transports } = on;
+  const { catalogue, document, shared, agreed } = resources;
+  return createPeers({
+    env,
+    config,
+    store,
+    catalogue,
+    client: loopback.client,
+    metrics,
+    upstream: transports.upstream,
+    served: { builtIn: document, shared },
+    own: { ready: lifecycle.ready, isRegistered: () => agreed?.encodings.isOpen === true },
+  });
+}
+
+interface Joined {
+  readonly resources: KubernetesResources;
+  readonly peers: Peers;
+}
+
+/** Undefined where this server takes no part in the agreement; it then marks every StorageVersion before it writes. */
+function agreeOnEncodings(on: Foundation, store: Store, { resources, peers }: Joined): StorageVersions | undefined {
+  const { env, config, metrics, loopback } = on;
+  const { agreed, custom } = resources;
+  const { serverId } = config.peers;
+  if (agreed === undefined) {
+    peers.identity.beforeUnfence(() => standOutsideAgreement({ kv: store.kv, clock: env.clock, config }));
+    return undefined;
+  }
+  const storageVersions = createAgreement({
+    env,
+    metrics,
+    cache: store.cache,
+    client: loopback.client,
+    serverId,
+    agreed,
+    members: (isComplete) => clusterMembers(peers, serverId, isComplete),
+    isOwner: peers.identity.isOwner,
+    tasks: [
+      followUnreadable({ env, config, cache: store.cache, metrics, agreed, reader: `release ${config.release}` }),
+    ],
+  });
+  peers.identity.beforeUnfence((signal) => storageVersions.beforeUnfence(signal));
+  publishStorageVersions(custom.table, storageVersions);
+  return storageVersions;
+}
+
+function addAggregatedServers(on: Foundation, store: Store, { resources, peers }: Joined): AggregatedServers {
+  const { env, metrics, lifecycle, loopback, transports } = on;
+  const { catalogue, custom, services, shared } = resources;
+  const { leases, self } = peers.identity;
+  const aggregated = createAggregatedServers({
+    env,
+    metrics,
+    client: loopback.client,
+    outbound: transports.outbound,
+    services,
+    local: localGroupVersions(catalogue, custom),
+    cluster: {
+      isServedByPeer: (group, version) =>
+        peers.view().peers.some(({ document }) => document?.served.hasGroupVersion(group, version) === true),
+      mayWriteConditions: () => leases.known().every(({ id }) => self.id < id),
+    },
+    isStoreLoaded: () => store.cache.state !== "loading",
+    ready: lifecycle.ready,
+  });
+  if (aggregated.shared !== undefined) shared.add(aggregated.shared);
+  return aggregated;
+}

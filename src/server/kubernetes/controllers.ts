@@ -1,0 +1,111 @@
+/** The controllers of a cluster: each runs on one of its servers at a time, as a client like any other. */
+import { createQuotaCalculator } from "../../access/admission/plugins/quota/recalculate.ts";
+import type { Client } from "../../client/client.ts";
+import type { ControllerName } from "../../cluster/controllers/controller-names.ts";
+import { createClusterRoleAggregationController } from "../../cluster/controllers/cluster-role-aggregation.ts";
+import { createGarbageCollector } from "../../cluster/controllers/garbage-collector/garbage-collector.ts";
+import { createNamespaceController } from "../../cluster/controllers/namespace/namespace-controller.ts";
+import { createResourceQuotaController } from "../../cluster/controllers/resource-quota.ts";
+import { clusterResources } from "../../cluster/controllers/resources-of-cluster.ts";
+import { createRootCaPublisher } from "../../cluster/controllers/root-ca-publisher.ts";
+import {
+  createControllerMetrics,
+  type ControllerMetrics,
+} from "../../cluster/controllers/runtime/controller-metrics.ts";
+import type { ControllerSpec } from "../../cluster/controllers/runtime/controller.ts";
+import { createControllerManager, type ControllerManager } from "../../cluster/controllers/runtime/manager.ts";
+import { createServiceAccountController } from "../../cluster/controllers/service-account.ts";
+import { createVolumeProtection } from "../../cluster/controllers/volume-protection.ts";
+import { storedOnlyIn } from "../../cluster/inspect/stored-only-in.ts";
+import type { Peers } from "../../cluster/peers/create-peers.ts";
+import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
+import { createStorageVersionControllers } from "../../cluster/storageversion/create-controllers.ts";
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { releaseInfo } from "../../objects/catalogue/release.ts";
+import type { LocalDocument } from "../../serving/discovery/local-document.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Store } from "../store.ts";
+import type { KubernetesResources } from "./resources.ts";
+
+export interface ControllerParts {
+  readonly resources: KubernetesResources;
+  readonly peers: Peers;
+  /** What this server serves. */
+  readonly shown: LocalDocument;
+  /** Undefined: servers do not agree on encodings, so there is nothing to collect or migrate. */
+  readonly storageVersions: StorageVersions | undefined;
+}
+
+type NamedSpec = ControllerSpec & { readonly name: ControllerName };
+
+/**
+ * Controllers that every server can run have one leader. Migrations that users request have another, which must serve
+ * their API: in a mixed cluster not every server does. Both leases are in kube-system.
+ */
+export function createControllers(on: Foundation, store: Store, parts: ControllerParts): ControllerManager[] {
+  const { env, config, metrics, loopback } = on;
+  const { clock, random, log } = env;
+  const forStorageVersions = createStorageVersionControllers({
+    env,
+    metrics,
+    client: loopback.client,
+    catalogue: parts.resources.catalogue,
+    members: parts.storageVersions?.members,
+    isStoredOnlyIn: storedOnlyIn(store.cache, config),
+  });
+  const groups: [leaseName: string, controllers: readonly NamedSpec[]][] = [
+    ["evenkeel-controllers", [...objectControllers(on, parts), ...forStorageVersions.onEveryServer]],
+    ["evenkeel-storage-version-migrations", forStorageVersions.whereServed],
+  ];
+  const controllerMetrics: ControllerMetrics = createControllerMetrics(metrics);
+  const { id, incarnation } = parts.peers.identity.self;
+  return groups.flatMap(([leaseName, all]) => {
+    const controllers = all.filter(({ name }) => config.controllers.has(name));
+    if (controllers.length === 0) return [];
+    const client: Client = loopback.client;
+    return createControllerManager({
+      controllers,
+      client,
+      clock,
+      random,
+      log,
+      metrics: controllerMetrics,
+      identity: `${id}_${incarnation}`,
+      leaseName,
+      enabled: config.controllers,
+    });
+  });
+}
+
+function objectControllers(on: Foundation, { resources, peers, shown }: ControllerParts): NamedSpec[] {
+  const { env, config, metrics, loopback } = on;
+  const { clock, random, log } = env;
+  const { client, metadata } = loopback;
+  const served = clusterResources({ config, peers, local: shown, shared: resources.shared });
+  const common = { client, metadata, resources: served, clock, random, log, metrics };
+  const calculation = createQuotaCalculator({
+    minor: Number(releaseInfo(config.release).minor),
+    now: () => clock.now(),
+  });
+  const all: readonly (NamedSpec | undefined)[] = [
+    createGarbageCollector(common),
+    createNamespaceController(common),
+    createServiceAccountController({ client, log }),
+    createRootCaPublisher({ client, log, rootCa: config.rootCa }),
+    createClusterRoleAggregationController({ client, log }),
+    createResourceQuotaController({ ...common, calculation }),
+    ...createVolumeProtection({
+      client,
+      metadata,
+      log,
+      hasAttributesClasses: protectsAttributesClasses(resources.catalogue),
+    }),
+  ];
+  return all.filter((spec) => spec !== undefined);
+}
+
+/** Releases that serve the class in v1 give it a finalizer. */
+function protectsAttributesClasses(catalogue: Catalogue): boolean {
+  const versions = catalogue.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
+  return versions.some(({ version }) => version === "v1");
+}

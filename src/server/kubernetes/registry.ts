@@ -1,0 +1,39 @@
+/** What the registry's verbs work with on a server of a Kubernetes release. */
+import { createAllocators, type Allocators } from "../../cluster/allocation/allocators.ts";
+import { allocateForServices } from "../../cluster/allocation/service-allocation.ts";
+import { createNamespaceContent } from "../../cluster/inspect/namespace-content.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { createLeasePool } from "../../storage/lease-pool.ts";
+import { createObjectStore } from "../../storage/object-store.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import type { Foundation } from "../foundation.ts";
+import type { KubernetesResources } from "./resources.ts";
+
+export interface KubernetesRegistry {
+  readonly context: RegistryContext;
+  readonly allocators: Allocators;
+}
+
+export function createRegistry(
+  { env, config }: Foundation,
+  { kv, cache }: { readonly kv: Kv; readonly cache: WatchCache },
+  { catalogue, table }: KubernetesResources,
+): KubernetesRegistry {
+  const { clock, random } = env;
+  const { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange } = config;
+  const store = createObjectStore(kv, cache);
+  const addressVersion = catalogue.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
+  const ipAddresses = table.resolve("networking.k8s.io", addressVersion, "ipaddresses")?.served;
+  const allocators = createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses });
+  const context: RegistryContext = {
+    store,
+    leases: createLeasePool(kv, clock),
+    clock,
+    random,
+    namespacePrefix: `${storageRoot}namespaces/`,
+    allocation: allocateForServices(allocators),
+    namespaceContent: createNamespaceContent({ kv, storageRoot }),
+  };
+  return { context, allocators };
+}

@@ -1,0 +1,65 @@
+/** Stage 2: what a server of a Kubernetes release serves: the built-in resources, and those of custom resource definitions. */
+import { createServices, type Services } from "../../access/webhooks/create-services.ts";
+import { SharedResources } from "../../cluster/peers/shared-resources.ts";
+import { agreedEncodings, type AgreedEncodings } from "../../cluster/storageversion/create-storage-versions.ts";
+import { webhookConversion } from "../../extensions/crd/conversion/webhook-conversion.ts";
+import { DEFINITION_KINDS } from "../../extensions/crd/definition-validation/definition-kind.ts";
+import { createCustomResources, type CustomResources } from "../../extensions/crd/serving/custom-resources.ts";
+import { sharedCustomResources, withCustomResourcesIn } from "../../extensions/crd/serving/custom-sources.ts";
+import { createKinds } from "../../objects/kinds/kinds.ts";
+import { builtInDocument, type LocalDocument } from "../../serving/discovery/local-document.ts";
+import { createResourceTable, type ResourceTable } from "../../serving/resources/built-in-table.ts";
+import type { Resources } from "../assembly.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Store } from "../store.ts";
+
+export interface KubernetesResources extends Resources {
+  readonly builtIn: ResourceTable;
+  /** The discovery document of the built-in resources, which is all that peers are sent. */
+  readonly document: LocalDocument;
+  readonly custom: CustomResources;
+  readonly services: Services;
+  /** Custom resources, and later those of aggregated API servers. */
+  readonly shared: SharedResources;
+  /** Undefined: servers do not agree on encodings, and each writes what its release writes. */
+  readonly agreed: AgreedEncodings | undefined;
+}
+
+export function createResources(on: Foundation, { cache }: Store): KubernetesResources {
+  const { env, config, loopback, transports } = on;
+  const { catalogue, storageRoot, eventTtlSeconds } = config;
+  const { clock, random } = env;
+  const agreed = config.usesStorageVersions
+    ? agreedEncodings({ clock, serverId: config.peers.serverId, storageRoot, catalogue })
+    : undefined;
+  const builtIn = createResourceTable({
+    catalogue,
+    storageRoot,
+    eventTtlSeconds,
+    kindOf: createKinds(DEFINITION_KINDS),
+    encodingOf: agreed?.encodingOf,
+  });
+  const { outbound } = transports;
+  const services = createServices({ env, client: loopback.client, outbound, overrides: config.serviceOverrides });
+  const custom = createCustomResources({
+    storageRoot,
+    clock,
+    cache,
+    catalogue,
+    builtIn,
+    encodingOf: agreed && ((name) => ({ current: (lost) => agreed.encodings.current(name, lost) })),
+    convert: webhookConversion({ callWebhook: services.callWebhook, clock, random }),
+  });
+  const shared = new SharedResources();
+  shared.add(sharedCustomResources(custom));
+  return {
+    catalogue,
+    table: withCustomResourcesIn(builtIn, custom),
+    builtIn,
+    document: builtInDocument(catalogue),
+    custom,
+    services,
+    shared,
+    agreed,
+  };
+}

@@ -1,0 +1,124 @@
+/** Stage 5: the handlers of everything a server of a Kubernetes release serves itself. */
+import { openIdHandler } from "../../access/auth/service-accounts/openid-handler.ts";
+import { accessPorts, openIdOf } from "../../access/review-endpoints.ts";
+import { clusterResources } from "../../cluster/controllers/resources-of-cluster.ts";
+import { inspectEndpoints } from "../../cluster/inspect/inspect-endpoints.ts";
+import { purgeEndpoint } from "../../cluster/inspect/purge-endpoint.ts";
+import { clusterEndpoints } from "../../cluster/peers/cluster-endpoints.ts";
+import { createFieldLoss } from "../../cluster/peers/field-loss.ts";
+import { openApiPeers } from "../../cluster/peers/openapi-peers.ts";
+import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
+import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { freshBeforeNotFound } from "../../serving/discovery/fresh-not-found.ts";
+import { discoveryHandler } from "../../serving/discovery/handlers.ts";
+import { openApiHandler } from "../../serving/discovery/openapi/handlers.ts";
+import { healthHandler } from "../../serving/endpoints/health.ts";
+import { resourceHandler } from "../../serving/endpoints/resources.ts";
+import { versionDocument } from "../../serving/endpoints/version.ts";
+import type { Handler } from "../../serving/http/chain.ts";
+import type { Stages } from "../assembly.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Resolved } from "../handler-chain.ts";
+import { createRouter, type Routes } from "../router.ts";
+import { watchCounters } from "../server-metrics.ts";
+import type { Store } from "../store.ts";
+import type { KubernetesAccess } from "./assembly.ts";
+import type { KubernetesCluster } from "./cluster.ts";
+import type { KubernetesResources } from "./resources.ts";
+
+type KubernetesStages = Stages<KubernetesResources, KubernetesCluster, KubernetesAccess>;
+
+export function createRoutes(on: Foundation, store: Store, stages: KubernetesStages): Handler<Resolved> {
+  const { env, config, metrics, health, address } = on;
+  const { resources, cluster } = stages;
+  const { catalogue, shared } = resources;
+  const { peers, shown } = cluster;
+  return createRouter({
+    resources: resourceRoute(on, store, stages),
+    discovery: discoveryRoute(on, store, stages),
+    openApi: openApiRoute(on, stages),
+    cluster: clusterEndpoints({ env, config, catalogue, peers, local: shown }),
+    inspect: inspectEndpoints({ env, config, kv: store.kv }),
+    purge: purgeEndpoint({
+      env,
+      config,
+      kv: cluster.kv,
+      client: on.loopback.client,
+      // Also where the proxy is off: other servers may be live, and this one then cannot know what they serve.
+      resources: clusterResources({
+        config: { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } },
+        peers,
+        local: shown,
+        shared,
+      }),
+    }),
+    health: healthHandler(health.checks.all, (failed) => env.log.warn("a health check failed", { failed })),
+    openId: openIdHandler(openIdOf({ env, config }, () => address.current)),
+    version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
+    metrics,
+    healthMetrics: health.metrics,
+  });
+}
+
+function resourceRoute(on: Foundation, { cache }: Store, stages: KubernetesStages): Routes["resources"] {
+  const { env, config, metrics, open } = on;
+  const { resources, cluster, access } = stages;
+  const { view, forward } = cluster.peers;
+  const { catalogue } = resources;
+  return resourceHandler<Resolved>(
+    {
+      context: cluster.context,
+      open: open.watches,
+      protobuf: protobufTables,
+      ...watchCounters(metrics),
+      fieldLoss: createFieldLoss({ view, forward, peers: config.peers, isVersionAware: config.isVersionAware }),
+      ...accessPorts({ env, config, catalogue, cache, access: access.access }),
+    },
+    resources.table.resolve,
+  );
+}
+
+function discoveryRoute(
+  on: Foundation,
+  { cache }: Store,
+  { resources, cluster }: KubernetesStages,
+): Routes["discovery"] {
+  const { config, metrics, address } = on;
+  const { serverId, isEnabled, credentials, discoveryMode, discoveryMergeScope } = config.peers;
+  const { documents, identity, catchUp } = cluster.peers;
+  const canMerge = isEnabled && credentials !== undefined;
+  const discovery = discoveryHandler({
+    self: { id: serverId, release: config.release, binaryVersion: identity.self.binaryVersion },
+    local: () => cluster.shown.groups,
+    forPeers: resources.document.groups,
+    peers: canMerge ? documents.sources : () => "off",
+    generation: documents.generation,
+    mode: discoveryMode,
+    mergeScope: discoveryMergeScope,
+    hasUndescribed: () => isEnabled && documents.hasUndescribed(),
+    serverAddress: () => address.current,
+    metrics,
+  });
+  // Where no peer can be merged, the newest custom resource definitions are all that a 404 depends on.
+  const hasSeenDefinitions = async (): Promise<boolean> => {
+    await cache.catchUp();
+    return true;
+  };
+  return freshBeforeNotFound(discovery, canMerge ? catchUp : hasSeenDefinitions);
+}
+
+function openApiRoute({ env, config }: Foundation, { resources, cluster }: KubernetesStages): Routes["openApi"] {
+  const { serverId, isEnabled, discoveryMode } = config.peers;
+  return openApiHandler({
+    catalogue: resources.catalogue,
+    custom: createCustomOpenApi(resources.custom.table),
+    extend: (base) => cluster.aggregated.openApi(base),
+    clock: env.clock,
+    log: env.log,
+    serverId,
+    binaryVersion: cluster.peers.identity.self.binaryVersion,
+    mode: discoveryMode === "newest" ? "newest" : "merged",
+    peers: isEnabled && discoveryMode !== "local" ? openApiPeers(cluster.peers) : undefined,
+  });
+}

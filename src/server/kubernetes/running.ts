@@ -1,0 +1,98 @@
+/** Stage 6: the start-up hooks of a server of a Kubernetes release, in order, and its background tasks. */
+import { waitUntil } from "../../base/background.ts";
+import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
+import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
+import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
+import { trustOf, trustPublisher } from "../../cluster/bootstrap/published-trust.ts";
+import { definitionController } from "../../extensions/crd/definition-controller-task.ts";
+import { endOutdatedWatches } from "../../extensions/crd/serving/connect-definitions.ts";
+import type { Running, Stages } from "../assembly.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Store } from "../store.ts";
+import type { KubernetesAccess } from "./assembly.ts";
+import type { KubernetesCluster } from "./cluster.ts";
+import type { KubernetesResources } from "./resources.ts";
+
+type KubernetesStages = Stages<KubernetesResources, KubernetesCluster, KubernetesAccess>;
+
+export function createRunning(on: Foundation, store: Store, stages: KubernetesStages): Running {
+  const { env, config, loopback } = on;
+  const { clock, log } = env;
+  const { resources, cluster, access } = stages;
+  const { catalogue, custom } = resources;
+  const { context, allocators } = cluster;
+  endOutdatedWatches(custom.table, on.open.watches);
+  const repair = { context, allocators, servicePrefix: `${config.storageRoot}services/specs/`, clock, log };
+  return {
+    hooks: [
+      ...loadingHooks(on, store, resources),
+      // A server without an identity publishes nothing, and writes nothing else before it has published.
+      ...runBefore(
+        ensureIdentityNamespace({ call: loopback.callAsServer, clock, log, catalogue }),
+        cluster.peers.identity.hooks,
+      ),
+      ...(cluster.storageVersions === undefined ? [] : [cluster.storageVersions.hook]),
+      serviceRepairHook(repair),
+      {
+        name: "rbac/roles-synced",
+        run: (signal) => waitUntil(clock, () => access.access.authorization.isLoaded(), signal),
+      },
+      ...bootstrap(on, stages),
+      ...cluster.peers.membership.hooks,
+      ...cluster.aggregated.hooks,
+    ],
+    tasks: [
+      custom.task,
+      ...cluster.aggregated.tasks,
+      ...access.access.tasks,
+      definitionController({ env, client: loopback.client, context, custom }),
+      ...cluster.peers.membership.tasks,
+      ...(cluster.storageVersions?.tasks ?? []),
+      ...cluster.leadership.tasks,
+      serviceRepair(repair),
+      trustPublisher({ env, config, catalogue }, loopback.callAsServer),
+    ],
+    checks: () => cluster.controllers.flatMap((manager) => manager.checks()),
+  };
+}
+
+function loadingHooks({ env }: Foundation, { cache }: Store, { custom }: KubernetesResources): StartupHook[] {
+  const { clock } = env;
+  return [
+    {
+      name: "storage-readiness",
+      also: [`${HOOK_PREFIX}generic-apiserver-start-informers`, `${HOOK_PREFIX}start-apiserver-admission-initializer`],
+      run: (signal) => waitUntil(clock, () => cache.state === "following", signal),
+    },
+    // Custom resources are published together with built-in ones.
+    {
+      name: "crd-informer-synced",
+      also: [`${HOOK_PREFIX}start-apiextensions-informers`, `${HOOK_PREFIX}start-apiextensions-controllers`],
+      run: (signal) => waitUntil(clock, () => custom.table.isLoaded, signal),
+    },
+  ];
+}
+
+function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): StartupHook[] {
+  const { env, config, loopback, address } = on;
+  const { clock, log } = env;
+  const { advertise, serviceClusterIpRange: range } = config;
+  const published = advertise && {
+    clusterIp: range.nameAt(0),
+    address: advertise.address,
+    announced: address.announced,
+  };
+  return bootstrapHooks({
+    call: loopback.callAsServer,
+    clock,
+    log,
+    context: cluster.context,
+    resolve: resources.table.resolve,
+    catalogue: resources.catalogue,
+    serviceCidr: range.text,
+    published,
+    usesRoles: config.access.authorizationModes.includes("RBAC"),
+    acceptsTokens: config.serviceAccounts.keys.length > 0,
+    trust: trustOf(config),
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * The stages of a server that serves a program's own resources (`createApiServer`): no release, no peers, no controllers.
+ * With a main API server it takes part in the agreement on encodings.
+ */
+import { allowAuthenticated, type Authorizer } from "../../access/auth/authorize.ts";
+import { createTokens } from "../../access/auth/create-authenticators.ts";
+import { createPriorityAndFairness } from "../../access/flowcontrol/priority-and-fairness.ts";
+import { waitUntil } from "../../base/background.ts";
+import type { Client } from "../../client/client.ts";
+import { fence } from "../../cluster/peers/fence.ts";
+import { fencedKv } from "../../cluster/peers/private-records.ts";
+import { loneView } from "../../cluster/peers/view.ts";
+import { writeGate } from "../../cluster/storageversion/write-gate.ts";
+import { joinAgreement, type OwnAgreement } from "../../extensions/library/agreement.ts";
+import { ownResourceTable, ownStoredVersions, type OwnResource } from "../../extensions/library/resource-table.ts";
+import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { resolveRequest } from "../../serving/endpoints/resolve-request.ts";
+import type { RegistryContext } from "../../serving/registry/context.ts";
+import { createLeasePool } from "../../storage/lease-pool.ts";
+import { createObjectStore } from "../../storage/object-store.ts";
+import type { Assembly, Cluster, RequestAccess, Resources } from "../assembly.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Store } from "../store.ts";
+import { createLibraryRoutes } from "./routes.ts";
+
+export interface LibraryParts {
+  /** Whose servers these are, such as "wardle-apiserver". */
+  readonly component: string;
+  readonly resources: readonly OwnResource[];
+  /** Of the main API server, to agree with others on storage versions; absent: this server is the only one of its kind. */
+  readonly main: Client | undefined;
+  readonly authorizer: Authorizer | undefined;
+}
+
+export interface LibraryResources extends Resources {
+  readonly own: readonly OwnResource[];
+  /** Undefined: this server is the only one of its kind. */
+  readonly agreement: OwnAgreement | undefined;
+}
+
+export interface LibraryCluster extends Cluster {
+  readonly context: RegistryContext;
+}
+
+export function libraryAssembly(parts: LibraryParts): Assembly<LibraryResources, LibraryCluster, RequestAccess> {
+  return {
+    resources: (on, store) => createResources(on, store, parts),
+    cluster: joinAsLibrary,
+    access: ({ env, config, metrics }) => ({
+      tokens: createTokens(env, config, undefined),
+      authorizer: parts.authorizer ?? allowAuthenticated,
+      flowControl: createPriorityAndFairness({ env, config, metrics }),
+    }),
+    routes: createLibraryRoutes,
+    running: ({ env }, { cache }, { resources: { agreement } }) => ({
+      hooks: [
+        { name: "storage-readiness", run: (signal) => waitUntil(env.clock, () => cache.state === "following", signal) },
+        ...(agreement?.hooks ?? []),
+      ],
+      tasks: agreement?.tasks ?? [],
+      checks: () => [],
+    }),
+  };
+}
+
+function createResources(on: Foundation, store: Store, parts: LibraryParts): LibraryResources {
+  const { env, config, metrics } = on;
+  const { component, resources, main } = parts;
+  const { release, storageRoot } = config;
+  const agreement =
+    main &&
+    joinAgreement({
+      env,
+      config,
+      component,
+      client: main,
+      kv: store.kv,
+      cache: store.cache,
+      metrics,
+      resources: ownStoredVersions(resources),
+    });
+  const catalogue = nothingBuiltIn(openCatalogue({ release }));
+  const table = ownResourceTable({ resources, catalogue, storageRoot, encodingOf: agreement?.encodingOf });
+  return { catalogue, table, own: resources, agreement };
+}
+
+/** Of the release only its schemas: of metadata, of options, of Scale. */
+function nothingBuiltIn(release: Catalogue): Catalogue {
+  return {
+    release: release.release,
+    emulation: undefined,
+    groups: [],
+    get schemas() {
+      return release.schemas;
+    },
+    resource: () => undefined,
+  };
+}
+
+function joinAsLibrary(on: Foundation, store: Store, { table, agreement }: LibraryResources): LibraryCluster {
+  const { env, config, metrics, loopback } = on;
+  const { clock, random } = env;
+  const { isLoopback } = loopback;
+  const { serverId } = config.peers;
+  const kv = agreement === undefined ? store.kv : fencedKv(store.kv, agreement.fence, "");
+  const view = loneView({ id: serverId, release: config.release });
+  return {
+    // Namespaces are the main API server's, and no resource here takes numbers from a range.
+    context: {
+      store: createObjectStore(kv, store.cache),
+      leases: createLeasePool(kv, clock),
+      clock,
+      random,
+      namespacePrefix: undefined,
+    },
+    filters: {
+      aggregation: (next) => next,
+      writeGate:
+        agreement === undefined ? (next) => next : writeGate({ state: agreement.gate, isLoopback, serverId, metrics }),
+      resolve: resolveRequest({ resolve: table.resolve, isApiGroup: table.hasGroup }),
+      fence: agreement === undefined ? (next) => next : fence({ fence: agreement.fence, isExempt: isLoopback }),
+    },
+    checks: () => agreement?.checks ?? [],
+    view: () => view,
+    isServedByPeer: () => false,
+    announce: () => {},
+    drain: () => Promise.resolve(),
+    leave: () => agreement?.leave() ?? Promise.resolve(),
+  };
+}

@@ -1,0 +1,35 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { expect, test } from "vitest";
+import { GADGET } from "../testing/start-api-server.ts";
+import { createApiServer, type ApiServerOptions } from "./create-api-server.ts";
+
+const OPTIONS: ApiServerOptions = {
+  component: "things-apiserver",
+  resources: [GADGET],
+  storage: { kind: "memory" },
+  listen: { port: 0 },
+};
+
+test("the certificate that is made is vouched for by the CA that is told, and the end is waited for by all", async () => {
+  const server = await createApiServer(OPTIONS);
+  await server.ready;
+  const asked = request(`${server.url}/readyz`, { ca: server.ca!, agent: false }).end();
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  response.resume();
+  await Promise.all([server.stop(), server.stop(), server[Symbol.asyncDispose]()]);
+  const [refused] = (await once(request(server.url, { agent: false }).end(), "error")) as [NodeJS.ErrnoException];
+  expect(refused.code).toBe("ECONNREFUSED");
+});
+
+test.each<[string, Partial<ApiServerOptions>, string]>([
+  ["no component", { component: "" }, 'the component must be a name such as wardle-apiserver, not ""'],
+  ["a component that is no name", { component: "a b" }, "the component must be a name such as wardle-apiserver"],
+  ["no resource", { resources: [] }, "an API server needs a resource to serve"],
+  ["a token file that is none", { authentication: { tokens: "alone" } }, "line 1 of the token file must have at least"],
+  ["an etcd that is nowhere", { storage: { kind: "etcd", endpoints: [] } }, "etcd"],
+])("cannot be made with %s", async (_, options, message) => {
+  await expect(createApiServer({ ...OPTIONS, ...options })).rejects.toThrow(message);
+});

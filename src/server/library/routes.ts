@@ -1,0 +1,94 @@
+/** The handlers of a server that serves a program's own resources. */
+import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
+import { ownGroups } from "../../extensions/library/resource-table.ts";
+import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
+import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { discoveryHandler } from "../../serving/discovery/handlers.ts";
+import { localGroups } from "../../serving/discovery/local.ts";
+import { openApiHandler } from "../../serving/discovery/openapi/handlers.ts";
+import { healthHandler } from "../../serving/endpoints/health.ts";
+import { resourceHandler } from "../../serving/endpoints/resources.ts";
+import { versionDocument } from "../../serving/endpoints/version.ts";
+import type { Handler } from "../../serving/http/chain.ts";
+import { jsonResponse, pageNotFound } from "../../serving/http/respond.ts";
+import type { RequestAccess, Stages } from "../assembly.ts";
+import type { Foundation } from "../foundation.ts";
+import type { Resolved } from "../handler-chain.ts";
+import { createRouter } from "../router.ts";
+import { watchCounters } from "../server-metrics.ts";
+import type { Store } from "../store.ts";
+import type { LibraryCluster, LibraryResources } from "./assembly.ts";
+
+type LibraryStages = Stages<LibraryResources, LibraryCluster, RequestAccess>;
+
+export function createLibraryRoutes(on: Foundation, _store: Store, stages: LibraryStages): Handler<Resolved> {
+  const { env, config, metrics, health, open, address } = on;
+  const { clock, log } = env;
+  const { resources, cluster } = stages;
+  const { version, release, peers } = config;
+  const groups = localGroups({ groups: ownGroups(resources.own) });
+  const { gitVersion } = releaseInfo(version.binary);
+  const definitions = resources.own.map(({ definition }) => definition);
+  const router = createRouter({
+    resources: resourceHandler<Resolved>(
+      { context: cluster.context, open: open.watches, protobuf: protobufTables, ...watchCounters(metrics) },
+      resources.table.resolve,
+    ),
+    discovery: discoveryHandler({
+      self: { id: peers.serverId, release, binaryVersion: gitVersion.replace(/^v/, "") },
+      local: () => groups,
+      peers: () => "off",
+      generation: () => 0,
+      mode: "local",
+      mergeScope: "all",
+      metrics,
+      hasUndescribed: () => false,
+      serverAddress: () => address.current,
+    }),
+    openApi: openApiHandler({
+      catalogue: resources.catalogue,
+      clock,
+      log,
+      serverId: peers.serverId,
+      peers: undefined,
+      custom: createCustomOpenApi({ generation: 0, definitions: () => definitions }),
+    }),
+    cluster: pageNotFound,
+    inspect: () => undefined,
+    purge: () => undefined,
+    health: healthHandler(health.checks.all, (failed) => log.warn("a health check failed", { failed })),
+    openId: () => undefined,
+    version: versionDocument({ gitVersion, ...version }),
+    metrics,
+    healthMetrics: health.metrics,
+  });
+  const paths = { paths: shownPaths(groups) };
+  return (request) => {
+    const { info } = request;
+    // There is nothing at /api.
+    if (info.apiPrefix === "api") return Promise.resolve(pageNotFound());
+    if (info.segments.length === 0) return Promise.resolve(jsonResponse(200, paths));
+    // The front proxy of this server is the main API server, which is not a peer.
+    return router({ ...request, isVerifiedPeer: false });
+  };
+}
+
+const PATHS: readonly string[] = [
+  "/apis",
+  "/healthz",
+  "/livez",
+  "/metrics",
+  "/metrics/slis",
+  "/openapi/v2",
+  "/openapi/v3",
+  "/readyz",
+  "/version",
+];
+
+function shownPaths(groups: ReturnType<typeof localGroups>): string[] {
+  const ofGroups = groups.flatMap(({ name, versions }) => [
+    `/apis/${name}`,
+    ...versions.map(({ version }) => `/apis/${name}/${version}`),
+  ]);
+  return [...PATHS, ...ofGroups].sort();
+}

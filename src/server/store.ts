@@ -1,0 +1,50 @@
+/** The store of a server: the key-value store, the watch cache over it, and the tasks that keep both going. */
+import type { BackgroundTask } from "../base/background.ts";
+import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import type { HealthCheck } from "../serving/endpoints/health.ts";
+import { storedProtobufDecoder } from "../serving/registry/stored-protobuf.ts";
+import { compactor } from "../storage/compactor.ts";
+import type { Kv } from "../storage/kv.ts";
+import { WatchCache } from "../storage/watch-cache/cache.ts";
+import type { Foundation } from "./foundation.ts";
+
+export interface Store {
+  readonly kv: Kv;
+  readonly cache: WatchCache;
+  readonly tasks: readonly BackgroundTask[];
+  readonly checks: () => readonly HealthCheck[];
+}
+
+export async function openStore({ env, config }: Foundation): Promise<Store> {
+  const { clock, log } = env;
+  const kv = await env.openKv(config.storage);
+  const cache = new WatchCache({
+    kv,
+    clock,
+    root: config.storageRoot,
+    decodeForeign: storedProtobufDecoder(protobufTables),
+    onStateChange: (state) => log.info("the storage watch changed state", { state }),
+  });
+  return {
+    kv,
+    cache,
+    tasks: [
+      { name: "watch-cache", run: (signal) => cache.run(signal) },
+      compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
+    ],
+    checks: () => storageChecks(cache),
+  };
+}
+
+/** The store may be out of reach while this process is well: that makes it unready, not dead. */
+function storageChecks(cache: WatchCache): HealthCheck[] {
+  const storage = (): string | undefined => (cache.state === "following" ? undefined : `the storage is ${cache.state}`);
+  const filled = (): string | undefined => (cache.state === "loading" ? "the cache is being filled" : undefined);
+  return [
+    { name: "ping", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
+    { name: "log", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
+    { name: "etcd", check: storage, endpoints: ["healthz", "readyz"] },
+    { name: "etcd-readiness", check: storage, endpoints: ["readyz"] },
+    { name: "informer-sync", check: filled, endpoints: ["readyz"] },
+  ];
+}

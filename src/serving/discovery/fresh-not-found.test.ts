@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { WithUser } from "../../access/auth/user.ts";
+import { NO_BODY, type ApiResponse } from "../http/message.ts";
+import { StatusError, unknownResource } from "../../meta/status-error.ts";
+import { freshBeforeNotFound } from "./fresh-not-found.ts";
+
+const REQUEST = {} as WithUser;
+
+function answer(status: number): ApiResponse {
+  return { status, headers: {}, body: NO_BODY };
+}
+
+async function codeOf(answering: () => ApiResponse | Promise<ApiResponse> | undefined): Promise<number | undefined> {
+  try {
+    return (await answering())?.status;
+  } catch (thrown) {
+    return StatusError.from(thrown).code;
+  }
+}
+
+interface Example {
+  readonly answers: readonly (() => ApiResponse | undefined)[];
+  readonly isCaughtUp?: boolean;
+  readonly expected: number | undefined;
+  /** How often the store is asked. */
+  readonly looks: number;
+}
+
+test.each<[string, Example]>([
+  ["an answer is given at once", { answers: [() => answer(200)], expected: 200, looks: 0 }],
+  ["a path of somebody else is left alone", { answers: [() => undefined], expected: undefined, looks: 0 }],
+  [
+    "what a server that has just joined serves is found",
+    { answers: [() => answer(404), () => answer(200)], expected: 200, looks: 1 },
+  ],
+  [
+    "so it is when the first answer was thrown",
+    { answers: [throwNotFound, () => answer(200)], expected: 200, looks: 1 },
+  ],
+  ["404 is said when nobody has joined", { answers: [throwNotFound, throwNotFound], expected: 404, looks: 1 }],
+  [
+    "503 is said when that cannot be known",
+    { answers: [() => answer(404)], isCaughtUp: false, expected: 503, looks: 1 },
+  ],
+])("%s", async (_what, { answers, isCaughtUp = true, expected, looks }) => {
+  let asked = 0;
+  let looked = 0;
+  const catchUp = (): Promise<boolean> => {
+    looked++;
+    return Promise.resolve(isCaughtUp);
+  };
+  const handler = freshBeforeNotFound(() => answers[asked++]!(), catchUp);
+  expect([await codeOf(() => handler(REQUEST)), looked]).toEqual([expected, looks]);
+});
+
+function throwNotFound(): never {
+  throw unknownResource();
+}

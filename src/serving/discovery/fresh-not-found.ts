@@ -1,0 +1,26 @@
+/** Answers 404 only after catching up with the newest peer leases; otherwise a server that has just joined could be missed. */
+import type { ApiResponse } from "../http/message.ts";
+import { isReason, serviceUnavailable } from "../../meta/status-error.ts";
+
+/** Calls `respond` again after catching up, when its first response would be 404. */
+export function freshBeforeNotFound<Req>(
+  respond: (request: Req) => ApiResponse | undefined,
+  catchUp: () => Promise<boolean>,
+): (request: Req) => ApiResponse | Promise<ApiResponse> | undefined {
+  const again = async (request: Req): Promise<ApiResponse> => {
+    const isUpToDate = await catchUp();
+    const response = isUpToDate ? respond(request) : undefined;
+    if (response === undefined)
+      throw serviceUnavailable("this server cannot tell now whether a server has joined that serves it", 1);
+    return response;
+  };
+  return (request) => {
+    try {
+      const response = respond(request);
+      return response?.status === 404 ? again(request) : response;
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) return again(request);
+      throw thrown;
+    }
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * The step of the chain that resolves a request once: to the endpoint that serves it here, or to another server. Later
+ * steps read `request.endpoint`. This is the only file that answers 404 because nothing serves the path of a resource.
+ */
+import type { Filter, Handler } from "../http/chain.ts";
+import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
+import type { RequestInfo } from "../http/request-info.ts";
+import { pageNotFound } from "../http/respond.ts";
+import { badRequest, methodNotAllowed, notFound, StatusError, unknownResource } from "../../meta/status-error.ts";
+import type { ResourceEndpoint } from "./endpoint.ts";
+
+/** Finds what the group version serves; undefined when it does not serve the resource. */
+export type ResolveEndpoint = (group: string, version: string, resource: string) => ResourceEndpoint | undefined;
+
+export interface WithEndpoint {
+  /** Undefined for requests that are not about a resource. */
+  readonly endpoint: ResourceEndpoint | undefined;
+}
+
+export interface Ways<Req> {
+  /** Serves the request on this server, if it serves the resource. */
+  readonly here: Handler<Req>;
+  /** The 404 for a resource that no server of the cluster serves. */
+  readonly unknown: (message: string) => StatusError;
+}
+
+/** Sends a request to another server where one must serve it, and otherwise `here`. */
+export type RouteRequest<Req> = (request: Req, ways: Ways<Req>) => Promise<ApiResponse>;
+
+export interface ResolveRequestOptions<Req> {
+  readonly resolve: ResolveEndpoint;
+  /** Reads the newest custom resource definition of a resource that is not known here. Absent: nothing can be newer. */
+  readonly settle?: (asked: RequestInfo) => Promise<void>;
+  /** Whether 404 inside a group is a Status. As kubernetes: groups that are not built in have no paths but those of CRDs. */
+  readonly isApiGroup: (group: string) => boolean;
+  /** Absent: no other server serves anything. */
+  readonly route?: RouteRequest<Req>;
+}
+
+export function resolveRequest<Req extends WithInfo>(
+  options: ResolveRequestOptions<Req>,
+): Filter<Req, Req & WithEndpoint> {
+  const { resolve, settle, isApiGroup, route } = options;
+  const unknown = (message: string): StatusError => new StatusError("NotFound", message, { details: {} });
+  return (next) => {
+    const serve = (request: Req, endpoint: ResourceEndpoint): Promise<ApiResponse> => {
+      if (!isApiGroup(endpoint.group) && isOutOfScope(endpoint, request.info)) return Promise.resolve(pageNotFound());
+      refuseMisdirected(endpoint, request);
+      return next(Object.assign(request, { endpoint }));
+    };
+    const here = async (request: Req): Promise<ApiResponse> => {
+      const { group, version, resource } = request.info;
+      const known = resolve(group, version, resource);
+      if (known !== undefined) return serve(request, known);
+      await settle?.(request.info);
+      const settled = resolve(group, version, resource);
+      if (settled !== undefined) return serve(request, settled);
+      if (isApiGroup(group)) throw unknownResource();
+      return pageNotFound();
+    };
+    const ways: Ways<Req> = { here, unknown };
+    return (request) => {
+      if (!request.info.isResourceRequest) return next(Object.assign(request, { endpoint: undefined }));
+      return route === undefined ? here(request) : route(request, ways);
+    };
+  };
+}
+
+function isOutOfScope({ namespaced }: ResourceEndpoint, { namespace, verb }: RequestInfo): boolean {
+  return namespaced ? namespace === "" && verb !== "list" && verb !== "watch" : namespace !== "";
+}
+
+/** Rejects paths, methods and verbs that the endpoint does not have. */
+function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
+  if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
+  if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
+  const isWholeCluster = endpoint.namespaced && info.namespace === "";
+  if (isWholeCluster && (info.name !== "" || !endpoint.verbs.has("list"))) throw unknownResource();
+  const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
+  if (endpoint.served?.custom !== undefined) refuseMisdirectedCustom(endpoint, info, verbs);
+  if (verbs === undefined) throw unknownResource();
+  // As kubernetes: built-in resources accept these two methods only to pass them through a connection.
+  const isPassedOn = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
+  if (!isPassedOn && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
+  if (method === "HEAD" && !isPassedOn && endpoint.served?.custom === undefined) throw methodNotAllowed();
+  // The old /watch/ paths mean a watch, whatever the method says.
+  if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
+  if (needsName(info) && info.name === "") throw methodNotAllowed();
+  if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
+  if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
+}
+
+/** As kubernetes, which words these differently for custom resources. */
+function refuseMisdirectedCustom(
+  { group, resource }: ResourceEndpoint,
+  info: RequestInfo,
+  verbs: ReadonlySet<string> | undefined,
+): void {
+  if (verbs === undefined) throw notFound({ group, resource }, info.name);
+  if (info.verb !== "" && !verbs.has(info.verb))
+    throw new StatusError(
+      "MethodNotAllowed",
+      `${info.verb} is not supported on resources of kind ${JSON.stringify(`${resource}.${group}`)}`,
+      { details: { group, kind: resource } },
+    );
+  if (needsName(info) && info.name === "") throw badRequest("name must be provided");
+}
+
+function needsName({ verb }: RequestInfo): boolean {
+  return verb === "update" || verb === "patch";
+}

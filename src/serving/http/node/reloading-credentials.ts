@@ -1,0 +1,93 @@
+/** Certificates that are renewed while the server runs: looked at now and then, read again when they have changed. */
+import { readFileSync, statSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { messageOf } from "../../../base/within.ts";
+import type { UpstreamTls } from "./upstream/credentials.ts";
+import { OptionError } from "../../../base/option-error.ts";
+
+const LOOK_MS = 1_000;
+
+/** The client certificate with which this server proves its identity to others. */
+export interface ClientCertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface PeerCredentials extends ClientCertificateFiles {
+  /** The CA that signed the serving certificates of the peers. */
+  readonly caFile: string;
+}
+
+export interface ReloadingOptions<Files> {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Throws an OptionError for files that cannot be used at first; later the last ones that could be stay in use. */
+export function reloadingCredentials(options: ReloadingOptions<PeerCredentials>): () => UpstreamTls {
+  const { caFile } = options.files;
+  return reloading(options, [caFile], (certificate) => ({ ...certificate, ca: readFileSync(caFile, "utf8") }));
+}
+
+/** The same without a CA, for servers that say themselves whom they are to be known by. */
+export function reloadingCertificate(options: ReloadingOptions<ClientCertificateFiles>): () => CertificateAndKey {
+  return reloading(options, [], (certificate) => certificate);
+}
+
+type CertificateAndKey = Omit<UpstreamTls, "ca">;
+
+function reloading<Tls extends CertificateAndKey>(
+  { files, clock, log }: ReloadingOptions<ClientCertificateFiles>,
+  others: readonly string[],
+  complete: (certificate: CertificateAndKey) => Tls,
+): () => Tls {
+  const all = [...others, files.certFile, files.keyFile];
+  let { seen, current } = firstOf(() => ({ seen: stampOf(all), current: read(files, complete) }));
+  let lookedAtMs = clock.monotonic();
+  return () => {
+    if (clock.monotonic() - lookedAtMs < LOOK_MS) return current;
+    lookedAtMs = clock.monotonic();
+    try {
+      const stamp = stampOf(all);
+      if (stamp === seen) return current;
+      current = read(files, complete);
+      seen = stamp;
+      log.info("the certificates for peers were read again", { file: files.certFile });
+    } catch (thrown) {
+      log.warn("the certificates for peers cannot be read; the last ones stay in use", {
+        error: messageOf(thrown),
+      });
+    }
+    return current;
+  };
+}
+
+function firstOf<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw new OptionError(`the certificates for peers cannot be used: ${messageOf(thrown)}`);
+  }
+}
+
+/** Files are replaced one by one: a certificate that does not go with the key yet is not taken. */
+function read<Tls extends CertificateAndKey>(
+  { certFile, keyFile }: ClientCertificateFiles,
+  complete: (certificate: CertificateAndKey) => Tls,
+): Tls {
+  const tls = complete({ cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") });
+  createSecureContext(tls);
+  return tls;
+}
+
+function stampOf(files: readonly string[]): string {
+  return files
+    .map((file) => {
+      const { mtimeMs, size, ino } = statSync(file);
+      return `${mtimeMs} ${size} ${ino}`;
+    })
+    .join(" ");
+}

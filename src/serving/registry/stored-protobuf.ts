@@ -1,0 +1,23 @@
+/** Values that kube-apiserver wrote into the same store. */
+import { objectAt } from "../../meta/json.ts";
+import { decodeProtobufObject, ProtobufDecodeError, type ProtobufTables } from "../../objects/protobuf/decode.ts";
+import { setClaimKinds } from "../../objects/kinds/workloads/claim-templates.ts";
+import { canonicalMetadata } from "./representation.ts";
+import type { DecodeForeign } from "../../storage/watch-cache/entry.ts";
+
+/** The tables are decoded when the first such value is met. */
+export function storedProtobufDecoder(tables: () => ProtobufTables): DecodeForeign {
+  return (value) => {
+    try {
+      const object = decodeProtobufObject(value, tables());
+      if (object["kind"] === "StatefulSet") setClaimKinds(object);
+      const { kind, apiVersion, metadata: _metadata, ...rest } = object;
+      return Buffer.from(
+        JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest }),
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof ProtobufDecodeError)) throw thrown;
+      return `the value is encoded as protobuf and cannot be read: ${thrown.message}`;
+    }
+  };
+}

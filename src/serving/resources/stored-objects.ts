@@ -1,0 +1,108 @@
+/** Stored objects for parts that may not know the store: each parsed once per revision. */
+import type { Clock } from "../../base/clock.ts";
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { ResolveEndpoint } from "../endpoints/resolve-request.ts";
+import type { GroupResource } from "../../meta/group-version.ts";
+import type { JsonObject } from "../../meta/json.ts";
+import type { ObjectReader, ObjectTable } from "../../meta/object-table.ts";
+import { StatusError } from "../../meta/status-error.ts";
+import { objectIn } from "../registry/representation.ts";
+import { collectionPrefix, objectKey, type ServedResource } from "../registry/resource.ts";
+import { translated } from "../registry/storage-errors.ts";
+import { prefixEnd } from "../../storage/kv.ts";
+import type { ObjectStore } from "../../storage/object-store.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+
+export interface StoredObjectParts {
+  readonly clock: Clock;
+  readonly cache: WatchCache;
+  readonly catalogue: Catalogue;
+  /** Of built-in resources. */
+  readonly resolve: ResolveEndpoint;
+}
+
+/** In the version the release prefers; undefined where it does not serve the resource. */
+export type ServedBy = (resource: GroupResource) => ServedResource | undefined;
+
+export function preferredServed({ catalogue, resolve }: Pick<StoredObjectParts, "catalogue" | "resolve">): ServedBy {
+  return ({ group, resource }) => {
+    const version = catalogue.resource(group, resource)?.versions[0]?.version;
+    return version === undefined ? undefined : resolve(group, version, resource)?.served;
+  };
+}
+
+export function createObjectReader(parts: StoredObjectParts, store: Pick<ObjectStore, "get">): ObjectReader {
+  const { cache } = parts;
+  const servedBy = preferredServed(parts);
+  return {
+    get(resource, namespace, name) {
+      const served = servedBy(resource);
+      const entry = served && cache.get(objectKey(served.stored, namespace, name));
+      return entry && readEntry(entry, served);
+    },
+    async newest(resource, namespace, name) {
+      const served = servedBy(resource);
+      if (served === undefined) return undefined;
+      const key = objectKey(served.stored, namespace, name);
+      const entry = await translated(() => store.get(key, { kind: "newest" }));
+      return entry && readEntry(entry, served);
+    },
+    list(resource, namespace) {
+      const served = servedBy(resource);
+      if (served === undefined) return [];
+      const prefix = collectionPrefix(served.stored, namespace);
+      return readAll(cache.range(prefix, prefixEnd(prefix)), served);
+    },
+  };
+}
+
+/** Keeps the table equal to what is stored of the resource; undefined where the release does not serve it. */
+export function followObjects(
+  parts: StoredObjectParts,
+  resource: GroupResource,
+  table: ObjectTable,
+): BackgroundTask | undefined {
+  const { cache, clock } = parts;
+  const served = preferredServed(parts)(resource);
+  if (served === undefined) return undefined;
+  const { keyPrefix } = served.stored;
+  return followPrefix({
+    ...{ cache, clock, prefix: keyPrefix },
+    table: {
+      reset: (entries) => table.reset(readAll(entries, served)),
+      put(entry) {
+        const object = readEntry(entry, served);
+        if (object === undefined) remove(table, entry.key.slice(keyPrefix.length));
+        else table.put(object);
+      },
+      remove: (key) => remove(table, key.slice(keyPrefix.length)),
+    },
+  });
+}
+
+function remove(table: ObjectTable, path: string): void {
+  const slash = path.indexOf("/");
+  table.remove(slash < 0 ? "" : path.slice(0, slash), path.slice(slash + 1));
+}
+
+function readAll(entries: readonly Entry[], served: ServedResource): JsonObject[] {
+  return entries.map((entry) => readEntry(entry, served)).filter((object) => object !== undefined);
+}
+
+/** Undefined for what cannot be read here: it means nothing. */
+function readEntry(entry: Entry, served: ServedResource): JsonObject | undefined {
+  const key = `object ${served.apiVersion}`;
+  const known = entry.memo.get(key) as JsonObject | undefined;
+  if (known !== undefined) return known;
+  try {
+    const object = objectIn(entry, served);
+    entry.memo.set(key, object);
+    return object;
+  } catch (thrown) {
+    if (thrown instanceof StatusError) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Forgets old history at a steady pace. Several servers, kube-apiservers among them, agree on who does it
+ * through one key outside the storage root: whoever moves it compacts to what it said before.
+ */
+import { sleep, type Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { StorageError, type Kv } from "./kv.ts";
+import type { BackgroundTask } from "../base/background.ts";
+
+const COMPACT_KEY = "compact_rev_key";
+
+export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs: number }): BackgroundTask {
+  const { kv, clock, log, intervalMs } = options;
+  return {
+    name: "compactor",
+    async run(signal) {
+      if (intervalMs <= 0) return;
+      let seen: Note | undefined;
+      while (await sleep(clock, intervalMs, signal)) {
+        try {
+          const { note, compactTo } = await compactOnce(kv, seen);
+          seen = note;
+          if (compactTo > 0) await kv.compact(compactTo);
+        } catch (thrown) {
+          if (!(thrown instanceof StorageError)) throw thrown;
+          log.warn("old history could not be compacted", { error: thrown.message });
+        }
+      }
+    },
+  };
+}
+
+/** What the key said one interval ago. */
+interface Note {
+  readonly modRevision: number;
+  readonly revision: number;
+}
+
+/**
+ * Notes the present revision where the note seen one interval ago still stands, and compacts to that one. Whoever finds
+ * another note there has lost the turn: comparing with a note just read would let every server win, each compacting to
+ * what the one before it noted a moment ago.
+ */
+async function compactOnce(kv: Kv, seen: Note | undefined): Promise<{ note: Note | undefined; compactTo: number }> {
+  const revision = await kv.currentRevision();
+  const value = Buffer.from(String(revision));
+  const result = await kv.commit({ kind: "put", key: COMPACT_KEY, value, expectedRevision: seen?.modRevision ?? 0 });
+  if (result.committed) return { note: { modRevision: result.revision, revision }, compactTo: seen?.revision ?? 0 };
+  const { current } = result;
+  if (current === undefined) return { note: undefined, compactTo: 0 };
+  const noted = Number(current.value.toString("latin1"));
+  return {
+    note: { modRevision: current.modRevision, revision: Number.isSafeInteger(noted) ? noted : 0 },
+    compactTo: 0,
+  };
+}

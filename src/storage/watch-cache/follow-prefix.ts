@@ -1,0 +1,56 @@
+/** A table of everything under a prefix of the store, for parts that may not know the store. */
+import type { Clock } from "../../base/clock.ts";
+import { prefixEnd } from "../kv.ts";
+import type { WatchCache } from "./cache.ts";
+import type { Entry } from "./entry.ts";
+import type { Following } from "./history.ts";
+import { waitUntil, type BackgroundTask } from "../../base/background.ts";
+
+export interface PrefixTable {
+  /** From now on there is exactly this. */
+  reset(entries: readonly Entry[]): void;
+  put(entry: Entry): void;
+  remove(key: string): void;
+}
+
+export interface FollowPrefixOptions {
+  readonly cache: WatchCache;
+  readonly clock: Clock;
+  readonly prefix: string;
+  readonly table: PrefixTable;
+}
+
+export function followPrefix({ cache, clock, prefix, table }: FollowPrefixOptions): BackgroundTask {
+  const follow = (onEnd: () => void): Following | undefined => {
+    table.reset(cache.range(prefix, prefixEnd(prefix)));
+    return cache.follow(prefix, cache.revision, {
+      deliver({ kind, entry }) {
+        try {
+          if (kind === "put") table.put(entry);
+          else table.remove(entry.key);
+        } catch {
+          // The table is filled anew, and whoever tells of events is not held up.
+          onEnd();
+        }
+        return true;
+      },
+      fellBehind: onEnd,
+    });
+  };
+  return {
+    name: `follow ${prefix}`,
+    async run(signal) {
+      while (!signal.aborted) {
+        await waitUntil(clock, () => cache.state !== "loading", signal);
+        if (signal.aborted) return;
+        const ended = Promise.withResolvers<void>();
+        const stop = (): void => ended.resolve();
+        signal.addEventListener("abort", stop, { once: true });
+        const following = follow(stop);
+        if (following !== undefined) await ended.promise;
+        following?.stop();
+        signal.removeEventListener("abort", stop);
+      }
+    },
+  };
+}
