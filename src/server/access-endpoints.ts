@@ -5,13 +5,13 @@ import type { WithUser } from "../access/auth/user.ts";
 import { messageOf, within } from "../base/within.ts";
 import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
-import { releaseInfo } from "../objects/catalogue/release.ts";
 import type { ResourceDependencies } from "../serving/endpoints/resources.ts";
 import { reviewEndpoint } from "../serving/endpoints/reviews/reviews.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import type { Gatekeeping } from "./gatekeeping.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 export interface AccessEndpointParts extends Pick<Gatekeeping, "access" | "tokens" | "admission"> {
   readonly env: Env;
@@ -37,7 +37,7 @@ export function accessPorts(
   const catchUp = catchUpOf(parts);
   return {
     virtual: reviewEndpoint<WithUser>({
-      ...{ clock: env.clock, minor: Number(releaseInfo(config.release).minor), protobuf: protobufTables },
+      ...{ clock: env.clock, gates: gatesOf(config.release), protobuf: protobufTables },
       schemaOf: ({ group, version }, kind) => catalogue.schemas.kind(group, version, kind),
       authorize: freshAuthorizer(authorization.authorize, catchUp),
       rulesFor: (user, namespace) => authorization.rulesFor(user, namespace),

@@ -1,6 +1,5 @@
 /** The controllers of a cluster: each on one of its servers at a time, through the same chain as everybody. */
 import { createQuotaCalculator } from "../access/admission/plugins/quota/recalculate.ts";
-import { releaseInfo } from "../objects/catalogue/release.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import type { Client } from "../client/client.ts";
@@ -29,6 +28,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { storedOnlyIn } from "./stored-only-in.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 export interface ControllerParts {
   readonly env: Env;
@@ -99,7 +99,7 @@ function everywhere(parts: ControllerParts, tools: MigrationOptions): NamedSpec[
 }
 
 function quotaCalculation({ env, config }: ControllerParts): QuotaCalculation {
-  return createQuotaCalculator({ minor: Number(releaseInfo(config.release).minor), now: () => env.clock.now() });
+  return createQuotaCalculator({ gates: gatesOf(config.release), now: () => env.clock.now() });
 }
 
 /** Whoever knows the class in v1 gives it a finalizer. */

@@ -15,6 +15,7 @@ import {
   type CustomSchema,
   type CustomSchemaParts,
 } from "../extensions/crd/structural-schema/custom-schema.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 export interface CustomEndpointParts extends Pick<
   CustomServedParts,
@@ -57,7 +58,7 @@ export function servedVersion(
   const { catalogue, schemas } = parts;
   return customServed(definition, version, {
     ...parts,
-    minor: Number(catalogue.release.minor),
+    gates: gatesOf(catalogue.release.name),
     builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
     schemaOf(asked) {
       const found = definition.versions.find((candidate) => candidate.name === asked);
@@ -84,7 +85,7 @@ function schemaParts(
         takesAnyFinalizer: true,
         namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
       }),
-    minor: Number(catalogue.release.minor),
+    gates: gatesOf(catalogue.release.name),
     preservesUnknown: preserveUnknownFields,
   };
 }

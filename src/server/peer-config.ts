@@ -6,6 +6,7 @@ import { advertisedPeerAddress } from "../cluster/peers/advertised-address.ts";
 import { serverId } from "../cluster/peers/server-id.ts";
 import { DEFAULT_PEER_TIMING, timingErrors, type PeerTiming } from "../cluster/peers/timing.ts";
 import { asOption, OptionError } from "./option-error.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 /** With this certificate the server speaks for users. Files, because they are read again when they change. */
 export interface ClientCertificateFiles {
@@ -81,8 +82,6 @@ export interface PeerConfig {
 }
 
 export const PEER_PROXY_GATE = "UnknownVersionInteroperabilityProxy";
-/** On by default in Kubernetes from here. */
-const GATE_ON_SINCE: ReleaseName = "1.36";
 
 export interface PeerConfigInput {
   readonly options: PeerOptions;
@@ -93,7 +92,7 @@ export interface PeerConfigInput {
 }
 
 export function resolvePeerOptions({ options, release, strictRelease, gate }: PeerConfigInput): PeerConfig {
-  const isEnabled = gate ?? (!strictRelease || isSince(release, GATE_ON_SINCE));
+  const isEnabled = gate ?? (!strictRelease || gatesOf(release).isOn(PEER_PROXY_GATE));
   if (!isEnabled) refusePeerFlags(options);
   const hostname = options.hostname ?? "localhost";
   return {
@@ -175,9 +174,4 @@ function checkedTiming(timing: PeerTiming): PeerTiming {
   const [error] = timingErrors(timing);
   if (error !== undefined) throw new OptionError(error);
   return timing;
-}
-
-function isSince(release: ReleaseName, first: ReleaseName): boolean {
-  const minor = (name: string): number => Number(name.split(".")[1]);
-  return minor(release) >= minor(first);
 }

@@ -22,7 +22,7 @@ import { stripIdentity } from "../serving/http/filters/strip-identity.ts";
 import type { ApiRequest, ApiResponse, ConnectionInfo } from "../serving/http/message.ts";
 import type { OpenRequests } from "../serving/http/open-requests.ts";
 import type { RequestInfo } from "../serving/http/request-info.ts";
-import { releaseInfo, type ReleaseName } from "../objects/catalogue/release.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 import { createAuthenticators, type Tokens } from "./authentication.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
@@ -82,7 +82,12 @@ export function requestFilters(parts: RequestFilterParts): RequestFilters {
     deadline: deadline({ clock, requestTimeoutMs }),
     authenticate: authenticate(createAuthenticators(parts), { refusesStrangers: !config.access.anonymousAuth }),
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs }),
-    impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release), onImpersonated }),
+    impersonate: impersonate({
+      authorizer,
+      catchUp,
+      isConstrained: gatesOf(config.release).isOn("ConstrainedImpersonation"),
+      onImpersonated,
+    }),
     inFlight: parts.fairUse.filter,
     authorize: authorize(healthWhileStarting(authorizer, parts), { catchUp, onDecision: recordDecision }),
   };
@@ -113,11 +118,4 @@ function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
 
 function onImpersonated({ audit }: WithUser, { user, constraint }: Impersonated): void {
   audit?.impersonated(user, constraint);
-}
-
-/** From this release on impersonation can be allowed for some users and some requests only. */
-const CONSTRAINED_SINCE_MINOR = 36;
-
-function isConstrainedIn(release: ReleaseName): boolean {
-  return Number(releaseInfo(release).minor) >= CONSTRAINED_SINCE_MINOR;
 }

@@ -10,6 +10,7 @@ import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../met
 import type { Encoding, ServedResource, StoredResource } from "../serving/registry/resource.ts";
 import { tableRenderer } from "../objects/table/table.ts";
 import { strategyFor } from "../serving/registry/strategies.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 export interface ResourceTableOptions {
   readonly catalogue: Catalogue;
@@ -124,7 +125,7 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
     kind,
     listKind,
     meaning: kindOf(groupVersion, kind),
-    minor: minorOf(catalogue.release.name),
+    gates: gatesOf(catalogue.release.name),
     fieldSelectors,
     fieldSelectorErrorStyle,
     fieldSelectorAliases,
@@ -134,7 +135,7 @@ function toServed(catalogue: Catalogue, version: CatalogueVersion, stored: Store
       laterReleases(catalogue).some((release) => openSchemas(release).kind(group, other, kind) !== undefined),
     get table() {
       const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
-      return tableRenderer({ group: groupVersion.group, kind, columns, release: catalogue.release.name });
+      return tableRenderer({ group: groupVersion.group, kind, columns, gates: gatesOf(catalogue.release.name) });
     },
     // Looked up on the first write: most kinds are never written, and their schemas never decoded.
     get schema() {

@@ -37,6 +37,7 @@ import type { ResourceTable } from "./resources.ts";
 import { createRouter } from "./routes.ts";
 import { watchCounters } from "./server-metrics.ts";
 import type { Shared } from "./shared-resources.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 export interface RouteParts extends LocalDocuments, Pick<Gatekeeping, "access" | "tokens" | "admission"> {
   readonly env: Env;
@@ -67,6 +68,7 @@ export function createRoutes(parts: RouteParts): ReturnType<typeof createRouter>
   const { binaryVersion } = cluster.identity.self;
   const discovery = discoveryHandler({
     self: { id: peers.serverId, release, binaryVersion },
+    gates: gatesOf(release),
     local: () => shown.groups,
     forPeers: local.groups,
     peers: canMerge ? cluster.sources : () => "off",
@@ -113,7 +115,11 @@ export function createRoutes(parts: RouteParts): ReturnType<typeof createRouter>
     }),
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     openId: openIdHandler(openIdOf(parts, parts.address)),
-    version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
+    version: versionDocument({
+      ...releaseInfo(config.version.binary),
+      ...config.version,
+      gates: gatesOf(config.version.binary),
+    }),
     metrics,
     healthMetrics,
   });

@@ -182,7 +182,7 @@ class AllocationSession implements Allocation {
     if (!needsClusterIp(spec)) return;
     const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
       family: this.#context.allocators.family,
-      minor: this.#served.minor,
+      gates: this.#served.gates,
     });
     if (errors.length > 0) throw this.#invalid(errors);
     const asked = stringsAt(spec, "clusterIPs");

@@ -46,6 +46,7 @@ import { registerServerMetrics, watchCounters } from "../server-metrics.ts";
 import { createShutdown, type Shutdown } from "../shutdown.ts";
 import { joinAgreement, type OwnAgreement } from "./agreement.ts";
 import { ownGroups, ownResourceTable, ownStoredVersions, type OwnResource } from "./resource-table.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 export interface ApiServerConfig {
   /** What it has in common with every server. */
@@ -224,6 +225,7 @@ function createRoutes(parts: Parts): Handler<WithUser> {
     ),
     discovery: discoveryHandler({
       self: { id: peers.serverId, release, binaryVersion: gitVersion.replace(/^v/, "") },
+      gates: gatesOf(release),
       ...{ local: () => groups, peers: () => "off", generation: () => 0, mode: "local", mergeScope: "all", metrics },
       hasUndescribed: () => false,
       serverAddress: parts.address,
@@ -237,7 +239,7 @@ function createRoutes(parts: Parts): Handler<WithUser> {
     purge: () => undefined,
     health: healthHandler(checks, (failed) => log.warn("a health check failed", { failed })),
     openId: () => undefined,
-    version: versionDocument({ gitVersion, ...version }),
+    version: versionDocument({ gitVersion, ...version, gates: gatesOf(version.binary) }),
     metrics,
     healthMetrics,
   });

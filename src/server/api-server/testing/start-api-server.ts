@@ -9,6 +9,7 @@ import { resolveOptions } from "../../config.ts";
 import { buildApiServer, type BuiltApiServer } from "../build-api-server.ts";
 import type { ResourceDefinition } from "../resource-definition.ts";
 import { ownResources } from "../resource-table.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 export const GROUP = "things.example.com";
 export const COMPONENT = "things-apiserver";
@@ -115,7 +116,7 @@ export async function startApiServer(world: World, options: ApiServerStart = {})
       peers: { serverId },
     }),
     component: COMPONENT,
-    resources: ownResources(resources, 36),
+    resources: ownResources(resources, gatesOf("1.36")),
     main,
     authorizer: undefined,
   });
