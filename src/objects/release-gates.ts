@@ -37,7 +37,7 @@ const GATES = {
   CRDErrorsWithoutFieldNames: { since: "1.34" },
   /** Writing a CRD warns about unrecognized string formats. */
   CRDFormatWarnings: { since: "1.34" },
-  /** And about unrecognized formats of other types. */
+  /** Writing a CRD also warns about unrecognized formats of other types. */
   CRDFormatWarningsForAllTypes: { since: "1.36" },
   /** A CRD may not set example or externalDocs on the metadata of its resource. */
   CRDMetadataDocumentationForbidden: { since: "1.36" },
@@ -61,8 +61,6 @@ const GATES = {
   ContainerRestartRules: { since: "1.34" },
   /** Device requests: constraints by distinct attribute. */
   DRAConsumableCapacity: { since: "1.36" },
-  /** A control plane controller deallocates resource claims, which are shown as deallocating meanwhile. */
-  DRAControlPlaneController: { until: "1.31" },
   /** A device class can back an extended resource. */
   DRAExtendedResource: { since: "1.36" },
   /** status.terminatingReplicas of Deployments and ReplicaSets can be written. */
@@ -85,7 +83,7 @@ const GATES = {
   InPlacePodLevelResourcesVerticalScaling: { since: "1.36" },
   /** The resources of containers can be resized. */
   InPlacePodVerticalScaling: { since: "1.33" },
-  /** Also those of init containers that are no sidecars. */
+  /** The resources of init containers that are no sidecars can be resized too. */
   InPlacePodVerticalScalingInitContainers: { since: "1.36" },
   /** Tables of ingress classes mark the default one. */
   IngressClassTableDefault: { since: "1.36" },
@@ -97,13 +95,11 @@ const GATES = {
   JobStatusErrorsWithoutFieldNames: { since: "1.34" },
   /** Tables of Jobs show a Job that has met its success criteria. */
   JobTableSuccessCriteriaMet: { since: "1.34" },
-  /** Names ending in .static.k8s.io are reserved for admission configuration in files. Warned about although off. */
-  ManifestBasedAdmissionControlConfig: { since: "1.36" },
   /** Pod affinity: matchLabelKeys are merged into the selector. */
   MatchLabelKeysInPodAffinity: { since: "1.31" },
   /** Topology spread constraints: matchLabelKeys are merged into the selector. */
   MatchLabelKeysInPodTopologySpreadSelectorMerge: { since: "1.34" },
-  /** The allocatable count of a CSINode can change, and a CSIDriver can say how often. */
+  /** The allocatable count of a CSINode can change, and a CSIDriver can set how often it is updated. */
   MutableCSINodeAllocatableCount: { since: "1.35" },
   /** A suspended Job can change the resources of its containers. */
   MutablePodResourcesForSuspendedJobs: { since: "1.36" },
@@ -145,6 +141,8 @@ const GATES = {
   RelaxedEnvironmentVariableValidation: { since: "1.32" },
   /** Names of Services may begin with a digit. */
   RelaxedServiceNameValidation: { since: "1.36" },
+  /** Tables of resource claims show a claim that a control plane controller deallocates. */
+  ResourceClaimTableDeallocating: { until: "1.31" },
   /** A restart rule can restart all containers of the pod. */
   RestartAllContainersOnContainerExits: { since: "1.36" },
   /** The annotation kubernetes.io/enforce-mountable-secrets is deprecated. */
@@ -163,6 +161,8 @@ const GATES = {
   ServicePreferCloseDeprecated: { since: "1.35" },
   /** StatefulSets: the templates of pods and claims are validated. */
   StatefulSetTemplateValidation: { since: "1.34" },
+  /** Names ending in .static.k8s.io are reserved for admission configuration in files. */
+  StaticConfigSuffixReserved: { since: "1.36" },
   /** IP addresses and CIDRs may not have leading zeros or mapped addresses. */
   StrictIPCIDRValidation: { since: "1.36" },
   /** A token request may name the UID of its service account, which must match. */

@@ -85,7 +85,7 @@ function claimState(claim: JsonObject, { gates }: RowContext): string {
   const states = isLeaving ? ["deleted", "allocated"] : ["allocated"];
   if (itemsAt(claim, "status", "reservedFor").length > 0) states.push("reserved");
   else if (
-    gates.isOn("DRAControlPlaneController") &&
+    gates.isOn("ResourceClaimTableDeallocating") &&
     (isLeaving || valueAt(claim, "status", "deallocationRequested") === true)
   ) {
     states.push("deallocating");

@@ -103,7 +103,7 @@ export function* staticSuffixWarnings(
   { gates }: KindContext,
 ): Generator<string> {
   if (
-    !gates.isOn("ManifestBasedAdmissionControlConfig") ||
+    !gates.isOn("StaticConfigSuffixReserved") ||
     !stringAt(objectAt(object, "metadata"), "name").endsWith(STATIC_SUFFIX)
   )
     return;
