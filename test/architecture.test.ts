@@ -3,7 +3,13 @@
  * to do; test/architecture/ holds the rules, and its own test shows that each of them can fail.
  */
 import { expect, test } from "vitest";
-import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./architecture/conventions.ts";
+import {
+  checkAny,
+  checkEmptyCatches,
+  checkErrorNames,
+  checkReleaseComparisons,
+  checkTags,
+} from "./architecture/conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./architecture/determinism.ts";
 import { checkBudgets, checkHeadings, checkPrivateText } from "./architecture/documents.ts";
 import {
@@ -74,6 +80,10 @@ test("no catch block is empty", () => {
 
 test("nothing is typed any", () => {
   expect(report(checkAny(sources))).toEqual([]);
+});
+
+test("releases differ by named gates, not by comparisons of their numbers", () => {
+  expect(report(checkReleaseComparisons(sources))).toEqual([]);
 });
 
 test("comments use the four tags only", () => {

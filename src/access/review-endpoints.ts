@@ -5,13 +5,13 @@ import type { WithUser } from "./auth/user.ts";
 import { messageOf, within } from "../base/within.ts";
 import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
-import { releaseInfo } from "../objects/catalogue/release.ts";
 import type { ResourceDependencies } from "../serving/endpoints/resources.ts";
 import { reviewEndpoint } from "../serving/endpoints/reviews/reviews.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { AccessSettings } from "./access-config.ts";
 import type { BaseEnv } from "../base/env.ts";
 import type { Access } from "./create-access.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
 export interface AccessEndpointParts {
   readonly env: BaseEnv;
@@ -40,7 +40,7 @@ export function accessPorts(
   return {
     virtual: reviewEndpoint<WithUser>({
       clock: env.clock,
-      minor: Number(releaseInfo(config.release).minor),
+      gates: gatesOf(config.release),
       protobuf: protobufTables,
       schemaOf: ({ group, version }, kind) => catalogue.schemas.kind(group, version, kind),
       authorize: freshAuthorizer(authorization.authorize, catchUp),

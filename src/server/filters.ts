@@ -9,7 +9,7 @@ import { spoofableHeaders } from "../access/auth/request-header-options.ts";
 import type { WithUser } from "../access/auth/user.ts";
 import type { Clock } from "../base/clock.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
-import { releaseInfo, type ReleaseName } from "../objects/catalogue/release.ts";
+import { gatesOf } from "../objects/catalogue/release-gates.ts";
 import { deadline } from "../serving/http/filters/deadline.ts";
 import { earlyAnswers } from "../serving/http/filters/early-answers.ts";
 import { goaway } from "../serving/http/filters/goaway.ts";
@@ -72,7 +72,12 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
     ),
     record: audit.record,
     earlyAnswers: earlyAnswers({ ...starting, isNotOurs: isFromElsewhere }),
-    impersonate: impersonate({ authorizer, catchUp, isConstrained: isConstrainedIn(config.release), onImpersonated }),
+    impersonate: impersonate({
+      authorizer,
+      catchUp,
+      isConstrained: gatesOf(config.release).isOn("ConstrainedImpersonation"),
+      onImpersonated,
+    }),
     inFlight: access.flowControl.filter,
     authorize: authorize(healthWhileStarting(authorizer, on), { catchUp, onDecision: recordDecision }),
     ...cluster.filters,
@@ -110,11 +115,4 @@ function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
 
 function onImpersonated({ audit }: WithUser, { user, constraint }: Impersonated): void {
   audit?.impersonated(user, constraint);
-}
-
-/** From this release on impersonation can be allowed for some users and some requests only. */
-const CONSTRAINED_SINCE_MINOR = 36;
-
-function isConstrainedIn(release: ReleaseName): boolean {
-  return Number(releaseInfo(release).minor) >= CONSTRAINED_SINCE_MINOR;
 }

@@ -1,6 +1,6 @@
 /** Each checker meets a planted violation, and the nearest thing that is none. */
 import { describe, expect, test } from "vitest";
-import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./conventions.ts";
+import { checkAny, checkEmptyCatches, checkErrorNames, checkReleaseComparisons, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
 import { checkBudgets, checkHeadings, checkPrivateText } from "./documents.ts";
 import {
@@ -299,6 +299,35 @@ describe("conventions", () => {
         "let a: any;\nconst any = 'any'; // any\nb as any;\nlet c: any; // oxlint-disable-line typescript/no-explicit-any -- planted",
     });
     expect(places(checkAny(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:3"]);
+  });
+
+  test("a release compared by its number is found outside of the files that must", () => {
+    const bad = [
+      "if (minor >= 36) f();",
+      "if (context.minor < 33) f();",
+      "if (36 <= serverMinor) f();",
+      "if (served.minor < CREATES_SINCE) f();",
+      "if (Number(release.minor) >= 36) f();",
+      'if (Number(release.split(".")[1]) <= LAST_MINOR) f();',
+      "if (minor === 36) f();",
+    ];
+    const good = [
+      'if (gates.isOn("PodLevelResources")) f();',
+      "if (binaryMinor < sinceMinor) f();",
+      "if (left.minor === right.minor) f();",
+      "if (minor === undefined) f();",
+      "if (minority > 3) f();",
+      "const minor = 36;",
+    ];
+    const found = checkReleaseComparisons(
+      parsed({
+        "src/base/a.ts": bad.join("\n"),
+        "src/base/b.ts": good.join("\n"),
+        "src/server/effective-version.ts": bad.join("\n"),
+        "src/base/a.test.ts": bad.join("\n"),
+      }),
+    );
+    expect(places(found)).toEqual(bad.map((_, index) => `src/base/a.ts:${index + 1}`));
   });
 
   test("tags outside the four are found in comments only", () => {

@@ -1,13 +1,19 @@
 /** Small rules of the style guide that syntax alone can decide. */
 import {
+  isBinaryExpression,
+  isCallExpression,
   isCatchClause,
   isClassDeclaration,
+  isIdentifier,
+  isNumericLiteral,
+  isPropertyAccessExpression,
   isPropertyDeclaration,
   SyntaxKind,
   type ClassDeclaration,
+  type Identifier,
   type Node,
 } from "typescript/unstable/ast";
-import { lineAt, violation, walk, type Source, type Violation } from "./sources.ts";
+import { isTestCode, lineAt, violation, walk, type Source, type Violation } from "./sources.ts";
 
 export function checkErrorNames(sources: readonly Source[]): readonly Violation[] {
   return collect(sources, (source, node) => {
@@ -59,6 +65,47 @@ export function checkTags(sources: readonly Source[]): readonly Violation[] {
       return [violation(source, start + match.index, message)];
     }),
   );
+}
+
+/** Flags that came with a release are rejected by name and number, and versions are held against a range. */
+const COMPARES_RELEASES: readonly RegExp[] = [/\/effective-version\.ts$/];
+
+const COMPARISONS: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.LessThanToken,
+  SyntaxKind.LessThanEqualsToken,
+  SyntaxKind.GreaterThanToken,
+  SyntaxKind.GreaterThanEqualsToken,
+  SyntaxKind.EqualsEqualsEqualsToken,
+  SyntaxKind.ExclamationEqualsEqualsToken,
+]);
+
+/** A minor release held against a number, or anything held against a constant that says it is one. */
+export function checkReleaseComparisons(sources: readonly Source[]): readonly Violation[] {
+  const shipped = sources.filter(
+    ({ path }) => path.startsWith("src/") && !isTestCode(path) && !COMPARES_RELEASES.some((file) => file.test(path)),
+  );
+  return collect(shipped, (_source, node) => {
+    if (!isBinaryExpression(node) || !COMPARISONS.has(node.operatorToken.kind)) return undefined;
+    const sides = [node.left, node.right];
+    const isMinor = sides.some(isMinorNumber) && sides.some(isFixed);
+    if (!isMinor && !sides.some((side) => isConstant(side) && /(^|_)MINOR(_|$)/.test(side.text))) return undefined;
+    return "compares the number of a release: add a gate to src/objects/release-gates.ts and ask whether it is on";
+  });
+}
+
+/** `minor`, `served.minor`, `serverMinor`, `Number(release.minor)`. */
+function isMinorNumber(node: Node): boolean {
+  if (isCallExpression(node)) return node.arguments.some(isMinorNumber);
+  const name = isPropertyAccessExpression(node) ? node.name : node;
+  return isIdentifier(name) && /^minor$|Minor$/.test(name.text);
+}
+
+function isFixed(node: Node): boolean {
+  return isNumericLiteral(node) || isConstant(node);
+}
+
+function isConstant(node: Node): node is Identifier {
+  return isIdentifier(node) && /^[A-Z][A-Z0-9_]*$/.test(node.text);
 }
 
 function collect(

@@ -7,6 +7,7 @@ import { tableColumns } from "../../src/objects/catalogue/table-columns.ts";
 import type { JsonObject } from "../../src/meta/json.ts";
 import { tableRenderer } from "../../src/objects/table/table.ts";
 import type { Cell } from "../../src/objects/table/table.ts";
+import { gatesOf } from "../../src/objects/catalogue/release-gates.ts";
 
 const CASES = join(import.meta.dirname, "../../../shared/fidelity/cases");
 const RELEASE = "1.36";
@@ -72,7 +73,12 @@ describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside th
   test("there are some", () => expect(recorded.length).toBeGreaterThan(30));
 
   test.each(recorded)("$title has the same columns", ({ group, kind, table }) => {
-    const { columns } = tableRenderer({ group, kind, columns: tableColumns(RELEASE, group, kind), release: RELEASE });
+    const { columns } = tableRenderer({
+      group,
+      kind,
+      columns: tableColumns(RELEASE, group, kind),
+      gates: gatesOf(RELEASE),
+    });
     const seen = (table.columnDefinitions ?? []).map(({ name, type, format, priority }) => ({
       name,
       type,
@@ -84,7 +90,12 @@ describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside th
 
   const withCells = recorded.filter(({ table }) => table.rows?.some(({ cells }) => cells !== undefined));
   test.each(withCells)("$title has the same cells", ({ group, kind, table, created }) => {
-    const renderer = tableRenderer({ group, kind, columns: tableColumns(RELEASE, group, kind), release: RELEASE });
+    const renderer = tableRenderer({
+      group,
+      kind,
+      columns: tableColumns(RELEASE, group, kind),
+      gates: gatesOf(RELEASE),
+    });
     const isTimeless = (_: unknown, index: number): boolean => renderer.columns[index]?.name !== "Age";
     for (const { cells = [] } of table.rows ?? []) {
       const name = cells[renderer.columns.findIndex((column) => column.name === "Name")];

@@ -5,6 +5,7 @@ import { invalidValue } from "../../meta/field-errors.ts";
 import { familyOf, type IpFamily } from "../../meta/ip-address.ts";
 import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts";
 import { HEADLESS, isHeadless } from "../../objects/kinds/core/services/service-fields.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 const BOTH: readonly IpFamily[] = ["IPv4", "IPv6"];
 
@@ -12,7 +13,7 @@ const BOTH: readonly IpFamily[] = ["IPv4", "IPv6"];
 export function fillIpFamilies(
   spec: JsonObject,
   before: JsonObject | undefined,
-  { family, minor }: { readonly family: IpFamily; readonly minor: number },
+  { family, gates }: { readonly family: IpFamily; readonly gates: ReleaseGates },
 ): FieldError[] {
   const listed = stringsAt(spec, "clusterIPs");
   const families = stringsAt(spec, "ipFamilies");
@@ -30,7 +31,7 @@ export function fillIpFamilies(
     if (own === family) families.push(own);
     else
       errors.push(
-        invalidStrings(`spec.clusterIPs[${index}]`, listed, `${own} is not configured on this cluster`, { minor }),
+        invalidStrings(`spec.clusterIPs[${index}]`, listed, `${own} is not configured on this cluster`, { gates }),
       );
   });
   if (isOpen) {

@@ -164,7 +164,7 @@ class ServiceAllocation implements AllocationSession {
     if (!needsClusterIp(spec)) return;
     const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
       family: this.#allocators.family,
-      minor: this.#served.minor,
+      gates: this.#served.gates,
     });
     if (errors.length > 0) throw this.#invalid(errors);
     const asked = stringsAt(spec, "clusterIPs");

@@ -5,6 +5,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { CONTROLLERS } from "./controller-names.ts";
 import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
 import { createResourceQuotaController } from "./resource-quota.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 const QUOTAS = "/api/v1/namespaces/default/resourcequotas";
 const SERVED = ["pods", "configmaps"].map((resource) => ({
@@ -29,7 +30,7 @@ function run(api: TestServer): RunningController {
     clock,
     log: SILENT_LOG,
     resources: { served: () => SERVED },
-    calculation: createQuotaCalculator({ minor: 36, now: () => clock.now() }),
+    calculation: createQuotaCalculator({ gates: gatesOf("1.36"), now: () => clock.now() }),
   });
   return new RunningController(api, spec);
 }

@@ -1,4 +1,5 @@
 /** How a server takes part in a cluster of several: the peer flags, checked. */
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "../../serving/http/node/reloading-credentials.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { parseEgressConfig, type EgressConnection } from "../../serving/http/node/upstream/egress-config.ts";
@@ -84,8 +85,6 @@ export interface MemberConfig {
 }
 
 export const PEER_PROXY_GATE = "UnknownVersionInteroperabilityProxy";
-/** On by default in Kubernetes from here. */
-const GATE_ON_SINCE: ReleaseName = "1.36";
 
 export interface PeerConfigInput {
   readonly options: PeerOptions;
@@ -96,7 +95,7 @@ export interface PeerConfigInput {
 }
 
 export function resolvePeerOptions({ options, release, strictRelease, gate }: PeerConfigInput): PeerConfig {
-  const isEnabled = gate ?? (!strictRelease || isSince(release, GATE_ON_SINCE));
+  const isEnabled = gate ?? (!strictRelease || gatesOf(release).isOn(PEER_PROXY_GATE));
   if (!isEnabled) refusePeerFlags(options);
   const hostname = options.hostname ?? "localhost";
   return {
@@ -178,9 +177,4 @@ function checkedTiming(timing: PeerTiming): PeerTiming {
   const [error] = timingErrors(timing);
   if (error !== undefined) throw new OptionError(error);
   return timing;
-}
-
-function isSince(release: ReleaseName, first: ReleaseName): boolean {
-  const minor = (name: string): number => Number(name.split(".")[1]);
-  return minor(release) >= minor(first);
 }

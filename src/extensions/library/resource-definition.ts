@@ -6,6 +6,7 @@ import { firstErrors } from "../../meta/field-errors.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { OptionError } from "../../base/option-error.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 /** What an API server serves under one name, in one or several versions. */
 export interface ResourceDefinition {
@@ -81,12 +82,12 @@ export interface ResourceHooks {
   warnings?(object: JsonObject, existing?: JsonObject): Iterable<string>;
 }
 
-/** Checked as a release (36 for 1.36) checks a CustomResourceDefinition. Throws an OptionError. */
-export function toDefinition(resource: ResourceDefinition, minor: number): Definition {
+/** Checked as a release with these gates checks a CustomResourceDefinition. Throws an OptionError. */
+export function toDefinition(resource: ResourceDefinition, gates: ReleaseGates): Definition {
   const object = definitionObject(resource);
   const kind = CUSTOM_RESOURCE_DEFINITION;
   // Nothing of it depends on the time.
-  const context = { minor, time: "" };
+  const context = { gates, time: "" };
   kind.setDefaults?.(object, context);
   kind.prepareCreate?.(object, context);
   const errors = firstErrors(kind.createErrors?.(object, context) ?? []);

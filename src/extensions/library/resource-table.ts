@@ -14,6 +14,7 @@ import { OptionError } from "../../base/option-error.ts";
 import type { ResourceTable } from "../../serving/resources/built-in-table.ts";
 import { toDefinition, type ResourceDefinition } from "./resource-definition.ts";
 import { withHooks, type Meanings } from "./resource-kind.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 /** A resource and the definition that was made of it. */
 export interface OwnResource {
@@ -22,11 +23,11 @@ export interface OwnResource {
 }
 
 /** Throws an OptionError. */
-export function ownResources(resources: readonly ResourceDefinition[], minor: number): OwnResource[] {
+export function ownResources(resources: readonly ResourceDefinition[], gates: ReleaseGates): OwnResource[] {
   if (resources.length === 0) throw new OptionError("an API server needs a resource to serve");
   const taken = new Set<string>();
   return resources.map((resource) => {
-    const definition = toDefinition(resource, minor);
+    const definition = toDefinition(resource, gates);
     if (taken.has(definition.name)) throw new OptionError(`the resource ${definition.name} is given twice`);
     taken.add(definition.name);
     return { resource, definition };

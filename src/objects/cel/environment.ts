@@ -58,10 +58,17 @@ function byName(overloads: readonly Overload[]): Map<string, Overload[]> {
   return functions;
 }
 
-/** `minor`: of the release; what came later is unknown. */
-export function celEnvironment(minor: number): Environment {
-  const since = (introduced: number, library: readonly Overload[]): readonly Overload[] =>
-    minor >= introduced ? library : [];
+/** What releases added to the language. */
+export type CelGate =
+  | "CELAuthorizerSelectors"
+  | "CELFormatLibrary"
+  | "CELListsLibrary"
+  | "CELSemverLibrary"
+  | "CELTwoVariableComprehensions";
+
+/** `gates`: of the release; what came later is unknown. */
+export function celEnvironment(gates: { isOn(gate: CelGate): boolean }): Environment {
+  const hasLists = gates.isOn("CELListsLibrary");
   const overloads = [
     ...OPERATORS,
     ...CONVERSIONS,
@@ -77,15 +84,15 @@ export function celEnvironment(minor: number): Environment {
     ...QUANTITIES,
     ...ADDRESSES,
     ...AUTHORIZATION,
-    ...since(31, NAMED_FORMATS),
-    ...since(31, AUTHORIZATION_SELECTORS),
-    ...since(33, SEMVERS),
-    ...since(34, LISTS),
+    ...(gates.isOn("CELFormatLibrary") ? NAMED_FORMATS : []),
+    ...(gates.isOn("CELAuthorizerSelectors") ? AUTHORIZATION_SELECTORS : []),
+    ...(gates.isOn("CELSemverLibrary") ? SEMVERS : []),
+    ...(hasLists ? LISTS : []),
   ];
   return {
     functions: byName(overloads),
     typeNames: TYPE_NAMES,
-    hasTwoVariableMacros: minor >= 32,
-    hasSortBy: minor >= 34,
+    hasTwoVariableMacros: gates.isOn("CELTwoVariableComprehensions"),
+    hasSortBy: hasLists,
   };
 }

@@ -1,10 +1,11 @@
 /** What a single kind means beyond its shape: what is taken as said, what the server decides, and what is wrong. */
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
+import type { ReleaseGates } from "../release-gates.ts";
 
 export interface KindContext {
-  /** 36 for release 1.36: what a release does not know it neither fills in nor checks. */
-  readonly minor: number;
+  /** What the release does: what it does not know it neither fills in nor checks. */
+  readonly gates: ReleaseGates;
   /** Now, as the server writes times. */
   readonly time: string;
 }

@@ -2,29 +2,30 @@
 import type { JsonObject } from "../../meta/json.ts";
 import { integerAt, isSetAt, itemsAt, quantityAt, textAt, valueAt } from "./row.ts";
 import type { RowPrinters } from "./row.ts";
+import type { ReleaseGates } from "../release-gates.ts";
 
 const METRICS_SHOWN = 2;
 
 export const AUTOSCALING_PRINTERS: RowPrinters = {
-  "autoscaling/HorizontalPodAutoscaler": (object, { minor }) => ({
+  "autoscaling/HorizontalPodAutoscaler": (object, { gates }) => ({
     Reference: `${textAt(object, "spec", "scaleTargetRef", "kind")}/${textAt(object, "spec", "scaleTargetRef", "name")}`,
-    Targets: metricsText(object, minor),
+    Targets: metricsText(object, gates),
     MinPods: isSetAt(object, "spec", "minReplicas") ? `${integerAt(object, "spec", "minReplicas")}` : "<unset>",
     MaxPods: integerAt(object, "spec", "maxReplicas"),
     Replicas: integerAt(object, "status", "currentReplicas"),
   }),
 };
 
-function metricsText(autoscaler: JsonObject, minor: number): string {
+function metricsText(autoscaler: JsonObject, gates: ReleaseGates): string {
   const specs = itemsAt(autoscaler, "spec", "metrics");
   if (specs.length === 0) return "<none>";
   const statuses = itemsAt(autoscaler, "status", "currentMetrics");
-  const shown = specs.slice(0, METRICS_SHOWN).map((spec, index) => metricText(spec, statuses[index], minor));
+  const shown = specs.slice(0, METRICS_SHOWN).map((spec, index) => metricText(spec, statuses[index], gates));
   const text = shown.join(", ");
   return specs.length > METRICS_SHOWN ? `${text} + ${specs.length - METRICS_SHOWN} more...` : text;
 }
 
-function metricText(spec: JsonObject, status: JsonObject | undefined, minor: number): string {
+function metricText(spec: JsonObject, status: JsonObject | undefined, gates: ReleaseGates): string {
   switch (spec["type"]) {
     case "External":
       return valueText(spec["external"], status?.["external"]);
@@ -33,9 +34,9 @@ function metricText(spec: JsonObject, status: JsonObject | undefined, minor: num
     case "Pods":
       return `${averageOf(status?.["pods"])}/${quantityAt(spec["pods"], "target", "averageValue")}`;
     case "Resource":
-      return resourceText(spec["resource"], status?.["resource"], minor);
+      return resourceText(spec["resource"], status?.["resource"], gates);
     case "ContainerResource":
-      return resourceText(spec["containerResource"], status?.["containerResource"], minor);
+      return resourceText(spec["containerResource"], status?.["containerResource"], gates);
     default:
       return "<unknown type>";
   }
@@ -55,8 +56,8 @@ function averageOf(status: unknown): string {
   return isSetAt(status) ? quantityAt(status, "current", "averageValue") : "<unknown>";
 }
 
-function resourceText(source: unknown, status: unknown, minor: number): string {
-  const prefix = minor >= 30 ? `${textAt(source, "name")}: ` : "";
+function resourceText(source: unknown, status: unknown, gates: ReleaseGates): string {
+  const prefix = gates.isOn("HPATableResourceNames") ? `${textAt(source, "name")}: ` : "";
   if (isSetAt(source, "target", "averageValue")) {
     return `${prefix}${averageOf(status)}/${quantityAt(source, "target", "averageValue")}`;
   }

@@ -66,7 +66,7 @@ export const CLUSTER_PRINTERS: RowPrinters = {
   }),
 };
 
-function nodeCells(node: JsonObject, { minor }: RowContext): Record<string, Cell> {
+function nodeCells(node: JsonObject, { gates }: RowContext): Record<string, Cell> {
   const info = valueAt(node, "status", "nodeInfo");
   const architecture = textAt(info, "architecture");
   const kernel = textAt(info, "kernelVersion") || "<unknown>";
@@ -76,7 +76,8 @@ function nodeCells(node: JsonObject, { minor }: RowContext): Record<string, Cell
     "Internal-IP": nodeAddress(node, "InternalIP"),
     "External-IP": nodeAddress(node, "ExternalIP"),
     "OS-Image": textAt(info, "osImage") || "<unknown>",
-    "Kernel-Version": architecture !== "" && minor >= 36 ? `${kernel} (${architecture})` : kernel,
+    "Kernel-Version":
+      architecture !== "" && gates.isOn("NodeTableArchitecture") ? `${kernel} (${architecture})` : kernel,
     "Container-Runtime": textAt(info, "containerRuntimeVersion") || "<unknown>",
   };
 }

@@ -109,7 +109,7 @@ function sorted(value: unknown): unknown {
 const NO_TIME = Date.parse("0001-01-01T00:00:00Z");
 
 function ageText(text: string, now: number): string {
-  const context = { now, minor: 0 };
+  const context = { now };
   if (text === "" || text === "null") return ageOf(undefined, context);
   if (timeError(text) !== undefined) return "<invalid>";
   // Go also takes an hour of one digit and a comma before the fraction.

@@ -15,6 +15,7 @@ import {
   valueAt,
 } from "./row.ts";
 import type { Cell, RowCondition, RowContext, RowPrinters } from "./row.ts";
+import type { ReleaseGates } from "../release-gates.ts";
 
 export function podRowConditions(pod: JsonObject): readonly RowCondition[] {
   const reason = textAt(pod, "status", "phase");
@@ -39,7 +40,7 @@ function podCells(pod: JsonObject, context: RowContext): Record<string, Cell> {
   const initialReason = init.reason ?? phaseReason(pod);
   const run =
     !isInitializing || isConditionTrue(pod, "Initialized")
-      ? readContainers(pod, { initialReason, initial: init.restartable, minor: context.minor })
+      ? readContainers(pod, { initialReason, initial: init.restartable, gates: context.gates })
       : { reason: initialReason, ready: 0, restarts: init.all };
   return {
     Ready: `${init.ready + run.ready}/${wantedContainers(pod)}`,
@@ -139,7 +140,7 @@ interface RunProgress {
 
 function readContainers(
   pod: JsonObject,
-  { initialReason, initial, minor }: { initialReason: string; initial: Restarts; minor: number },
+  { initialReason, initial, gates }: { initialReason: string; initial: Restarts; gates: ReleaseGates },
 ): RunProgress {
   let reason = initialReason;
   let failure = "";
@@ -156,7 +157,7 @@ function readContainers(
   }
   if (reason === "Completed") {
     if (ready > 0 && hasReadyCondition(pod)) reason = "Running";
-    else if (failure !== "" && minor >= 35) reason = failure;
+    else if (failure !== "" && gates.isOn("PodTableFailedContainer")) reason = failure;
     else if (ready > 0) reason = "NotReady";
   }
   return { reason, ready, restarts };
@@ -166,12 +167,12 @@ function hasReadyCondition(pod: JsonObject): boolean {
   return itemsAt(pod, "status", "conditions").some(({ type, status }) => type === "Ready" && status === "True");
 }
 
-function deletionReason(pod: JsonObject, { minor }: RowContext): string | undefined {
+function deletionReason(pod: JsonObject, { gates }: RowContext): string | undefined {
   if (!isDeleting(pod)) return undefined;
   if (valueAt(pod, "status", "reason") === "NodeLost") return "Unknown";
   const phase = textAt(pod, "status", "phase");
   const isOver = phase === "Succeeded" || phase === "Failed";
-  return isOver && minor >= 31 ? undefined : "Terminating";
+  return isOver && gates.isOn("PodTableFinishedOnDeletion") ? undefined : "Terminating";
 }
 
 /** An older client writes only the single address; where both are there and differ, it wins. */

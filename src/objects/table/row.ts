@@ -4,6 +4,7 @@ import type { JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import { humanDuration } from "./duration.ts";
 import { canonicalQuantity } from "./quantity.ts";
+import type { ReleaseGates } from "../release-gates.ts";
 
 export type Cell = string | number | boolean | null;
 
@@ -18,8 +19,8 @@ export interface RowCondition {
 export interface RowContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Cells of some columns changed between releases: 36 for 1.36. */
-  readonly minor: number;
+  /** Cells of some columns changed between releases. */
+  readonly gates: ReleaseGates;
 }
 
 /** The cells of one object by the names of their columns; which of them are shown is the release's choice. */
@@ -91,7 +92,7 @@ export function timeAt(parent: unknown, ...path: readonly string[]): number | un
   return Number.isNaN(time) || time === NO_TIME ? undefined : time;
 }
 
-export function ageOf(time: number | undefined, { now }: RowContext): string {
+export function ageOf(time: number | undefined, { now }: Pick<RowContext, "now">): string {
   return time === undefined ? "<unknown>" : humanDuration(now - time);
 }
 

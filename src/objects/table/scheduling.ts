@@ -79,12 +79,15 @@ function podGroupStatus(group: JsonObject): string {
   return scheduled["status"] === "True" ? "Scheduled" : "Unschedulable";
 }
 
-function claimState(claim: JsonObject, { minor }: RowContext): string {
+function claimState(claim: JsonObject, { gates }: RowContext): string {
   const isLeaving = isDeleting(claim);
   if (!isSetAt(claim, "status", "allocation")) return isLeaving ? "deleted" : "pending";
   const states = isLeaving ? ["deleted", "allocated"] : ["allocated"];
   if (itemsAt(claim, "status", "reservedFor").length > 0) states.push("reserved");
-  else if (minor < 32 && (isLeaving || valueAt(claim, "status", "deallocationRequested") === true)) {
+  else if (
+    gates.isOn("ResourceClaimTableDeallocating") &&
+    (isLeaving || valueAt(claim, "status", "deallocationRequested") === true)
+  ) {
     states.push("deallocating");
   }
   return states.join(",");

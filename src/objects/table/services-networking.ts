@@ -14,6 +14,7 @@ import {
   valueAt,
 } from "./row.ts";
 import type { RowPrinters } from "./row.ts";
+import type { ReleaseGates } from "../release-gates.ts";
 
 const ITEMS_SHOWN = 3;
 
@@ -38,8 +39,8 @@ export const NETWORKING_PRINTERS: RowPrinters = {
     Address: balancerAddresses(object).join(","),
     Ports: itemsAt(object, "spec", "tls").length > 0 ? "80, 443" : "80",
   }),
-  "networking.k8s.io/IngressClass": (object, { minor }) => ({
-    Name: ingressClassName(object, minor),
+  "networking.k8s.io/IngressClass": (object, { gates }) => ({
+    Name: ingressClassName(object, gates),
     Parameters: ingressParameters(valueAt(object, "spec", "parameters")),
   }),
   "networking.k8s.io/NetworkPolicy": (object) => ({
@@ -121,10 +122,10 @@ function ingressHosts(ingress: JsonObject): string {
   return joinOr("*", shown);
 }
 
-function ingressClassName(ingressClass: JsonObject, minor: number): string {
+function ingressClassName(ingressClass: JsonObject, gates: ReleaseGates): string {
   const name = textAt(ingressClass, "metadata", "name");
   const annotation = valueAt(ingressClass, "metadata", "annotations", "ingressclass.kubernetes.io/is-default-class");
-  return annotation === "true" && minor >= 36 ? `${name} (default)` : name;
+  return annotation === "true" && gates.isOn("IngressClassTableDefault") ? `${name} (default)` : name;
 }
 
 function ingressParameters(parameters: unknown): string {

@@ -5,6 +5,7 @@ import { tableColumns } from "../catalogue/table-columns.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { tableRenderer } from "./table.ts";
 import { NOW, rendererOf, rowOf, secondsAgo } from "./testing/rows.ts";
+import { gatesOf, NEWEST_GATES } from "../catalogue/release-gates.ts";
 
 const kinds = Object.keys(storedTables().kinds);
 
@@ -45,7 +46,11 @@ test("a kind without columns of its own shows its name and when it was created",
 
 test("a kind named like a member of every object has no printer", () => {
   const columns = tableColumns("1.36", "", "ConfigMap");
-  expect(tableRenderer({ group: "", kind: "constructor", columns }).cells({}, NOW)).toEqual(["", null, "<unknown>"]);
+  expect(tableRenderer({ group: "", kind: "constructor", columns, gates: NEWEST_GATES }).cells({}, NOW)).toEqual([
+    "",
+    null,
+    "<unknown>",
+  ]);
 });
 
 test("the answer of a failed request is shown as a table too", () => {
@@ -56,8 +61,10 @@ test("the answer of a failed request is shown as a table too", () => {
 test("without a release, cells are as in the newest", () => {
   const columns = tableColumns("1.36", "", "Node");
   const object = { status: { nodeInfo: { kernelVersion: "6", architecture: "arm64" } } };
-  expect(tableRenderer({ group: "", kind: "Node", columns }).cells(object, NOW)).toContain("6 (arm64)");
-  expect(tableRenderer({ group: "", kind: "Node", columns, release: "v1.30.4" }).cells(object, NOW)).toContain("6");
+  expect(tableRenderer({ group: "", kind: "Node", columns, gates: NEWEST_GATES }).cells(object, NOW)).toContain(
+    "6 (arm64)",
+  );
+  expect(tableRenderer({ group: "", kind: "Node", columns, gates: gatesOf("1.30") }).cells(object, NOW)).toContain("6");
 });
 
 describe("an age", () => {

@@ -16,6 +16,7 @@ import { SCHEDULING_PRINTERS } from "./scheduling.ts";
 import { NETWORKING_PRINTERS } from "./services-networking.ts";
 import { STORAGE_PRINTERS } from "./storage.ts";
 import { WORKLOAD_PRINTERS } from "./workloads.ts";
+import type { ReleaseGates } from "../release-gates.ts";
 
 export type { Cell, RowCondition } from "./row.ts";
 
@@ -48,8 +49,8 @@ export interface TableRendererOptions {
   readonly group: string;
   readonly kind: string;
   readonly columns: readonly TableColumn[];
-  /** Such as 1.36: the cells of a few columns depend on it. Absent: as the newest release shows them. */
-  readonly release?: string;
+  /** Of the release: the cells of a few columns depend on it. */
+  readonly gates: ReleaseGates;
 }
 
 const PRINTERS: RowPrinters = {
@@ -71,15 +72,14 @@ const KINDS_WITH_TRAILING_AGE: ReadonlySet<string> = new Set(["networking.k8s.io
  * For a built-in kind. Objects are given in one shape per kind, whatever version was asked for: autoscalers as
  * autoscaling/v2, events as core v1; for all other kinds every served version will do.
  */
-export function tableRenderer({ group, kind, columns, release }: TableRendererOptions): TableRenderer {
+export function tableRenderer({ group, kind, columns, gates }: TableRendererOptions): TableRenderer {
   const key = `${group}/${kind}`;
   const printer = Object.hasOwn(PRINTERS, key) ? PRINTERS[key] : undefined;
-  const minor = release === undefined ? Number.POSITIVE_INFINITY : minorOf(release);
   const hasTrailingAge = KINDS_WITH_TRAILING_AGE.has(key);
   return {
-    columns: columns.map(toDefinition),
+    columns: columnDefinitions(columns),
     cells(object, now) {
-      const context = { now, minor };
+      const context = { now, gates };
       const cells = rowCells(object, { columns, printer, context });
       if (hasTrailingAge) cells.push(creationAge(object, context));
       return cells;
@@ -88,13 +88,14 @@ export function tableRenderer({ group, kind, columns, release }: TableRendererOp
   };
 }
 
-function minorOf(release: string): number {
-  const minor = /^v?1\.([0-9]+)/.exec(release)?.[1];
-  return minor === undefined ? Number.POSITIVE_INFINITY : Number(minor);
-}
-
-function toDefinition({ name, type, format, priority }: TableColumn): ColumnDefinition {
-  return { name, type, format, description: columnDescription(name), priority };
+export function columnDefinitions(columns: readonly TableColumn[]): ColumnDefinition[] {
+  return columns.map(({ name, type, format, priority }) => ({
+    name,
+    type,
+    format,
+    description: columnDescription(name),
+    priority,
+  }));
 }
 
 interface RowSource {

@@ -85,13 +85,15 @@ function controllerName(object: JsonObject): string {
   return kind === "" && group === "" ? name : `${qualifiedBy(group, kind).toLowerCase()}/${name}`;
 }
 
-function jobStatus(job: JsonObject, { minor }: RowContext): string {
+function jobStatus(job: JsonObject, { gates }: RowContext): string {
   if (isConditionTrue(job, "Complete")) return "Complete";
   if (isConditionTrue(job, "Failed")) return "Failed";
   if (isDeleting(job)) return "Terminating";
   if (isConditionTrue(job, "Suspended")) return "Suspended";
   if (isConditionTrue(job, "FailureTarget")) return "FailureTarget";
-  return minor >= 34 && isConditionTrue(job, "SuccessCriteriaMet") ? "SuccessCriteriaMet" : "Running";
+  return gates.isOn("JobTableSuccessCriteriaMet") && isConditionTrue(job, "SuccessCriteriaMet")
+    ? "SuccessCriteriaMet"
+    : "Running";
 }
 
 function jobCompletions(job: JsonObject): string {

@@ -21,7 +21,7 @@ import type { Peers } from "../../cluster/peers/create-peers.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { createStorageVersionControllers } from "../../cluster/storageversion/create-controllers.ts";
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { Foundation } from "../foundation.ts";
 import type { Store } from "../store.ts";
@@ -84,7 +84,7 @@ function objectControllers(on: Foundation, { resources, peers, shown }: Controll
   const served = clusterResources({ config, peers, local: shown, shared: resources.shared });
   const common = { client, metadata, resources: served, clock, random, log, metrics };
   const calculation = createQuotaCalculator({
-    minor: Number(releaseInfo(config.release).minor),
+    gates: gatesOf(config.release),
     now: () => clock.now(),
   });
   const all: readonly (NamedSpec | undefined)[] = [

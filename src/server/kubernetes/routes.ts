@@ -9,6 +9,7 @@ import { createFieldLoss } from "../../cluster/peers/field-loss.ts";
 import { openApiPeers } from "../../cluster/peers/openapi-peers.ts";
 import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
 import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import { releaseInfo } from "../../objects/catalogue/release.ts";
 import { freshBeforeNotFound } from "../../serving/discovery/fresh-not-found.ts";
 import { discoveryHandler } from "../../serving/discovery/handlers.ts";
@@ -55,7 +56,11 @@ export function createRoutes(on: Foundation, store: Store, stages: KubernetesSta
     }),
     health: healthHandler(health.checks.all, (failed) => env.log.warn("a health check failed", { failed })),
     openId: openIdHandler(openIdOf({ env, config }, () => address.current)),
-    version: versionDocument({ ...releaseInfo(config.version.binary), ...config.version }),
+    version: versionDocument({
+      ...releaseInfo(config.version.binary),
+      ...config.version,
+      gates: gatesOf(config.version.binary),
+    }),
     metrics,
     healthMetrics: health.metrics,
   });
@@ -91,6 +96,7 @@ function discoveryRoute(
   const discovery = discoveryHandler({
     self: { id: serverId, release: config.release, binaryVersion: identity.self.binaryVersion },
     local: () => cluster.shown.groups,
+    gates: gatesOf(config.release),
     forPeers: resources.document.groups,
     peers: canMerge ? documents.sources : () => "off",
     generation: documents.generation,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { World } from "../../tools/simulator/world.ts";
 import { ownResources } from "../../extensions/library/resource-table.ts";
 import { GADGET, GROUP, startApiServer, WIDGET, widget, WIDGETS } from "../testing/start-api-server.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -128,6 +129,6 @@ describe("resources that cannot be served are refused in one sentence", () => {
     ],
     ["in no version", [{ ...WIDGET, storageVersion: "v9" }], `the resource widgets.${GROUP} cannot be served: `],
   ])("%s", (_, resources, message) => {
-    expect(() => ownResources(resources, 36)).toThrow(message);
+    expect(() => ownResources(resources, gatesOf("1.36"))).toThrow(message);
   });
 });

@@ -5,7 +5,7 @@
 import { hostname } from "node:os";
 import type { Authorizer } from "../../access/auth/authorize.ts";
 import type { RequestHeaderFlags } from "../../access/auth/request-header-options.ts";
-import { DEFAULT_RELEASE, releaseInfo } from "../../objects/catalogue/release.ts";
+import { DEFAULT_RELEASE } from "../../objects/catalogue/release.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { createNodeTransport, type NodeTransport, type NodeTransportOptions } from "../../client/node-transport.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
@@ -21,6 +21,7 @@ import type { Env } from "../env.ts";
 import { createNodeEnv, type LogLevel } from "../env-node.ts";
 import { listenFor, type Listening, type ListenConfig } from "../listening-server.ts";
 import { OptionError } from "../../base/option-error.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 export interface ApiServerOptions extends Pick<
   ServerOptions,
@@ -87,7 +88,7 @@ export interface ApiServer extends AsyncDisposable {
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const env = createNodeEnv({ logLevel: options.logLevel ?? "warn" });
   const config = toConfig(options);
-  const resources = ownResources(options.resources, Number(releaseInfo(DEFAULT_RELEASE).minor));
+  const resources = ownResources(options.resources, gatesOf(DEFAULT_RELEASE));
   const { host, port, cert, key, ca } = listenAt(options.listen, env);
   const transport = options.mainServer && createNodeTransport(options.mainServer);
   try {

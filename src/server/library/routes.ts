@@ -2,6 +2,7 @@
 import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
 import { ownGroups } from "../../extensions/library/resource-table.ts";
 import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import { releaseInfo } from "../../objects/catalogue/release.ts";
 import { discoveryHandler } from "../../serving/discovery/handlers.ts";
 import { localGroups } from "../../serving/discovery/local.ts";
@@ -37,6 +38,7 @@ export function createLibraryRoutes(on: Foundation, _store: Store, stages: Libra
     discovery: discoveryHandler({
       self: { id: peers.serverId, release, binaryVersion: gitVersion.replace(/^v/, "") },
       local: () => groups,
+      gates: gatesOf(release),
       peers: () => "off",
       generation: () => 0,
       mode: "local",
@@ -58,7 +60,7 @@ export function createLibraryRoutes(on: Foundation, _store: Store, stages: Libra
     purge: () => undefined,
     health: healthHandler(health.checks.all, (failed) => log.warn("a health check failed", { failed })),
     openId: () => undefined,
-    version: versionDocument({ gitVersion, ...version }),
+    version: versionDocument({ gitVersion, ...version, gates: gatesOf(version.binary) }),
     metrics,
     healthMetrics: health.metrics,
   });

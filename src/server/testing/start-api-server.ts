@@ -10,6 +10,7 @@ import { assembleServer, type Server } from "../build-server.ts";
 import { libraryAssembly } from "../library/assembly.ts";
 import type { ResourceDefinition } from "../../extensions/library/resource-definition.ts";
 import { ownResources } from "../../extensions/library/resource-table.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 export const GROUP = "things.example.com";
 export const COMPONENT = "things-apiserver";
@@ -114,7 +115,7 @@ export async function startApiServer(world: World, options: ApiServerStart = {})
     tokenFile: "secret,tester,tester",
     peers: { serverId },
   });
-  const parts = { component: COMPONENT, resources: ownResources(resources, 36), main, authorizer: undefined };
+  const parts = { component: COMPONENT, resources: ownResources(resources, gatesOf("1.36")), main, authorizer: undefined };
   const server = await assembleServer(env, config, libraryAssembly(parts));
   if (isAwaited) await world.run(server.ready);
   return new TestApiServer(world, server);

@@ -7,6 +7,8 @@ import type { DiscoveryGroup } from "./groups.ts";
 import { discoveryHandler, type DiscoveryOptions, type DiscoveryRequest } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
 import { group, resource, source, version } from "./testing/documents.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import type { ReleaseName } from "../../objects/catalogue/release.ts";
 
 const V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -42,6 +44,7 @@ function world(options: Partial<DiscoveryOptions> = {}): World {
   };
   const handle = discoveryHandler({
     self: { id: "self", release: "1.36" },
+    gates: gatesOf("1.36"),
     local: () => state.local,
     peers: () => state.peers,
     generation: () => state.generation,
@@ -194,7 +197,7 @@ describe("negotiation", () => {
     },
   );
 
-  test.each([
+  test.each<[release: ReleaseName, accept: string, expected: string]>([
     ["1.28", V2BETA1, "v2beta1"],
     ["1.32", `${V2BETA1},application/json`, "v2beta1"],
     ["1.32", `${V2},${V2BETA1},application/json`, "v2"],
@@ -202,7 +205,7 @@ describe("negotiation", () => {
     ["1.33", `${V2BETA1},${V2}`, "v2"],
     ["1.36", `${V2BETA1};profile=nopeer,${V2}`, "v2"],
   ])("release %s answers %s with %s", (release, accept, expected) => {
-    const answer = world({ self: { id: "self", release } }).ask("/apis", { accept });
+    const answer = world({ self: { id: "self", release }, gates: gatesOf(release) }).ask("/apis", { accept });
     expect(answer.headers["content-type"]).toBe(expected === "v2" ? V2 : V2BETA1);
     expect(body(answer)).toMatchObject({
       kind: "APIGroupDiscoveryList",

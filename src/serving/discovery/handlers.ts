@@ -12,8 +12,10 @@ import { toYaml } from "../../objects/yaml/yaml.ts";
 import { createDiscoveryCache, type CacheOptions, type Documents, type Encoded } from "./cache.ts";
 import { aggregatedGroups, apiGroup, apiGroupList, apiVersions, resourceList } from "./document.ts";
 import { createAggregatedChooser, isNoneMatch, type AggregatedChoice } from "./negotiate.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 export interface DiscoveryOptions extends CacheOptions {
+  readonly gates: ReleaseGates;
   /**
    * aggregated: only the aggregated form of /apis shows more than this server, which is all that Kubernetes' own design
    * does.
@@ -47,7 +49,7 @@ const AGGREGATED_KEYS = {
 export function discoveryHandler(options: DiscoveryOptions): (request: DiscoveryRequest) => ApiResponse | undefined {
   const { self, mode, mergeScope, metrics, serverAddress } = options;
   const cache = createDiscoveryCache(options);
-  const chooseAggregated = createAggregatedChooser(self.release);
+  const chooseAggregated = createAggregatedChooser(options.gates);
   const noPeerRequests = metrics
     .counter({
       name: "aggregator_discovery_nopeer_requests_total",

@@ -1,6 +1,7 @@
 /** Which form of discovery a client asks for, and whether it has the answer already. */
 import { parseAccept, type MediaType } from "../http/negotiate.ts";
 import { ACCEPT_MEMO_LENGTH_MAX, ACCEPT_MEMO_MAX } from "./limits.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 export interface AggregatedChoice {
   readonly version: "v2" | "v2beta1";
@@ -11,15 +12,13 @@ export interface AggregatedChoice {
 /** Undefined: the client prefers a plain form, or takes none that exists. */
 export type ChooseAggregated = (accept: string | undefined) => AggregatedChoice | undefined;
 
-const V2BETA1_LAST_MINOR = 32;
-
 /**
- * Clients send few different headers, so their meaning is remembered. v2beta1 is answered as the release does it: up to
- * 1.32. DIFFERS: v2 is answered by every release, although 1.28 and 1.29 did not know it yet, so that the same question
+ * Clients send few different headers, so their meaning is remembered. v2beta1 is answered as the release does it.
+ * DIFFERS: v2 is answered by every release, although 1.28 and 1.29 did not know it yet, so that the same question
  * has the same answer whichever server of a cluster is asked.
  */
-export function createAggregatedChooser(release: string): ChooseAggregated {
-  const versions = Number(release.split(".")[1]) <= V2BETA1_LAST_MINOR ? ["v2", "v2beta1"] : ["v2"];
+export function createAggregatedChooser(gates: ReleaseGates): ChooseAggregated {
+  const versions = gates.isOn("AggregatedDiscoveryV2beta1") ? ["v2", "v2beta1"] : ["v2"];
   const memo = new Map<string, AggregatedChoice | undefined>();
   return (accept) => {
     if (accept === undefined || accept === "") return undefined;

@@ -7,6 +7,7 @@ import { discoveryHandler, type DiscoveryOptions } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
 import { newestFirst, type Candidate } from "./newest.ts";
 import { group, resource, source, version } from "./testing/documents.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 function candidate(serverId: string, release: string | undefined, more: Partial<Candidate> = {}): Candidate {
   return { serverId, release, isReachable: true, ...more };
@@ -63,6 +64,7 @@ function scene(id: string, release: string, more: Partial<DiscoveryOptions> = {}
   };
   const handle = discoveryHandler({
     self: { id, release },
+    gates: gatesOf("1.36"),
     local: () => (release === "1.36" ? NEW : OLD),
     peers: () => state.peers,
     generation: () => state.generation,

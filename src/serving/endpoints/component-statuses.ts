@@ -4,7 +4,7 @@ import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse } from "../http/respond.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { notFound } from "../../meta/status-error.ts";
-import { tableRenderer, type TableColumn } from "../../objects/table/table.ts";
+import { columnDefinitions, type TableColumn } from "../../objects/table/table.ts";
 import type { ResourceEndpoint } from "./endpoint.ts";
 import type { Representation } from "./render/negotiate.ts";
 import { parseIncludeObject } from "./render/table.ts";
@@ -27,8 +27,8 @@ export function componentStatusesEndpoint(
   if (info.verb !== "list") throw notFound({ group, resource: "componentstatus" }, info.name);
   if (form === "table") {
     parseIncludeObject(query.get("includeObject"));
-    const columnDefinitions = tableRenderer({ group, kind, columns: COLUMNS }).columns;
-    return jsonResponse(200, { kind: "Table", apiVersion: metaVersion, metadata: {}, columnDefinitions, rows: [] });
+    const table = { columnDefinitions: columnDefinitions(COLUMNS), rows: [] };
+    return jsonResponse(200, { kind: "Table", apiVersion: metaVersion, metadata: {}, ...table });
   }
   const head =
     form === "partial"

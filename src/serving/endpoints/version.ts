@@ -1,4 +1,6 @@
 /** /version, as clients parse it. */
+import type { ReleaseGates } from "../../objects/release-gates.ts";
+
 export interface VersionSource {
   /** Of the binary, whatever it emulates. */
   readonly gitVersion: string;
@@ -6,17 +8,16 @@ export interface VersionSource {
   readonly binary: string;
   readonly release: string;
   readonly minCompatibility: string;
+  /** Of the binary. */
+  readonly gates: ReleaseGates;
 }
-
-/** The first release whose /version tells what it emulates. */
-const EMULATION_MINOR = 33;
 
 export function versionDocument(source: VersionSource): Record<string, string> {
   const [major, minor] = parts(source.binary);
   return {
     major,
     minor,
-    ...(Number(minor) < EMULATION_MINOR ? {} : emulated(source)),
+    ...(source.gates.isOn("VersionReportsEmulation") ? emulated(source) : {}),
     gitVersion: `${source.gitVersion}+evenkeel`,
     gitCommit: "",
     gitTreeState: "",

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../meta/json.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 
-export function kindContext(context: RegistryContext, { minor }: ServedResource): KindContext {
-  return { minor, time: timestamp(context.clock) };
+export function kindContext(context: RegistryContext, { gates }: ServedResource): KindContext {
+  return { gates, time: timestamp(context.clock) };
 }
 
 /** In place. */

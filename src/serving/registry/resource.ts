@@ -7,6 +7,7 @@ import type { StructSchema } from "../../objects/schema.ts";
 import type { TableRenderer } from "../../objects/table/table.ts";
 import type { TypedObject } from "../../objects/typed-decode.ts";
 import type { Guard } from "../../storage/kv.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 /** What distinguishes one kind's life from another's. Everything else is the same for all kinds. */
 export interface Strategy {
@@ -104,8 +105,8 @@ export interface ServedResource {
   readonly listKind: string;
   /** What the kind means beyond its shape. */
   readonly meaning: Kind;
-  /** 36 for release 1.36. */
-  readonly minor: number;
+  /** Of the release it is served as. */
+  readonly gates: ReleaseGates;
   readonly schema: StructSchema;
   /** The schema of this or another kind in any version of the release, served or not. */
   readonly schemaOf: (groupVersion: GroupVersion, kind?: string) => StructSchema | undefined;

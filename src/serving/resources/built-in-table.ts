@@ -10,6 +10,7 @@ import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../
 import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
 import { tableRenderer } from "../../objects/table/table.ts";
 import { strategyFor } from "../registry/strategies.ts";
+import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
 export interface ResourceTableOptions {
   readonly catalogue: Catalogue;
@@ -129,7 +130,7 @@ function toServed(
     kind,
     listKind,
     meaning: kindOf(groupVersion, kind),
-    minor: minorOf(catalogue.release.name),
+    gates: gatesOf(catalogue.release.name),
     fieldSelectors,
     fieldSelectorErrorStyle,
     fieldSelectorAliases,
@@ -139,7 +140,7 @@ function toServed(
       laterReleases(catalogue).some((release) => openSchemas(release).kind(group, other, kind) !== undefined),
     get table() {
       const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
-      return tableRenderer({ group: groupVersion.group, kind, columns, release: catalogue.release.name });
+      return tableRenderer({ group: groupVersion.group, kind, columns, gates: gatesOf(catalogue.release.name) });
     },
     // Looked up on the first write: most kinds are never written, and their schemas never decoded.
     get schema() {

@@ -41,6 +41,7 @@ import { createVersions, type Versions } from "./object-versions.ts";
 import { createParamKinds } from "./param-kinds.ts";
 import { createStatusZeros, type WithStatus } from "./status-zeros.ts";
 import { createUntilLoaded } from "./until-loaded.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 export interface AdmissionParts {
   readonly env: BaseEnv;
@@ -121,14 +122,15 @@ function builtIn(parts: AdmissionParts): readonly AdmissionPlugin[] {
         .filter(({ versions }) => versions.some((one) => one.version === version && one.kind === kind))
         .map(({ resource, namespaced }) => ({ group, version, resource, isNamespaced: namespaced })),
     minor: Number(releaseInfo(config.release).minor),
+    gates: gatesOf(config.release),
     tolerations: { notReadySeconds: seconds, unreachableSeconds: seconds },
   });
 }
 
 function webhooks(parts: AdmissionParts, versions: Versions, follow: Follow): readonly AdmissionPlugin[] {
   const { env, config, metrics, authorization, objects } = parts;
-  const minor = Number(releaseInfo(config.release).minor);
-  const tables = createWebhookTables((conditions) => compileMatchConditions(conditions, { minor }));
+  const gates = gatesOf(config.release);
+  const tables = createWebhookTables((conditions) => compileMatchConditions(conditions, { gates }));
   follow("mutatingwebhookconfigurations", tables.mutating);
   follow("validatingwebhookconfigurations", tables.validating);
   const common = {
@@ -158,7 +160,7 @@ async function askWebhook(
 
 function policies(parts: AdmissionParts, versions: Versions, follow: Follow): readonly AdmissionPlugin[] {
   const { config, authorization, objects, context, served } = parts;
-  const environment = celEnvironment(Number(releaseInfo(config.release).minor));
+  const environment = celEnvironment(gatesOf(config.release));
   const validating = createPolicyTables((policy) => compileValidatingPolicy(policy, environment));
   const mutating = createPolicyTables((policy) => compileMutatingPolicy(policy, environment));
   follow("validatingadmissionpolicies", validating.policies);

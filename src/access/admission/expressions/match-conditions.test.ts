@@ -3,13 +3,14 @@ import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { attributes, pod } from "../plugins/testing/attributes.ts";
 import { compileMatchConditions, type ConditionsOutcome } from "./match-conditions.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 const POD = pod({ containers: [{ name: "c", image: "i" }] }, { labels: { app: "web" } });
 const onlyGet: Authorizer = (user, { verb }) => ({ allowed: verb === "get" && user.name === "alice", reason: "" });
 
 function outcome(expressions: readonly string[]): ConditionsOutcome {
   const conditions: JsonObject[] = expressions.map((expression, index) => ({ name: `c${index}`, expression }));
-  return compileMatchConditions(conditions, { minor: 36 }).evaluate(attributes({ object: POD }), {
+  return compileMatchConditions(conditions, { gates: gatesOf("1.36") }).evaluate(attributes({ object: POD }), {
     authorizer: onlyGet,
   });
 }
@@ -79,15 +80,15 @@ test("in another version, the object's kind is that version's, and the resource 
   const expression =
     "object.a == 1 && request.kind.kind == 'Pad' && request.requestKind.kind == 'Pod' && request.resource.resource == 'pods'";
   const versioned = { version, object: { a: 1 }, existing: undefined };
-  const conditions = compileMatchConditions([{ name: "c", expression }], { minor: 36 });
+  const conditions = compileMatchConditions([{ name: "c", expression }], { gates: gatesOf("1.36") });
   expect(conditions.evaluate(attributes({ object: POD }), { versioned })).toEqual({ kind: "match" });
 });
 
 test("an authorizer that is not there is missed only by who asks", () => {
-  const conditions = compileMatchConditions([{ name: "c", expression: "true" }], { minor: 36 });
+  const conditions = compileMatchConditions([{ name: "c", expression: "true" }], { gates: gatesOf("1.36") });
   expect(conditions.evaluate(attributes({ object: POD }), {})).toEqual({ kind: "match" });
   const asking = compileMatchConditions([{ name: "c", expression: "authorizer.path('/x').check('get').allowed()" }], {
-    minor: 36,
+    gates: gatesOf("1.36"),
   });
   expect(asking.evaluate(attributes({ object: POD }), {})).toEqual({
     kind: "error",

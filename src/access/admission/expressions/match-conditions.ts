@@ -10,6 +10,7 @@ import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { aggregate } from "../plugins/refuse.ts";
 import { conditionActivation, type ActivationPorts } from "./activation.ts";
 import { CONDITIONS_COST_MAX, createEvaluator, type Evaluator, OutOfBudget } from "./evaluate.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type ConditionsOutcome =
   | { readonly kind: "match" }
@@ -48,13 +49,13 @@ export function evaluateConditions(conditions: readonly CompiledCondition[], eva
   return errors.length === 0 ? MATCH : { kind: "error", message: aggregate(errors) };
 }
 
-/** The conditions of a webhook. `minor`: of the release, whose functions can be used. */
+/** The conditions of a webhook. `gates`: of the release, whose functions can be used. */
 export function compileMatchConditions(
   conditions: readonly JsonObject[],
-  { minor }: { readonly minor: number },
+  { gates }: { readonly gates: ReleaseGates },
 ): MatchConditions {
   if (conditions.length === 0) return { evaluate: () => MATCH };
-  const scope = { environment: celEnvironment(minor), variables: WEBHOOK_VARIABLES };
+  const scope = { environment: celEnvironment(gates), variables: WEBHOOK_VARIABLES };
   const compiled = conditions.map((condition) => ({
     name: stringAt(condition, "name"),
     expression: compileExpression(stringAt(condition, "expression"), [BOOL], scope),

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { enabledPlugins, fixedPlugins, missingPlugins, registeredPlugins } from "../plugin-order.ts";
 import { builtInPlugins } from "./built-in.ts";
 import { readerOf } from "./testing/attributes.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 /** Made elsewhere, as they follow what the cluster says. */
 const DYNAMIC: readonly string[] = [
@@ -20,6 +21,7 @@ test("every plugin that is said to be there is, in kubernetes' order", () => {
     clock: { now: () => 0, monotonic: () => 0, after: () => () => undefined },
     random: { float: () => 0, bytes: (length) => new Uint8Array(length) },
     minor: 36,
+    gates: gatesOf("1.36"),
     tolerations: { notReadySeconds: 300, unreachableSeconds: 300 },
   });
   const absent = new Set([...DYNAMIC, ...missingPlugins(), ...fixedPlugins()]);

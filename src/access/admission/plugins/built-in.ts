@@ -31,6 +31,7 @@ import {
   limitPodHardAntiAffinityTopology,
 } from "./small-plugins.ts";
 import { persistentVolumeClaimResize } from "./volume-claim-resize.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface BuiltInPorts {
   readonly reader: ObjectReader;
@@ -39,13 +40,14 @@ export interface BuiltInPorts {
   readonly resourcesOfKind: ResourcesOfKind;
   readonly clock: Clock;
   readonly random: Random;
-  /** Of the release. */
+  /** 36 for release 1.36: the version of the pod security standards that "latest" stands for. */
   readonly minor: number;
+  readonly gates: ReleaseGates;
   readonly tolerations: DefaultTolerationOptions;
 }
 
 export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] {
-  const { reader, authorizer, chargeQuota, resourcesOfKind, clock, random, minor } = ports;
+  const { reader, authorizer, chargeQuota, resourcesOfKind, clock, random, minor, gates } = ports;
   return inPluginOrder([
     alwaysAdmit(),
     alwaysDeny(),
@@ -67,7 +69,7 @@ export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] 
     podSecurity({ reader, minor }),
     podTopologyLabels(reader),
     priority(reader),
-    resourceQuota({ reader, chargeQuota, minor, now: () => clock.now() }),
+    resourceQuota({ reader, chargeQuota, gates, now: () => clock.now() }),
     runtimeClass(reader),
     serviceAccount({ reader, random, clock }),
     taintNodesByCondition(),

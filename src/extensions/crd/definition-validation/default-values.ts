@@ -13,12 +13,13 @@ import { valueErrors } from "../structural-schema/validate/value-errors.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
 import { lenientSchemas, type LenientSchema } from "./lenient-schema.ts";
 import { invalidGoValue, shownJson } from "./shown.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const META_FIELDS: readonly string[] = ["metadata", "kind", "apiVersion"];
 
 interface DefaultDemands {
   readonly prunedDefaults: boolean;
-  readonly minor: number;
+  readonly gates: ReleaseGates;
 }
 
 /** DIFFERS: defaults may lie within one another, and each is held against all that lies below it. */
@@ -78,7 +79,7 @@ function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generato
   if (isUnknown) yield invalidGoValue(field, shownJson(schema.default), "must not have unknown fields");
   const checks = [
     () => (place.metaPath === undefined ? resourceErrors(schema, place, field) : metaErrors(schema, place, field)),
-    () => valueErrors(schema.default, lenient.schema, { field, minor: work.minor }),
+    () => valueErrors(schema.default, lenient.schema, { field, gates: work.gates }),
     () => ruleErrorsOf(schema, { ...place, field }, schema.default),
     () => ruleErrorsOf(schema, { ...place, field }, undefined),
   ];

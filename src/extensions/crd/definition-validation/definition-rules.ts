@@ -15,9 +15,9 @@ import { invalidGoValue, shownVersions } from "./shown.ts";
 import { validationErrors } from "./validation-rules.ts";
 import { columnErrors, deprecationErrors, selectableFieldErrors, subresourceErrors } from "./version-rules.ts";
 
-export function* definitionErrors(definition: JsonObject, { minor }: KindContext): Generator<FieldError> {
+export function* definitionErrors(definition: JsonObject, { gates }: KindContext): Generator<FieldError> {
   yield* definitionNameErrors(definition);
-  yield* specErrors(objectAt(definition, "spec"), createDemands(minor));
+  yield* specErrors(objectAt(definition, "spec"), createDemands(gates));
   yield* statusErrors(definition);
   yield* storedVersionErrors(definition);
   yield* approvalErrors(definition);
@@ -28,11 +28,11 @@ export function* definitionErrors(definition: JsonObject, { minor }: KindContext
 export function* definitionUpdateErrors(
   definition: JsonObject,
   existing: JsonObject,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   const spec = objectAt(definition, "spec");
   const before = objectAt(existing, "spec");
-  yield* specErrors(spec, updateDemands(definition, existing, minor));
+  yield* specErrors(spec, updateDemands(definition, existing, gates));
   const names = objectAt(spec, "names");
   const namesBefore = objectAt(before, "names");
   if (isTrue(conditionsOf(objectAt(existing, "status")), "Established")) {
@@ -79,7 +79,7 @@ function* specErrors(spec: JsonObject, asked: Demands): Generator<FieldError> {
 
 function* missingSchemaErrors(internal: InternalSpec, { hasSchemas, schemas }: Demands): Generator<FieldError> {
   if (openApiSchema(internal.common) !== undefined || (!hasSchemas && internal.preservesUnknownFields)) return;
-  const early = schemas.minor < 34 ? "schemas are required" : "";
+  const early = schemas.gates.isOn("CRDErrorsWithoutFieldNames") ? "" : "schemas are required";
   for (const [index, version] of internal.versions.entries()) {
     if (openApiSchema(version) !== undefined || (!hasSchemas && version["served"] !== true)) continue;
     const why = hasSchemas ? early : "because otherwise all fields are pruned";
@@ -128,10 +128,9 @@ function* versionErrors(version: JsonObject, place: VersionPlace, demands: Deman
   yield* selectableFieldErrors(version, {
     field: `${field}.selectableFields`,
     schemaField: `${field}.schema.openAPIV3Schema`,
-    noSchema:
-      demands.schemas.minor < 34
-        ? "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
-        : "may only be set when `version.schema.openAPIV3Schema` is not included",
+    noSchema: demands.schemas.gates.isOn("CRDErrorsWithoutFieldNames")
+      ? "may only be set when `version.schema.openAPIV3Schema` is not included"
+      : "selectableFields may only be set when version.schema.openAPIV3Schema is not included",
     allowsTooMany: demands.allowsTooMany(name),
   });
 }
@@ -155,7 +154,7 @@ function* commonErrors({ spec, common, version, versions }: InternalSpec, demand
   yield* selectableFieldErrors(common, {
     field: "spec.selectableFields",
     schemaField: "spec.schema.openAPIV3Schema",
-    noSchema: `${demands.schemas.minor < 34 ? "selectableFields " : ""}may only be set when validations.schema is included`,
+    noSchema: `${demands.schemas.gates.isOn("CRDErrorsWithoutFieldNames") ? "" : "selectableFields "}may only be set when validations.schema is included`,
     allowsTooMany: demands.allowsTooMany(""),
   });
 }

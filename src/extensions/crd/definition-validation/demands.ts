@@ -13,6 +13,7 @@ import { structuralErrors } from "./structural-rules.ts";
 import { unreadableReason } from "./unsupported-members.ts";
 import type { ValidationDemands } from "./validation-rules.ts";
 import { SELECTABLE_FIELDS_MAX } from "./version-rules.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface Demands {
   readonly schemas: ValidationDemands;
@@ -25,7 +26,7 @@ export interface Demands {
   allowsTooMany(version: string): boolean;
 }
 
-export function createDemands(minor: number): Demands {
+export function createDemands(gates: ReleaseGates): Demands {
   return {
     schemas: {
       structural: true,
@@ -33,7 +34,7 @@ export function createDemands(minor: number): Demands {
       prunedDefaults: true,
       atomicSets: true,
       presentMapKeys: true,
-      minor,
+      gates,
     },
     conversion: { knownReviewVersion: true, validBundle: false },
     hasSchemas: true,
@@ -42,24 +43,25 @@ export function createDemands(minor: number): Demands {
   };
 }
 
-export function updateDemands(definition: JsonObject, existing: JsonObject, minor: number): Demands {
+export function updateDemands(definition: JsonObject, existing: JsonObject, gates: ReleaseGates): Demands {
   const spec = objectAt(definition, "spec");
   const before = objectAt(existing, "spec");
   const stored = internalSpec(before);
   const schemas = schemasOf(stored).filter((schema) => !isTooDeep(schema));
   return {
     schemas: {
-      structural: !schemas.some((schema) => isNonStructural(schema, minor)),
+      structural: !schemas.some((schema) => isNonStructural(schema, gates)),
       knownTypes: !schemas.some((schema) => someSchema(schema, (one) => !isKnownType(typeOf(one)))),
-      prunedDefaults: !schemas.some((schema) => isUnpruned(schema, minor)),
+      prunedDefaults: !schemas.some((schema) => isUnpruned(schema, gates)),
       atomicSets: !schemas.some((schema) => someSchema(schema, hasNonAtomicSetItems)),
       presentMapKeys: !schemas.some((schema) => someSchema(schema, hasListItemErrors)),
-      minor,
+      gates,
     },
     conversion: conversionDemands(existing),
     hasSchemas: openApiSchema(stored.common) !== undefined || stored.versions.every((one) => openApiSchema(one)),
     isUnchanged: (version) => jsonEquals(schemaOf(spec, version), schemaOf(before, version)),
-    allowsTooMany: (version) => minor >= 35 && allowsTooMany(internalSpec(spec), stored, version),
+    allowsTooMany: (version) =>
+      gates.isOn("CRDSelectableFieldsRatcheting") && allowsTooMany(internalSpec(spec), stored, version),
   };
 }
 
@@ -73,12 +75,12 @@ function hasListItemErrors(schema: JsonObject): boolean {
   return listItemErrors(schema, "").next().done !== true;
 }
 
-function isNonStructural(schema: JsonObject, minor: number): boolean {
-  return unreadableReason(schema) !== undefined || structuralErrors(schema, "", minor).length > 0;
+function isNonStructural(schema: JsonObject, gates: ReleaseGates): boolean {
+  return unreadableReason(schema) !== undefined || structuralErrors(schema, "", gates).length > 0;
 }
 
-function isUnpruned(schema: JsonObject, minor: number): boolean {
-  if (!someSchema(schema, hasDefault) || isNonStructural(schema, minor)) return false;
+function isUnpruned(schema: JsonObject, gates: ReleaseGates): boolean {
+  if (!someSchema(schema, hasDefault) || isNonStructural(schema, gates)) return false;
   return hasUnprunedDefaults(parseStructural(schema));
 }
 

@@ -3,6 +3,8 @@ import { CONTEXT, prepared } from "../../../objects/kinds/core/testing/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { formatWarnings } from "./format-warnings.ts";
 import { definitionOf } from "./testing/definition.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import type { ReleaseName } from "../../../objects/catalogue/release.ts";
 
 const FORMATS = definitionOf({
   type: "object",
@@ -16,13 +18,13 @@ const FORMATS = definitionOf({
   },
 });
 
-test.each([
-  [33, []],
-  [34, ['unrecognized format "lunar"']],
-  [36, ['unrecognized format "lunar"', 'unrecognized format "int16"', 'unrecognized format "uri"']],
-])("release 1.%i warns of formats it does not know", (minor, warnings) => {
+test.each<[ReleaseName, string[]]>([
+  ["1.33", []],
+  ["1.34", ['unrecognized format "lunar"']],
+  ["1.36", ['unrecognized format "lunar"', 'unrecognized format "int16"', 'unrecognized format "uri"']],
+])("release %s warns of formats it does not know", (release, warnings) => {
   const object = prepared(CUSTOM_RESOURCE_DEFINITION, FORMATS);
-  expect([...formatWarnings(object, undefined, { ...CONTEXT, minor })]).toEqual(warnings);
+  expect([...formatWarnings(object, undefined, { ...CONTEXT, gates: gatesOf(release) })]).toEqual(warnings);
 });
 
 test("formats that were there before are not told again", () => {

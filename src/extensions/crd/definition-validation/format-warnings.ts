@@ -5,6 +5,7 @@ import { knownFormat } from "../structural-schema/validate/formats.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { internalSpec, schemasOf } from "./internal-spec.ts";
 import { eachSchema, typeOf } from "./schema-node.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const WARNINGS_MAX = 100;
 
@@ -12,12 +13,12 @@ const WARNINGS_MAX = 100;
 export function* formatWarnings(
   definition: JsonObject,
   existing: JsonObject | undefined,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<string> {
-  if (minor < 34) return;
-  const before = new Set(existing === undefined ? [] : unknownFormats(existing, minor));
+  if (!gates.isOn("CRDFormatWarnings")) return;
+  const before = new Set(existing === undefined ? [] : unknownFormats(existing, gates));
   const told = new Set<string>();
-  for (const format of unknownFormats(definition, minor)) {
+  for (const format of unknownFormats(definition, gates)) {
     if (before.has(format) || told.has(format)) continue;
     if (told.size === WARNINGS_MAX) return;
     told.add(format);
@@ -25,16 +26,15 @@ export function* formatWarnings(
   }
 }
 
-function* unknownFormats(definition: JsonObject, minor: number): Generator<string> {
+function* unknownFormats(definition: JsonObject, gates: ReleaseGates): Generator<string> {
   for (const root of schemasOf(internalSpec(objectAt(definition, "spec"))))
     for (const schema of eachSchema(root)) {
       const format = stringAt(schema, "format");
-      if (format !== "" && !isKnownFormat(format, typeOf(schema), minor)) yield format;
+      if (format !== "" && !isKnownFormat(format, typeOf(schema), gates)) yield format;
     }
 }
 
-function isKnownFormat(format: string, type: string, minor: number): boolean {
-  // Before 1.36 only those of texts are looked at.
-  if (minor < 36 && type !== "string") return true;
-  return knownFormat(format, type === "" ? [] : [type], minor) !== "";
+function isKnownFormat(format: string, type: string, gates: ReleaseGates): boolean {
+  if (!gates.isOn("CRDFormatWarningsForAllTypes") && type !== "string") return true;
+  return knownFormat(format, type === "" ? [] : [type], gates) !== "";
 }

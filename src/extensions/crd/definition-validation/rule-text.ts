@@ -6,6 +6,7 @@ import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { followFieldPath } from "./field-path.ts";
 import { optionalString, VALIDATIONS } from "./schema-node.ts";
 import { unreadableReason } from "./unsupported-members.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const REASONS: readonly string[] = [
   "FieldValueDuplicate",
@@ -17,17 +18,16 @@ const LINE_BREAK = /[\n\r]/;
 /** What Go takes for white space. */
 const BLANK = /^[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$/;
 
-/** Since 1.34 sentences do not name the field a second time. */
-function named(name: string, sentence: string, minor: number): string {
-  return minor < 34 ? `${name} ${sentence}` : sentence;
+function named(name: string, sentence: string, gates: ReleaseGates): string {
+  return gates.isOn("CRDErrorsWithoutFieldNames") ? sentence : `${name} ${sentence}`;
 }
 
-export function* ruleTextErrors(schema: JsonObject, field: string, minor: number): Generator<FieldError> {
+export function* ruleTextErrors(schema: JsonObject, field: string, gates: ReleaseGates): Generator<FieldError> {
   const rules = objectsAt(schema, VALIDATIONS);
   const isReadable = rules.some((rule) => stringAt(rule, "fieldPath") !== "") && unreadableReason(schema) === undefined;
   for (const [index, rule] of rules.entries()) {
     const at = `${field}.${VALIDATIONS}[${index}]`;
-    yield* sentenceErrors(rule, at, minor);
+    yield* sentenceErrors(rule, at, gates);
     const messageExpression = stringAt(rule, "messageExpression");
     if (messageExpression !== "" && BLANK.test(messageExpression))
       yield required(`${at}.messageExpression`, "messageExpression must be non-empty if specified");
@@ -36,19 +36,19 @@ export function* ruleTextErrors(schema: JsonObject, field: string, minor: number
     const fieldPath = stringAt(rule, "fieldPath");
     if (fieldPath === "") continue;
     for (const sentence of fieldPathSentences(fieldPath, isReadable ? schema : undefined))
-      yield invalidValue(`${at}.fieldPath`, fieldPath, named("fieldPath", sentence, minor));
+      yield invalidValue(`${at}.fieldPath`, fieldPath, named("fieldPath", sentence, gates));
   }
 }
 
-function* sentenceErrors(rule: JsonObject, at: string, minor: number): Generator<FieldError> {
+function* sentenceErrors(rule: JsonObject, at: string, gates: ReleaseGates): Generator<FieldError> {
   const text = stringAt(rule, "rule");
   const message = stringAt(rule, "message");
   const isBlank = BLANK.test(message);
   if (BLANK.test(text)) yield required(`${at}.rule`, "rule is not specified");
   else if (message !== "" && isBlank)
-    yield invalidValue(`${at}.message`, message, named("message", "must be non-empty if specified", minor));
+    yield invalidValue(`${at}.message`, message, named("message", "must be non-empty if specified", gates));
   else if (LINE_BREAK.test(message.trim()))
-    yield invalidValue(`${at}.message`, message, named("message", "must not contain line breaks", minor));
+    yield invalidValue(`${at}.message`, message, named("message", "must not contain line breaks", gates));
   else if (LINE_BREAK.test(text.trim()) && isBlank)
     yield required(`${at}.message`, "message must be specified if rule contains line breaks");
 }

@@ -3,6 +3,8 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, told } from "../../../objects/kinds/core/testing/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { definitionOf, toldOfProperty, toldOfSchema } from "./testing/definition.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import type { ReleaseName } from "../../../objects/catalogue/release.ts";
 
 const TEXT = { type: "string" };
 const IN_SET = "must be atomic as item of a list with x-kubernetes-list-type=set";
@@ -149,32 +151,36 @@ describe("the root", () => {
 });
 
 describe("the text of a rule", () => {
-  test.each<[JsonObject, number, readonly string[]]>([
-    [{ rule: " " }, 36, ["rule: Required value: rule is not specified"]],
-    [{ rule: "true", message: " " }, 36, ['message: Invalid value: " ": must be non-empty if specified']],
-    [{ rule: "true", message: "a\nb" }, 33, ['message: Invalid value: "a\\nb": message must not contain line breaks']],
-    [{ rule: "true\n" }, 36, []],
+  test.each<[rule: JsonObject, release: ReleaseName, sentences: string[]]>([
+    [{ rule: " " }, "1.36", ["rule: Required value: rule is not specified"]],
+    [{ rule: "true", message: " " }, "1.36", ['message: Invalid value: " ": must be non-empty if specified']],
+    [
+      { rule: "true", message: "a\nb" },
+      "1.33",
+      ['message: Invalid value: "a\\nb": message must not contain line breaks'],
+    ],
+    [{ rule: "true\n" }, "1.36", []],
     [
       { rule: "true\n&& true" },
-      36,
+      "1.36",
       ["message: Required value: message must be specified if rule contains line breaks"],
     ],
     [
       { rule: "true", messageExpression: " ", reason: "No" },
-      36,
+      "1.36",
       [
         "messageExpression: Required value: messageExpression must be non-empty if specified",
         'reason: Unsupported value: "No": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"',
       ],
     ],
-    [{ rule: "true", fieldPath: ".b" }, 36, []],
-    [{ rule: "true", fieldPath: ".c" }, 36, ['fieldPath: Invalid value: ".c": must be a valid path']],
-    [{ rule: "true", fieldPath: "b" }, 33, ['fieldPath: Invalid value: "b": fieldPath must be a valid path']],
-  ])("%j in 1.%i", (rule, minor, sentences) => {
+    [{ rule: "true", fieldPath: ".b" }, "1.36", []],
+    [{ rule: "true", fieldPath: ".c" }, "1.36", ['fieldPath: Invalid value: ".c": must be a valid path']],
+    [{ rule: "true", fieldPath: "b" }, "1.33", ['fieldPath: Invalid value: "b": fieldPath must be a valid path']],
+  ])("%j in %s", (rule, release, sentences) => {
     const a = { type: "object", properties: { b: TEXT }, "x-kubernetes-validations": [rule] };
     const at = "spec.validation.openAPIV3Schema.properties[a].x-kubernetes-validations[0].";
     const object = definitionOf({ type: "object", properties: { a } });
-    expect(told(CUSTOM_RESOURCE_DEFINITION, object, { ...CONTEXT, minor })).toEqual(
+    expect(told(CUSTOM_RESOURCE_DEFINITION, object, { ...CONTEXT, gates: gatesOf(release) })).toEqual(
       sentences.map((sentence) => `${at}${sentence}`),
     );
   });

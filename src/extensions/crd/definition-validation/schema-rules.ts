@@ -7,6 +7,7 @@ import { addErrors, errorList, isFull, type ErrorList } from "./error-list.ts";
 import { listItemErrors, topologyErrors } from "./list-rules.ts";
 import { ruleTextErrors } from "./rule-text.ts";
 import { EMBEDDED, hasDefault, itemsOf, PRESERVES, schemaEntries, typeOf } from "./schema-node.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const TYPES: readonly string[] = ["array", "boolean", "integer", "number", "object", "string"];
 const META_FIELDS: readonly string[] = ["metadata", "kind", "apiVersion"];
@@ -20,7 +21,7 @@ export interface SchemaDemands {
   readonly knownTypes: boolean;
   readonly atomicSets: boolean;
   readonly presentMapKeys: boolean;
-  readonly minor: number;
+  readonly gates: ReleaseGates;
 }
 
 interface Place {
@@ -63,7 +64,7 @@ function addSchemaErrors(schema: JsonObject, place: Place, work: Work): void {
     addErrors(told, [invalidValue(`${field}.${PRESERVES}`, false, "must be true or undefined")]);
   addErrors(told, topologyErrors(schema, field, demands.atomicSets));
   if (demands.presentMapKeys) addErrors(told, listItemErrors(schema, field));
-  addErrors(told, ruleTextErrors(schema, field, demands.minor));
+  addErrors(told, ruleTextErrors(schema, field, demands.gates));
 }
 
 function addPropertiesErrors(schema: JsonObject, place: Place, work: Work): void {

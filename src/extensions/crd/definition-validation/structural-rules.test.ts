@@ -3,6 +3,8 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, told } from "../../../objects/kinds/core/testing/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { definitionOf, toldOfProperty, toldOfSchema } from "./testing/definition.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import type { ReleaseName } from "../../../objects/catalogue/release.ts";
 
 const OBJECT_META = "must not specify anything other than name and generateName, but metadata is implicitly specified";
 
@@ -65,12 +67,14 @@ describe("a schema", () => {
     expect(toldOfSchema(schema)).toEqual(sentences);
   });
 
-  test.each([
-    [35, []],
-    [36, [`spec.validation.openAPIV3Schema.properties[metadata]: Forbidden: ${OBJECT_META}`]],
-  ])("of release 1.%i has examples of metadata or not", (minor, sentences) => {
+  test.each<[ReleaseName, string[]]>([
+    ["1.35", []],
+    ["1.36", [`spec.validation.openAPIV3Schema.properties[metadata]: Forbidden: ${OBJECT_META}`]],
+  ])("of release %s has examples of metadata or not", (release, sentences) => {
     const schema = { type: "object", properties: { metadata: { type: "object", example: {} } } };
-    expect(told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, minor })).toEqual(sentences);
+    expect(told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, gates: gatesOf(release) })).toEqual(
+      sentences,
+    );
   });
 });
 

@@ -17,19 +17,20 @@ import {
   schemaEntries,
   typeOf,
 } from "./schema-node.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 type Level = "array items" | "object fields" | "root";
 
 interface Place {
   readonly field: string;
   readonly level: Level;
-  readonly minor: number;
+  readonly gates: ReleaseGates;
 }
 
 /** Of a schema that can be read as a structural one. */
-export function structuralErrors(schema: JsonObject, field: string, minor: number): FieldError[] {
+export function structuralErrors(schema: JsonObject, field: string, gates: ReleaseGates): FieldError[] {
   const told = errorList();
-  addInvariantErrors(schema, { field, level: "root", minor }, told);
+  addInvariantErrors(schema, { field, level: "root", gates }, told);
   addCompletenessErrors(schema, field, told);
   // In the order of their text, as kubernetes tells them.
   return told.errors
@@ -40,17 +41,17 @@ export function structuralErrors(schema: JsonObject, field: string, minor: numbe
 
 function addInvariantErrors(schema: JsonObject, place: Place, told: ErrorList): void {
   if (isFull(told)) return;
-  const { field, level, minor } = place;
+  const { field, level, gates } = place;
   const items = itemsOf(schema);
-  if (items !== undefined) addInvariantErrors(items, { field: `${field}.items`, level: "array items", minor }, told);
+  if (items !== undefined) addInvariantErrors(items, { field: `${field}.items`, level: "array items", gates }, told);
   else if (typeOf(schema) === "array") addErrors(told, [required(`${field}.items`, "must be specified")]);
   for (const [name, property] of schemaEntries(schema, "properties"))
-    addInvariantErrors(property, { field: `${field}.properties[${name}]`, level: "object fields", minor }, told);
+    addInvariantErrors(property, { field: `${field}.properties[${name}]`, level: "object fields", gates }, told);
   const { additionalProperties } = schema;
   if (hasAdditionalProperties(schema) && level === "root")
     addErrors(told, [forbiddenField(`${field}.additionalProperties`, "must not be used at the root")]);
   if (isJsonObject(additionalProperties)) {
-    const below: Place = { field: `${field}.additionalProperties`, level: "object fields", minor };
+    const below: Place = { field: `${field}.additionalProperties`, level: "object fields", gates };
     addInvariantErrors(additionalProperties, below, told);
   }
   addErrors(told, extensionErrors(schema, field));
@@ -83,7 +84,7 @@ function* typeErrors(schema: JsonObject, { field, level }: Place): Generator<Fie
 }
 
 /** What every resource has is of the type that it has, and only its names may be restricted. */
-function* resourceErrors(schema: JsonObject, { field, level, minor }: Place): Generator<FieldError> {
+function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Generator<FieldError> {
   const isResource = level === "root" || schema[EMBEDDED] === true;
   const expected = [
     ["kind", "string"],
@@ -96,7 +97,7 @@ function* resourceErrors(schema: JsonObject, { field, level, minor }: Place): Ge
     yield invalidValue(`${field}.properties[${name}].type`, typeOf(property), `must be ${type}`);
   }
   const metadata = propertyOf(schema, "metadata");
-  if (level === "root" && metadata !== undefined && !isPlainMetadata(metadata, minor))
+  if (level === "root" && metadata !== undefined && !isPlainMetadata(metadata, gates))
     yield forbiddenField(
       `${field}.properties[metadata]`,
       "must not specify anything other than name and generateName, but metadata is implicitly specified",
@@ -104,15 +105,17 @@ function* resourceErrors(schema: JsonObject, { field, level, minor }: Place): Ge
 }
 
 const UNCHECKED: readonly string[] = ["type", "default", "properties", "$ref"];
-const UNCHECKED_BEFORE_36: readonly string[] = ["example", "externalDocs"];
+/** Not checked without CRDMetadataDocumentationForbidden. */
+const DOCUMENTATION: readonly string[] = ["example", "externalDocs"];
 
-function isPlainMetadata(metadata: JsonObject, minor: number): boolean {
+function isPlainMetadata(metadata: JsonObject, gates: ReleaseGates): boolean {
   const names = Object.keys(objectAt(metadata, "properties"));
   if (!names.every((name) => name === "name" || name === "generateName")) return false;
+  const checksDocumentation = gates.isOn("CRDMetadataDocumentationForbidden");
   return !SCHEMA_MEMBERS.some(
     (member) =>
       !UNCHECKED.includes(member[1]) &&
-      !(minor < 36 && UNCHECKED_BEFORE_36.includes(member[1])) &&
+      (checksDocumentation || !DOCUMENTATION.includes(member[1])) &&
       isMemberSet(metadata, member),
   );
 }

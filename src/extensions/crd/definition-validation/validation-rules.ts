@@ -56,7 +56,7 @@ export function* validationErrors(
     if (found.length === 0) yield invalidValue(field, "", reason);
     return;
   }
-  const rules = { schema: parseStructural(schema), path: field, isUnchanged: place.isUnchanged, minor: demands.minor };
+  const rules = { schema: parseStructural(schema), path: field, isUnchanged: place.isUnchanged, gates: demands.gates };
   for (const error of ruleDefinitionErrors(rules)) if (!isAboveAny(error, found)) yield error;
 }
 
@@ -80,7 +80,7 @@ function patternsSize(schema: JsonObject): number {
 
 /** Only looked at further when all is well so far. */
 function* structureErrors(schema: JsonObject, field: string, demands: ValidationDemands): Generator<FieldError> {
-  const errors = structuralErrors(schema, field, demands.minor);
+  const errors = structuralErrors(schema, field, demands.gates);
   yield* errors;
   if (errors.length === 0) yield* defaultErrors(parseStructural(schema), field, demands);
 }

@@ -11,6 +11,7 @@ import { goZeros } from "../../../objects/go/go-zeros.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import { objectMetadataErrors } from "../../../serving/registry/metadata-validation.ts";
 import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural-schema/custom-schema.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 export interface CustomEndpointParts extends Pick<
   CustomServedParts,
@@ -53,7 +54,7 @@ export function servedVersion(
   const { catalogue, schemas } = parts;
   return customServed(definition, version, {
     ...parts,
-    minor: Number(catalogue.release.minor),
+    gates: gatesOf(catalogue.release.name),
     builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
     schemaOf(asked) {
       const found = definition.versions.find((candidate) => candidate.name === asked);
@@ -80,7 +81,7 @@ function schemaParts(
         takesAnyFinalizer: true,
         namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
       }),
-    minor: Number(catalogue.release.minor),
+    gates: gatesOf(catalogue.release.name),
     preservesUnknown: preserveUnknownFields,
   };
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { customKind } from "./custom-kind.ts";
 import { establishedDefinition, storedVersion } from "../testing/definition-object.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 /** Finds nothing wrong itself. */
 const SCHEMA = {
@@ -16,7 +17,7 @@ const SCALE = {
   statusReplicasPath: ".status.replicas",
   labelSelectorPath: ".status.selector",
 };
-const CONTEXT = { minor: 36, time: "" };
+const CONTEXT = { gates: gatesOf("1.36"), time: "" };
 
 function kindOf(subresources: JsonObject): ReturnType<typeof customKind> {
   const { versions } = establishedDefinition({ versions: [storedVersion("v1", { subresources })] });

@@ -17,13 +17,14 @@ import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { fieldSelectorsOf } from "./catalogue-resource.ts";
 import { customKind } from "./custom-kind.ts";
 import { definitionKey, type Definition, type DefinitionVersion } from "../definition.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface CustomServedParts {
   /** Such as "/registry/". */
   readonly storageRoot: string;
   readonly encoding: Encoding;
   /** 36 for release 1.36. */
-  readonly minor: number;
+  readonly gates: ReleaseGates;
   /** Of built-in kinds: a custom resource's scale is one. */
   readonly builtInSchema: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   /** Of this definition, by version. */
@@ -53,7 +54,7 @@ export function customServed(
     kind,
     listKind,
     meaning: customKind(version, schema),
-    minor: parts.minor,
+    gates: parts.gates,
     get schema() {
       return schema().struct;
     },

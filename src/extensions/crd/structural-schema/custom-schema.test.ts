@@ -3,12 +3,19 @@ import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { compileCustomSchema, type CustomSchema } from "./custom-schema.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 const struct = openCatalogue({ release: "1.36" }).schemas.struct("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")!;
 
 function schemaOf(properties: JsonObject | undefined, preservesUnknown = false): CustomSchema {
   const source = properties === undefined ? undefined : { type: "object", properties };
-  const parts = { name: "Thing", metadata: { struct }, metadataErrors: () => [], minor: 36, preservesUnknown };
+  const parts = {
+    name: "Thing",
+    metadata: { struct },
+    metadataErrors: () => [],
+    gates: gatesOf("1.36"),
+    preservesUnknown,
+  };
   return compileCustomSchema(source, parts);
 }
 

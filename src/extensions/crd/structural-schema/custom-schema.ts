@@ -13,8 +13,9 @@ import { ruleErrors } from "./rules/evaluate.ts";
 import type { StructuralSchema } from "./schema.ts";
 import { toStructSchema } from "./struct-schema.ts";
 import { compileListTypes } from "./validate/list-types.ts";
-import { compileValues, RATCHETING_SINCE_MINOR } from "./validate/value-errors.ts";
+import { compileValues } from "./validate/value-errors.ts";
 import { NO_FIELD } from "./validate/walk.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface CustomSchemaParts {
   /** OpenAPI model name of the kind. */
@@ -22,8 +23,8 @@ export interface CustomSchemaParts {
   readonly metadata: MetadataType;
   /** What holds for the metadata of embedded resources, whose names are path segments and whose scope nobody knows. */
   readonly metadataErrors: MetadataErrors;
-  /** 36 for release 1.36. */
-  readonly minor: number;
+  /** Of the release whose rules hold. */
+  readonly gates: ReleaseGates;
   /** Of definitions from before v1: fields that no schema names stay. */
   readonly preservesUnknown?: boolean;
 }
@@ -72,16 +73,16 @@ class CompiledSchema implements CustomSchema {
   readonly #rules: () => ReturnType<typeof compileRules>;
 
   constructor(source: JsonObject, parts: CustomSchemaParts) {
-    const { name, metadata, minor } = parts;
+    const { name, metadata, gates } = parts;
     this.#parts = parts;
     this.#structural = parsedOnce(source);
     this.#struct = once(() => toStructSchema(this.structural, { name, metadata: metadata.struct }));
     this.#fill = once(() => compileDefaults(this.structural));
     this.#embedded = once(() => compileEmbedded(this.structural));
-    this.#values = once(() => compileValues(this.structural, minor));
+    this.#values = once(() => compileValues(this.structural, gates));
     this.#statusValues = once(() => {
       const status = this.structural.properties.get("status");
-      return status === undefined ? undefined : compileValues(status, minor);
+      return status === undefined ? undefined : compileValues(status, gates);
     });
     this.#listTypes = once(() => compileListTypes(this.structural));
     this.#rules = once(() => compileRules(this.structural));
@@ -178,7 +179,7 @@ class CompiledSchema implements CustomSchema {
     if (isBlocked)
       yield { field: NO_FIELD, reason: "FieldValueInvalid", message: `Invalid value: null: ${NOT_CHECKED}` };
     else {
-      const isRatcheting = existing !== undefined && this.#parts.minor >= RATCHETING_SINCE_MINOR;
+      const isRatcheting = existing !== undefined && this.#parts.gates.isOn("CRDValidationRatcheting");
       yield* ruleErrors({ rules, object, existing, path: "", isRatcheting });
     }
   }

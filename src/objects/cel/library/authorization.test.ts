@@ -4,13 +4,15 @@ import { compile } from "../program.ts";
 import { typeFromText } from "../types/type-text.ts";
 import { EvalError, type Value } from "../values/value.ts";
 import { type Ask, AuthorizerValue, requestResourceCheck } from "./authorization.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
 
 const TYPES = new Map([
   ["authorizer", typeFromText("Authorizer")],
   ["authorizer.requestResource", typeFromText("ResourceCheck")],
 ]);
 
-function run(expression: string, minor = 36): { asked: unknown[]; value: Value; cost: number } {
+function run(expression: string, release: ReleaseName = "1.36"): { asked: unknown[]; value: Value; cost: number } {
   const asked: unknown[] = [];
   const ask: Ask = (question, as) => {
     asked.push(as === undefined ? question : { ...question, as });
@@ -18,7 +20,7 @@ function run(expression: string, minor = 36): { asked: unknown[]; value: Value; 
   };
   const authorizer = new AuthorizerValue(ask);
   const own = { group: "apps", resource: "deployments", subresource: "scale", namespace: "ns", name: "web" };
-  const compiled = compile(expression, celEnvironment(minor), TYPES);
+  const compiled = compile(expression, celEnvironment(gatesOf(release)), TYPES);
   if ("issues" in compiled) throw new Error(compiled.issues);
   if ("planError" in compiled) throw new Error(compiled.planError);
   return { asked, ...compiled.evaluate([authorizer, requestResourceCheck(authorizer, own)], 1_000_000) };
@@ -96,7 +98,7 @@ test("a selector costs by its length", () => {
 });
 
 test("selectors are unknown before 1.31", () => {
-  expect(() => run("authorizer.requestResource.labelSelector('a').check('get').allowed()", 30)).toThrow(
+  expect(() => run("authorizer.requestResource.labelSelector('a').check('get').allowed()", "1.30")).toThrow(
     "undeclared reference to 'labelSelector'",
   );
 });

@@ -15,6 +15,8 @@ import {
   Uint,
   type Value,
 } from "../values/value.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
 
 export interface Evaluated {
   readonly value: string;
@@ -41,8 +43,8 @@ function shown(value: Value): string {
   return value instanceof Duration ? formatDuration(value) : String(value);
 }
 
-export function evaluated(expression: string, minor = 36): Evaluated {
-  const compiled = compile(expression, celEnvironment(minor), new Map());
+export function evaluated(expression: string, release: ReleaseName = "1.36"): Evaluated {
+  const compiled = compile(expression, celEnvironment(gatesOf(release)), new Map());
   if ("issues" in compiled) return { value: compiled.issues, type: "", cost: 0 };
   const type = formatType(compiled.type);
   if ("planError" in compiled) return { value: `no program: ${compiled.planError}`, type, cost: 0 };

@@ -98,10 +98,10 @@ function setMatchDefaults(spec: JsonObject, key: string): void {
 function* validatingPolicyErrors(
   policy: JsonObject,
   existing: JsonObject | undefined,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   const spec = objectAt(policy, "spec");
-  const check = new ExpressionCheck(minor, spec);
+  const check = new ExpressionCheck(gates, spec);
   if (existing !== undefined) check.addStoredPolicy(existing);
   yield* commonErrors(spec);
   yield* policyConditionErrors(spec, existing, check);
@@ -121,10 +121,10 @@ function* validatingPolicyErrors(
 function* mutatingPolicyErrors(
   policy: JsonObject,
   existing: JsonObject | undefined,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   const spec = objectAt(policy, "spec");
-  const check = new ExpressionCheck(minor, spec);
+  const check = new ExpressionCheck(gates, spec);
   if (existing !== undefined) check.addStoredPolicy(existing);
   yield* commonErrors(spec);
   yield* mutatingOperationErrors(objectAt(spec, "matchConstraints"), "spec.matchConstraints");

@@ -96,15 +96,16 @@ export function* matchConditionErrors(
 }
 
 const STATIC_SUFFIX = ".static.k8s.io";
-/** The release that keeps names for what stands in files. */
-const STATIC_SUFFIX_FROM_MINOR = 36;
 
 export function* staticSuffixWarnings(
   object: JsonObject,
   _existing: unknown,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<string> {
-  if (minor < STATIC_SUFFIX_FROM_MINOR || !stringAt(objectAt(object, "metadata"), "name").endsWith(STATIC_SUFFIX))
+  if (
+    !gates.isOn("StaticConfigSuffixReserved") ||
+    !stringAt(objectAt(object, "metadata"), "name").endsWith(STATIC_SUFFIX)
+  )
     return;
   yield `metadata.name: names ending with "${STATIC_SUFFIX}" are reserved for static manifest-based configurations and cannot be managed via the API`;
 }

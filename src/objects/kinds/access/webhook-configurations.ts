@@ -41,7 +41,7 @@ function configurationOf({ isMutating }: Pick<WebhookOptions, "isMutating">): Ki
         withWebhookDefaults(webhook, isMutating),
       );
     },
-    createErrors: (configuration, { minor }) =>
+    createErrors: (configuration, { gates }) =>
       configurationErrors(objectsAt(configuration, "webhooks"), {
         isMutating,
         ignoresMatchConditions: false,
@@ -49,12 +49,12 @@ function configurationOf({ isMutating }: Pick<WebhookOptions, "isMutating">): Ki
         requiresKnownReview: true,
         requiresUniqueNames: true,
         allowsInvalidValues: false,
-        expressions: new ExpressionCheck(minor),
+        expressions: new ExpressionCheck(gates),
       }),
-    updateErrors(configuration, existing, { minor }) {
+    updateErrors(configuration, existing, { gates }) {
       const webhooks = objectsAt(configuration, "webhooks");
       const before = objectsAt(existing, "webhooks");
-      const expressions = new ExpressionCheck(minor);
+      const expressions = new ExpressionCheck(gates);
       for (const webhook of before) expressions.addStoredConditions(objectsAt(webhook, "matchConditions"));
       return configurationErrors(webhooks, { ...updateOptions(webhooks, before, isMutating), expressions });
     },

@@ -4,15 +4,18 @@ import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 
 const ENFORCE_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets";
-/** The first release that advises against it. */
-const DEPRECATED_SINCE_MINOR = 32;
 
 export const SERVICE_ACCOUNT: Kind = {
   prepareCreate: keepNamesOfSecrets,
   prepareUpdate: keepNamesOfSecrets,
-  *warnings(account, existing, { minor }) {
+  *warnings(account, existing, { gates }) {
     const isOld = existing !== undefined && annotationsOf(existing)[ENFORCE_MOUNTABLE] !== undefined;
-    if (minor < DEPRECATED_SINCE_MINOR || isOld || annotationsOf(account)[ENFORCE_MOUNTABLE] === undefined) return;
+    if (
+      !gates.isOn("ServiceAccountEnforceMountableSecretsDeprecated") ||
+      isOld ||
+      annotationsOf(account)[ENFORCE_MOUNTABLE] === undefined
+    )
+      return;
     yield `metadata.annotations[${ENFORCE_MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
   },
 };

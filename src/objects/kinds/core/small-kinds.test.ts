@@ -3,6 +3,7 @@ import { ENDPOINTS } from "./endpoints.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { SERVICE_ACCOUNT } from "./service-account.ts";
 import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "./testing/told.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
 describe("a namespace", () => {
   test("is active, labelled with its name and held by kubernetes", () => {
@@ -42,7 +43,7 @@ describe("a service account", () => {
     expect(warned(SERVICE_ACCOUNT, account)).toEqual([
       "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",
     ]);
-    expect(warned(SERVICE_ACCOUNT, account, { ...CONTEXT, minor: 31 })).toEqual([]);
+    expect(warned(SERVICE_ACCOUNT, account, { ...CONTEXT, gates: gatesOf("1.31") })).toEqual([]);
     expect([...SERVICE_ACCOUNT.warnings!(account, account, CONTEXT)]).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import { nameErrors, numberAt, objectsAt, portNumberErrors } from "../checks.ts"
 import { portNameErrors, wildcardSubdomainErrors } from "../core/name-checks.ts";
 import { isIp } from "./ip-checks.ts";
 import { segmentErrors } from "./references.ts";
+import type { ReleaseGates } from "../../release-gates.ts";
 
 export interface IngressLeniency {
   readonly serviceNames: NameRule;
@@ -15,11 +16,10 @@ export interface IngressLeniency {
   readonly wildcardRules: "checked" | "unchecked";
 }
 
-/** The first release in which names of services may begin with a digit. */
-const RELAXED_NAMES_SINCE_MINOR = 36;
-
-export function serviceNameRule(before: JsonObject | undefined, minor: number): NameRule {
-  return minor >= RELAXED_NAMES_SINCE_MINOR || usesRelaxedNames(before ?? {}) ? dnsLabelErrors : dns1035LabelErrors;
+export function serviceNameRule(before: JsonObject | undefined, gates: ReleaseGates): NameRule {
+  return gates.isOn("RelaxedServiceNameValidation") || usesRelaxedNames(before ?? {})
+    ? dnsLabelErrors
+    : dns1035LabelErrors;
 }
 
 function usesRelaxedNames(spec: JsonObject): boolean {

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
 import { INGRESS_CLASS } from "./ingress-class.ts";
 import { INGRESS } from "./ingress.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
 const SERVICE = { service: { name: "web", port: { number: 80 } } };
 const routing = (path: JsonObject, host?: string): JsonObject => ({
@@ -106,7 +107,7 @@ describe("an ingress", () => {
 
   test("names services as its release does", () => {
     const named = { spec: { defaultBackend: { service: { name: "1a", port: { number: 1 } } } } };
-    const old = { ...CONTEXT, minor: 35 };
+    const old = { ...CONTEXT, gates: gatesOf("1.35") };
     expect(told(INGRESS, named)).toEqual([]);
     expect(told(INGRESS, named, old)).toEqual([
       expect.stringContaining('spec.defaultBackend.service.name: Invalid value: "1a": a DNS-1035 label'),

@@ -71,10 +71,10 @@ function* classErrors(ingress: JsonObject): Generator<FieldError> {
 }
 
 /** What was stored by a release that minded less may stay, and more of its kind may come. */
-function leniencyOf(before: JsonObject | undefined, { minor }: KindContext): IngressLeniency {
+function leniencyOf(before: JsonObject | undefined, { gates }: KindContext): IngressLeniency {
   const rules = objectsAt(before ?? {}, "rules");
   const strict: IngressLeniency = {
-    serviceNames: serviceNameRule(before, minor),
+    serviceNames: serviceNameRule(before, gates),
     secretNames: "checked",
     wildcardRules: "checked",
   };

@@ -9,8 +9,9 @@ import {
   legacyCidrErrors,
   legacyIpErrors,
 } from "./ip-checks.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
-const OLD = { ...CONTEXT, minor: 35 };
+const OLD = { ...CONTEXT, gates: gatesOf("1.35") };
 const messages = (errors: Iterable<{ message: string }>): string[] => [...errors].map(({ message }) => message);
 
 describe("an address of an older field", () => {

@@ -13,9 +13,6 @@ import {
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { KindContext } from "../kind.ts";
 
-/** The first release with StrictIPCIDRValidation. */
-const STRICT_SINCE_MINOR = 36;
-
 const NO_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const NO_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
@@ -29,10 +26,10 @@ export interface LegacyField {
 export function* legacyIpErrors(
   value: string,
   { field, existing }: LegacyField,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   if (existing?.has(value) === true) return;
-  const sentence = minor >= STRICT_SINCE_MINOR ? strictIpSentence(value) : isIp(value) ? undefined : NO_IP;
+  const sentence = gates.isOn("StrictIPCIDRValidation") ? strictIpSentence(value) : isIp(value) ? undefined : NO_IP;
   if (sentence !== undefined) yield invalidValue(field, value, sentence);
 }
 
@@ -59,10 +56,10 @@ function strictIpSentence(value: string): string | undefined {
 export function* legacyCidrErrors(
   value: string,
   { field, existing }: LegacyField,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   if (existing?.has(value) === true) return;
-  if (minor >= STRICT_SINCE_MINOR) yield* strictCidrErrors(value, field);
+  if (gates.isOn("StrictIPCIDRValidation")) yield* strictCidrErrors(value, field);
   else if (parseLooseCidr(value) === undefined) yield invalidValue(field, value, NO_CIDR);
 }
 

@@ -7,11 +7,11 @@ import { containersWithFields } from "./rules/container-visit.ts";
 const APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
 const LOCALHOST = "localhost/";
 const PROFILE_LENGTH_MAX = 4095;
-const FIELDS_SINCE = 30;
 
 export function withAppArmorFields(spec: JsonObject, annotations: JsonObject, context: KindContext): JsonObject {
   const isAnnotated = Object.keys(annotations).some((key) => key.startsWith(APP_ARMOR_ANNOTATION));
-  if (!isAnnotated || context.minor < FIELDS_SINCE || stringAt(objectAt(spec, "os"), "name") === "windows") return spec;
+  if (!isAnnotated || !context.gates.isOn("AppArmorFields") || stringAt(objectAt(spec, "os"), "name") === "windows")
+    return spec;
   const ofPod = objectAt(spec, "securityContext")["appArmorProfile"];
   const next = { ...spec };
   for (const list of ["initContainers", "containers", "ephemeralContainers"] as const)

@@ -2,7 +2,6 @@
 import { isJsonObject, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
-import { hasFeature } from "./pod-features.ts";
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -10,9 +9,9 @@ const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 export function withLabelKeysSelected(spec: JsonObject, labels: JsonObject, context: KindContext): JsonObject {
   const { affinity, topologySpreadConstraints } = spec;
   const selected = { ...spec };
-  if (isJsonObject(affinity) && hasFeature("MatchLabelKeysInPodAffinity", context))
+  if (isJsonObject(affinity) && context.gates.isOn("MatchLabelKeysInPodAffinity"))
     selected["affinity"] = withAffinitySelected(affinity, labels);
-  if (Array.isArray(topologySpreadConstraints) && hasFeature("MatchLabelKeysInPodTopologySpreadSelectorMerge", context))
+  if (Array.isArray(topologySpreadConstraints) && context.gates.isOn("MatchLabelKeysInPodTopologySpreadSelectorMerge"))
     selected["topologySpreadConstraints"] = objectsAt(spec, "topologySpreadConstraints").map((constraint) =>
       withSelected(constraint, labels),
     );

@@ -171,7 +171,7 @@ describe("a pod", () => {
       ],
     };
     expect(specOf(spec)["resources"]).toMatchObject({ requests: { cpu: "4", memory: "1Gi" } });
-    expect(specOf(spec, release(33))["resources"]).not.toHaveProperty("requests");
+    expect(specOf(spec, release("1.33"))["resources"]).not.toHaveProperty("requests");
   });
 
   test("has its first address by itself too", () => {

@@ -2,7 +2,6 @@
 import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
-import { hasFeature } from "./pod-features.ts";
 import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { setPodStatusDefaults } from "./pod-status-defaults.ts";
 import { aggregatedResources, requestLimits } from "./resource-lists.ts";
@@ -17,7 +16,7 @@ export function setPodDefaults(pod: JsonObject, context: KindContext): void {
   setPodSpecDefaults(spec, context);
   for (const list of CONTAINER_LISTS)
     for (const container of objectsAt(spec, list)) requestLimits(objectAt(container, "resources"));
-  if (hasFeature("PodLevelResources", context)) setPodResourcesDefaults(spec);
+  if (context.gates.isOn("PodLevelResources")) setPodResourcesDefaults(spec);
   spec["enableServiceLinks"] ??= true;
   if (spec["hostNetwork"] === true) setHostPorts(spec);
   if ((numberAt(spec, "terminationGracePeriodSeconds") ?? 0) < 0) spec["terminationGracePeriodSeconds"] = 1;

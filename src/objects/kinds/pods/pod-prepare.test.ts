@@ -26,7 +26,7 @@ describe("a new pod", () => {
   test("is of the class of what it asks for as a whole", () => {
     const spec = { resources: { limits: { cpu: "1", memory: "1Gi" } } };
     expect(created(spec)["status"]).toMatchObject({ qosClass: "Guaranteed" });
-    expect(created(spec, {}, release(33))["status"]).toMatchObject({ qosClass: "BestEffort" });
+    expect(created(spec, {}, release("1.33"))["status"]).toMatchObject({ qosClass: "BestEffort" });
   });
 
   test("behind a gate says that it is not scheduled", () => {

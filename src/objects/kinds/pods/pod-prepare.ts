@@ -4,7 +4,6 @@ import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { withAppArmorFields } from "./app-armor.ts";
 import { withLabelKeysSelected } from "./label-keys.ts";
-import { hasFeature } from "./pod-features.ts";
 import { qosClass } from "./qos-class.ts";
 
 /** DIFFERS: what a release knows and does not do unless told to is kept: whoever sends it has told somebody to. */
@@ -37,7 +36,7 @@ export function preparePodStatusUpdate(pod: JsonObject, existing: JsonObject, co
   const status = { ...objectAt(pod, "status") };
   const before = objectAt(existing, "status");
   if (stringAt(status, "qosClass") === "" && before["qosClass"] !== undefined) status["qosClass"] = before["qosClass"];
-  if (hasFeature("PodObservedGenerationTracking", context)) keepObservedGenerations(status, before);
+  if (context.gates.isOn("PodObservedGenerationTracking")) keepObservedGenerations(status, before);
   pod["status"] = status;
   const metadata = { ...objectAt(pod, "metadata") };
   const { ownerReferences } = objectAt(existing, "metadata");

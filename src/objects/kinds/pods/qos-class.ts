@@ -3,17 +3,16 @@ import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { nanosOf } from "../quantity.ts";
-import { hasFeature } from "./pod-features.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 const COUNTED = ["cpu", "memory"] as const;
 
 /** What a pod asks for as a whole counts instead of what its containers do. */
-export function qosClass(pod: JsonObject, context: Pick<KindContext, "minor">): QosClass {
+export function qosClass(pod: JsonObject, context: Pick<KindContext, "gates">): QosClass {
   const spec = objectAt(pod, "spec");
   const { resources } = spec;
-  const isWhole = isJsonObject(resources) && hasFeature("PodLevelResources", context);
+  const isWhole = isJsonObject(resources) && context.gates.isOn("PodLevelResources");
   const parts = isWhole
     ? [resources]
     : [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")].map((container) =>

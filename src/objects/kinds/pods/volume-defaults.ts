@@ -5,7 +5,6 @@ import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setSourceDefaults } from "./container-defaults.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
-import { hasFeature } from "./pod-features.ts";
 import { setResourcesDefaults } from "./resource-lists.ts";
 import { setWhenEmpty } from "./set-when-empty.ts";
 
@@ -30,7 +29,7 @@ function setSpecialDefaults({ emptyDir, hostPath, image, ephemeral }: JsonObject
   if (isJsonObject(emptyDir) && emptyDir["sizeLimit"] !== undefined)
     emptyDir["sizeLimit"] = canonicalQuantity(String(emptyDir["sizeLimit"]));
   if (isJsonObject(hostPath)) hostPath["type"] ??= "";
-  if (isJsonObject(image) && hasFeature("ImageVolume", context))
+  if (isJsonObject(image) && context.gates.isOn("ImageVolume"))
     setWhenEmpty(image, "pullPolicy", defaultPullPolicy(stringAt(image, "reference")));
   if (isJsonObject(ephemeral)) setClaimTemplateDefaults(ephemeral);
 }

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, defaulted, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
 import { CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY } from "./csi.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
 
 const METADATA = { name: "d.example.com" };
 
@@ -20,7 +22,7 @@ describe("a driver", () => {
 
   test("is not asked what its release does not know", () => {
     const spec = { nodeAllocatableUpdatePeriodSeconds: 5, serviceAccountTokenInSecrets: true };
-    const kept = prepared(CSI_DRIVER, { metadata: METADATA, spec }, { ...CONTEXT, minor: 34 })["spec"];
+    const kept = prepared(CSI_DRIVER, { metadata: METADATA, spec }, { ...CONTEXT, gates: gatesOf("1.34") })["spec"];
     expect(Object.keys(kept as JsonObject)).not.toContain("nodeAllocatableUpdatePeriodSeconds");
     expect(Object.keys(kept as JsonObject)).not.toContain("serviceAccountTokenInSecrets");
   });
@@ -121,18 +123,18 @@ describe("a node", () => {
   });
 
   test("is known to a driver as it was, but for what it can hold", () => {
-    const update = (after: JsonObject, minor: number): string[] =>
+    const update = (after: JsonObject, release: ReleaseName): string[] =>
       toldOfUpdate(
         CSI_NODE,
         { metadata: { name: "n" }, spec: { drivers: [driver] } },
         { metadata: { name: "n" }, spec: { drivers: [after] } },
-        { ...CONTEXT, minor },
+        { ...CONTEXT, gates: gatesOf(release) },
       );
-    expect(update({ ...driver, allocatable: { count: 1 } }, 36)).toEqual([]);
-    expect(update({ ...driver, allocatable: { count: 1 } }, 33)).toEqual([
+    expect(update({ ...driver, allocatable: { count: 1 } }, "1.36")).toEqual([]);
+    expect(update({ ...driver, allocatable: { count: 1 } }, "1.33")).toEqual([
       'spec.drivers: Invalid value: {"Name":"d","NodeID":"n","TopologyKeys":null,"Allocatable":{"Count":1}}: field is immutable',
     ]);
-    expect(update({ ...driver, nodeID: "m" }, 36)).toEqual([
+    expect(update({ ...driver, nodeID: "m" }, "1.36")).toEqual([
       'spec.drivers: Invalid value: {"Name":"d","NodeID":"m","TopologyKeys":null,"Allocatable":null}: field is immutable',
     ]);
   });

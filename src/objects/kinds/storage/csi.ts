@@ -12,6 +12,7 @@ import { ownStruct, setMissing, setMissingInItems } from "./defaults.ts";
 import { goValue, isSemanticallyEqual, LABEL_SELECTOR, type GoType } from "./go-value.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 import { deprecatedExpressionWarnings } from "./node-selector.ts";
+import type { ReleaseGates } from "../../release-gates.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
 /** As kubernetes lists them. */
@@ -20,9 +21,6 @@ const EXPIRATION_SECONDS_MIN = 600;
 const EXPIRATION_SECONDS_MAX = 2 ** 32;
 const UPDATE_PERIOD_SECONDS_MIN = 10;
 const NODE_ID_BYTES_MAX = 256;
-/** The releases from which these members are known without asking for them. */
-const UPDATE_PERIOD_FROM_MINOR = 35;
-const TOKEN_IN_SECRETS_FROM_MINOR = 35;
 const TOKEN_IN_SECRETS_RECOMMENDED =
   "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
 
@@ -41,9 +39,9 @@ export const CSI_DRIVER: Kind = {
     setMissingInItems(spec, "tokenRequests", { audience: "" });
     if (stringsAt(spec, "volumeLifecycleModes").length === 0) spec["volumeLifecycleModes"] = ["Persistent"];
   },
-  prepareCreate: (driver, { minor }) => dropUnknown(objectAt(driver, "spec"), undefined, minor),
-  prepareUpdate(driver, existing, { minor }) {
-    dropUnknown(objectAt(driver, "spec"), objectAt(existing, "spec"), minor);
+  prepareCreate: (driver, { gates }) => dropUnknown(objectAt(driver, "spec"), undefined, gates),
+  prepareUpdate(driver, existing, { gates }) {
+    dropUnknown(objectAt(driver, "spec"), objectAt(existing, "spec"), gates);
     // As kubernetes: counted from the first change on, not from the creation.
     if (jsonEquals(driver["spec"], existing["spec"])) return;
     const metadata = objectAt(driver, "metadata");
@@ -56,20 +54,20 @@ export const CSI_DRIVER: Kind = {
     yield* immutableErrors(spec["attachRequired"], before["attachRequired"], "spec.attachedRequired");
     yield* immutableErrors(spec["volumeLifecycleModes"], before["volumeLifecycleModes"], "spec.volumeLifecycleModes");
   },
-  *warnings(driver, existing, { minor }) {
+  *warnings(driver, existing, { gates }) {
     const spec = objectAt(driver, "spec");
     const before = objectAt(existing ?? {}, "spec");
-    if (minor < TOKEN_IN_SECRETS_FROM_MINOR || spec["serviceAccountTokenInSecrets"] !== undefined) return;
+    if (!gates.isOn("CSIServiceAccountTokenSecrets") || spec["serviceAccountTokenInSecrets"] !== undefined) return;
     const requests = objectsAt(spec, "tokenRequests");
     if (requests.length > 0 && !jsonEquals(requests, objectsAt(before, "tokenRequests")))
       yield TOKEN_IN_SECRETS_RECOMMENDED;
   },
 };
 
-function dropUnknown(spec: JsonObject, before: JsonObject | undefined, minor: number): void {
+function dropUnknown(spec: JsonObject, before: JsonObject | undefined, gates: ReleaseGates): void {
   const known: readonly (readonly [key: string, isKnown: boolean])[] = [
-    ["nodeAllocatableUpdatePeriodSeconds", minor >= UPDATE_PERIOD_FROM_MINOR],
-    ["serviceAccountTokenInSecrets", minor >= TOKEN_IN_SECRETS_FROM_MINOR],
+    ["nodeAllocatableUpdatePeriodSeconds", gates.isOn("MutableCSINodeAllocatableCount")],
+    ["serviceAccountTokenInSecrets", gates.isOn("CSIServiceAccountTokenSecrets")],
     ["preventPodSchedulingIfMissing", false],
   ];
   for (const [key, isKnown] of known) if (!isKnown && before?.[key] === undefined) delete spec[key];
@@ -132,13 +130,13 @@ export const CSI_NODE: Kind = {
     setMissingInItems(spec, "drivers", { name: "", nodeID: "", topologyKeys: null });
   },
   createErrors: nodeErrors,
-  *updateErrors(node, existing, { minor }) {
+  *updateErrors(node, existing, { gates }) {
     yield* nodeErrors(node);
     const drivers = objectsAt(objectAt(node, "spec"), "drivers");
     const byName = Map.groupBy(drivers, (driver) => stringAt(driver, "name"));
     for (const before of objectsAt(objectAt(existing, "spec"), "drivers"))
       for (const driver of byName.get(stringAt(before, "name")) ?? [])
-        yield* driverChangeErrors(driver, before, minor >= UPDATE_PERIOD_FROM_MINOR);
+        yield* driverChangeErrors(driver, before, gates.isOn("MutableCSINodeAllocatableCount"));
   },
 };
 

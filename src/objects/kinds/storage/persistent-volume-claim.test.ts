@@ -3,6 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
 import type { KindContext } from "../kind.ts";
 import { PERSISTENT_VOLUME_CLAIM } from "./persistent-volume-claim.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
 function claim(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   const resources = { requests: { storage: "1Gi" } };
@@ -147,7 +148,7 @@ describe("a change", () => {
     expect(toldOfBound(sized("512Mi"))).toEqual([
       "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
     ]);
-    expect(toldOfBound(sized("1500Mi"), sized("2Gi"), { ...CONTEXT, minor: 31 })).toEqual([
+    expect(toldOfBound(sized("1500Mi"), sized("2Gi"), { ...CONTEXT, gates: gatesOf("1.31") })).toEqual([
       "spec.resources.requests.storage: Forbidden: field can not be less than previous value",
     ]);
   });

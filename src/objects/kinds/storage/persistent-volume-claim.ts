@@ -21,13 +21,10 @@ import {
 import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
 import { CLAIM_SPEC } from "./volume-shapes.ts";
 import { basicQuantityErrors } from "./volume-spec.ts";
+import type { ReleaseGates } from "../../release-gates.ts";
 
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
-/** The release from which a class of volume attributes is known without asking for it. */
-const ATTRIBUTES_CLASS_FROM_MINOR = 34;
-/** And the one from which a growth that failed can be taken back. */
-const EXPANSION_RECOVERY_FROM_MINOR = 32;
 const NANOS_IN_MILLI = 10n ** 6n;
 
 export const PERSISTENT_VOLUME_CLAIM: Kind = {
@@ -51,9 +48,9 @@ export const PERSISTENT_VOLUME_CLAIM: Kind = {
     prepareSpec(objectAt(claim, "spec"), objectAt(existing, "spec"), context);
   },
   prepareStatusUpdate: setStatusDefaults,
-  createErrors: (claim, { minor }) =>
+  createErrors: (claim, { gates }) =>
     claimSpecErrors(objectAt(claim, "spec"), "spec", {
-      hasAttributesClass: minor >= ATTRIBUTES_CLASS_FROM_MINOR,
+      hasAttributesClass: gates.isOn("VolumeAttributesClass"),
       allowsInvalidApiGroup: false,
       allowsInvalidSelectorValues: false,
     }),
@@ -71,8 +68,8 @@ function setStatusDefaults(claim: JsonObject): void {
   if (modification !== undefined) setMissing(modification, { status: "" });
 }
 
-function prepareSpec(spec: JsonObject, before: JsonObject | undefined, { minor }: KindContext): void {
-  if (minor < ATTRIBUTES_CLASS_FROM_MINOR && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
+function prepareSpec(spec: JsonObject, before: JsonObject | undefined, { gates }: KindContext): void {
+  if (!gates.isOn("VolumeAttributesClass") && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
   // A source in another namespace is known to no release without asking for it.
   const isElsewhere = stringAt(objectAt(spec, "dataSourceRef"), "namespace") !== "";
   if (isElsewhere && before?.["dataSourceRef"] === undefined) delete spec["dataSourceRef"];
@@ -104,21 +101,21 @@ function reference(source: JsonObject): JsonObject {
   return { apiGroup: apiGroup ?? null, kind: kind ?? "", name: name ?? "" };
 }
 
-function* claimUpdateErrors(claim: JsonObject, existing: JsonObject, { minor }: KindContext): Generator<FieldError> {
+function* claimUpdateErrors(claim: JsonObject, existing: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const spec = objectAt(claim, "spec");
   const before = objectAt(existing, "spec");
-  yield* claimSpecErrors(spec, "spec", optionsFor(before, minor));
+  yield* claimSpecErrors(spec, "spec", optionsFor(before, gates));
   yield* immutabilityErrors(claim, existing);
-  yield* sizeErrors(claim, existing, minor);
+  yield* sizeErrors(claim, existing, gates);
   yield* immutableErrors(spec["volumeMode"], before["volumeMode"], "volumeMode");
-  yield* attributesClassErrors(spec, existing, minor);
+  yield* attributesClassErrors(spec, existing, gates);
 }
 
-function optionsFor(before: JsonObject, minor: number): ClaimSpecOptions {
+function optionsFor(before: JsonObject, gates: ReleaseGates): ClaimSpecOptions {
   const hasGroup = ["dataSource", "dataSourceRef"].some((key) => typeof objectAt(before, key)["apiGroup"] === "string");
   const selectorErrors = labelSelectorErrors(objectAt(before, "selector"), "");
   return {
-    hasAttributesClass: minor >= ATTRIBUTES_CLASS_FROM_MINOR || before[ATTRIBUTES_CLASS] !== undefined,
+    hasAttributesClass: gates.isOn("VolumeAttributesClass") || before[ATTRIBUTES_CLASS] !== undefined,
     allowsInvalidApiGroup: hasGroup,
     allowsInvalidSelectorValues: selectorErrors.next().done !== true,
   };
@@ -185,13 +182,13 @@ function requestOf(spec: JsonObject): unknown {
 }
 
 /** A claim shrinks only as far as its growth has not reached. */
-function* sizeErrors(claim: JsonObject, existing: JsonObject, minor: number): Generator<FieldError> {
+function* sizeErrors(claim: JsonObject, existing: JsonObject, gates: ReleaseGates): Generator<FieldError> {
   const size = nanosOf(requestOf(objectAt(claim, "spec")));
   if (size >= nanosOf(requestOf(objectAt(existing, "spec")))) return;
   const field = "spec.resources.requests.storage";
   const status = objectAt(existing, "status");
   const isRecoverable =
-    minor >= EXPANSION_RECOVERY_FROM_MINOR ||
+    gates.isOn("RecoverVolumeExpansionFailure") ||
     status["allocatedResources"] !== undefined ||
     status["allocatedResourceStatuses"] !== undefined;
   if (!isRecoverable) yield forbiddenField(field, "field can not be less than previous value");
@@ -199,12 +196,12 @@ function* sizeErrors(claim: JsonObject, existing: JsonObject, minor: number): Ge
     yield forbiddenField(field, "field can not be less than status.capacity");
 }
 
-function* attributesClassErrors(spec: JsonObject, existing: JsonObject, minor: number): Generator<FieldError> {
+function* attributesClassErrors(spec: JsonObject, existing: JsonObject, gates: ReleaseGates): Generator<FieldError> {
   const name = spec[ATTRIBUTES_CLASS];
   const before = objectAt(existing, "spec")[ATTRIBUTES_CLASS];
   if (name === before) return;
   const field = `spec.${ATTRIBUTES_CLASS}`;
-  if (minor < ATTRIBUTES_CLASS_FROM_MINOR)
+  if (!gates.isOn("VolumeAttributesClass"))
     yield forbiddenField(field, "update is forbidden when the VolumeAttributesClass feature gate is disabled");
   if (objectAt(existing, "status")["currentVolumeAttributesClassName"] === undefined) return;
   const because = "is forbidden when status.currentVolumeAttributesClassName is not nil";

@@ -10,24 +10,21 @@ import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
 import { deprecatedExpressionWarnings, hasInvalidSelectorValue } from "./node-selector.ts";
 import { VOLUME_NODE_AFFINITY, VOLUME_SOURCE } from "./volume-shapes.ts";
 import { volumeSpecErrors } from "./volume-spec.ts";
+import type { ReleaseGates } from "../../release-gates.ts";
 
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
 const MOUNT_OPTIONS_ANNOTATION = "volume.beta.kubernetes.io/mount-options";
-/** The release from which a class of volume attributes is known without asking for it. */
-const ATTRIBUTES_CLASS_FROM_MINOR = 34;
-/** And the one from which a volume says since when it is in its phase. */
-const TRANSITION_TIME_FROM_MINOR = 29;
 
 export const PERSISTENT_VOLUME: Kind = {
   setDefaults: setVolumeDefaults,
-  prepareCreate(volume, { time, minor }) {
+  prepareCreate(volume, { time, gates }) {
     addFinalizer(volume, "kubernetes.io/pv-protection");
-    dropAttributesClass(objectAt(volume, "spec"), undefined, minor);
-    const since = minor >= TRANSITION_TIME_FROM_MINOR ? { lastPhaseTransitionTime: time } : {};
+    dropAttributesClass(objectAt(volume, "spec"), undefined, gates);
+    const since = gates.isOn("PersistentVolumeLastPhaseTransitionTime") ? { lastPhaseTransitionTime: time } : {};
     volume["status"] = { phase: "Pending", ...since };
   },
-  prepareUpdate(volume, existing, { minor }) {
-    dropAttributesClass(objectAt(volume, "spec"), objectAt(existing, "spec"), minor);
+  prepareUpdate(volume, existing, { gates }) {
+    dropAttributesClass(objectAt(volume, "spec"), objectAt(existing, "spec"), gates);
   },
   prepareStatusUpdate: setTransitionTime,
   *createErrors(volume, context) {
@@ -77,15 +74,15 @@ export function setVolumeSourceDefaults(spec: JsonObject): void {
   }
 }
 
-function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, minor: number): void {
-  if (minor < ATTRIBUTES_CLASS_FROM_MINOR && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
+function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, gates: ReleaseGates): void {
+  if (!gates.isOn("VolumeAttributesClass") && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
 }
 
 /** A phase that changes does so now, unless it is said when. */
-function setTransitionTime(volume: JsonObject, existing: JsonObject, { time, minor }: KindContext): void {
+function setTransitionTime(volume: JsonObject, existing: JsonObject, { time, gates }: KindContext): void {
   const status = ownStruct(volume, "status");
   setEmpty(status, { phase: "Pending" });
-  if (minor < TRANSITION_TIME_FROM_MINOR) return;
+  if (!gates.isOn("PersistentVolumeLastPhaseTransitionTime")) return;
   const before = objectAt(existing, "status");
   const said = status["lastPhaseTransitionTime"];
   const known = before["lastPhaseTransitionTime"];
@@ -97,12 +94,12 @@ function setTransitionTime(volume: JsonObject, existing: JsonObject, { time, min
 function* volumeErrors(
   volume: JsonObject,
   existing: JsonObject | undefined,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   const before = objectAt(existing ?? {}, "spec");
   yield* volumeSpecErrors(objectAt(volume, "spec"), "spec", {
     volumeName: stringAt(objectAt(volume, "metadata"), "name"),
-    hasAttributesClass: minor >= ATTRIBUTES_CLASS_FROM_MINOR || before[ATTRIBUTES_CLASS] !== undefined,
+    hasAttributesClass: gates.isOn("VolumeAttributesClass") || before[ATTRIBUTES_CLASS] !== undefined,
     allowsInvalidAffinityValues: hasInvalidSelectorValue(objectAt(objectAt(before, "nodeAffinity"), "required")),
   });
 }
@@ -133,7 +130,7 @@ function* mountOptionErrors(volume: JsonObject): Generator<FieldError> {
     );
 }
 
-function* changeErrors(spec: JsonObject, before: JsonObject, { minor }: KindContext): Generator<FieldError> {
+function* changeErrors(spec: JsonObject, before: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const source = withoutNewExpandSecret(spec, before);
   if (!isSemanticallyEqual(source, before, VOLUME_SOURCE)) {
     const [old, now] = [before, source].map((one) => goPrettyLines(goValue(one, VOLUME_SOURCE)));
@@ -146,7 +143,7 @@ function* changeErrors(spec: JsonObject, before: JsonObject, { minor }: KindCont
   if (before["nodeAffinity"] !== undefined) yield* affinityChangeErrors(spec, before);
   if (spec[ATTRIBUTES_CLASS] === before[ATTRIBUTES_CLASS]) return;
   const field = `spec.${ATTRIBUTES_CLASS}`;
-  if (minor < ATTRIBUTES_CLASS_FROM_MINOR)
+  if (!gates.isOn("VolumeAttributesClass"))
     yield forbiddenField(field, "update is forbidden when the VolumeAttributesClass feature gate is disabled");
   if (before[ATTRIBUTES_CLASS] !== undefined && spec[ATTRIBUTES_CLASS] === undefined)
     yield forbiddenField(field, "update from non-nil value to nil is forbidden");

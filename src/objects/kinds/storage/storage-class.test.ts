@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
 import { STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS } from "./storage-class.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
 const LOCAL = { metadata: { name: "c" }, provisioner: "example.com/local" };
 
@@ -108,7 +109,7 @@ describe("a class of volume attributes", () => {
       name: "f",
       finalizers: ["kubernetes.io/vac-protection"],
     });
-    expect(prepared(VOLUME_ATTRIBUTES_CLASS, fast, { ...CONTEXT, minor: 33 })).toEqual(fast);
+    expect(prepared(VOLUME_ATTRIBUTES_CLASS, fast, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual(fast);
   });
 
   test("has a driver and parameters, and keeps both", () => {

@@ -20,8 +20,6 @@ const PARAMETERS_MAX = 512;
 const PARAMETERS_BYTES_MAX = 256 * 1024;
 const RECLAIM_POLICIES: readonly string[] = ["Delete", "Retain"];
 const BINDING_MODES: readonly string[] = ["Immediate", "WaitForFirstConsumer"];
-/** The release that protects classes of volume attributes from deletion while they are used. */
-const ATTRIBUTES_CLASS_FROM_MINOR = 34;
 
 export const STORAGE_CLASS: Kind = {
   setDefaults: (storageClass) => setMissing(storageClass, { reclaimPolicy: "Delete", volumeBindingMode: "Immediate" }),
@@ -44,8 +42,8 @@ export const STORAGE_CLASS: Kind = {
 };
 
 export const VOLUME_ATTRIBUTES_CLASS: Kind = {
-  prepareCreate(attributesClass, { minor }) {
-    if (minor >= ATTRIBUTES_CLASS_FROM_MINOR) addFinalizer(attributesClass, "kubernetes.io/vac-protection");
+  prepareCreate(attributesClass, { gates }) {
+    if (gates.isOn("VolumeAttributesClass")) addFinalizer(attributesClass, "kubernetes.io/vac-protection");
   },
   createErrors: attributesClassErrors,
   *updateErrors(attributesClass, existing) {

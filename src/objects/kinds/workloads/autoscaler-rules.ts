@@ -10,8 +10,6 @@ import { apiVersionError, referenceErrors, type ReferenceCheck } from "./cross-v
 
 const PERIOD_SECONDS_MAX = 1800;
 const STABILIZATION_SECONDS_MAX = 3600;
-const API_VERSION_CHECKED_SINCE_MINOR = 34;
-const MAX_REPLICAS_REQUIRED_SINCE_MINOR = 36;
 
 export function* autoscalerErrors(
   spec: JsonObject,
@@ -30,14 +28,14 @@ export function* autoscalerErrors(
 function* replicasErrors(
   spec: JsonObject,
   before: JsonObject | undefined,
-  { minor }: KindContext,
+  { gates }: KindContext,
 ): Generator<FieldError> {
   const least = before !== undefined && numberAt(before, "minReplicas") === 0 ? 0 : 1;
   const min = numberAt(spec, "minReplicas");
   const max = numberAt(spec, "maxReplicas") ?? 0;
   if (min !== undefined && min < least)
     yield invalidValue("spec.minReplicas", min, `must be greater than or equal to ${least}`);
-  if (max < 1 && minor < MAX_REPLICAS_REQUIRED_SINCE_MINOR)
+  if (max < 1 && !gates.isOn("HPAMaxReplicasRequired"))
     yield invalidValue("spec.maxReplicas", max, "must be greater than 0");
   else if (max === 0) yield required("spec.maxReplicas", "must be set and greater than 0");
   else if (max < 0) yield invalidValue("spec.maxReplicas", max, "must be greater than or equal to 1");
@@ -45,7 +43,7 @@ function* replicasErrors(
     yield invalidValue("spec.maxReplicas", max, "must be greater than or equal to `minReplicas`");
 }
 
-function targetCheck(spec: JsonObject, before: JsonObject | undefined, { minor }: KindContext): ReferenceCheck {
+function targetCheck(spec: JsonObject, before: JsonObject | undefined, { gates }: KindContext): ReferenceCheck {
   const target = objectAt(spec, "scaleTargetRef");
   const past = before === undefined ? undefined : objectAt(before, "scaleTargetRef");
   const isSame =
@@ -53,12 +51,12 @@ function targetCheck(spec: JsonObject, before: JsonObject | undefined, { minor }
     stringAt(past, "apiVersion") === stringAt(target, "apiVersion") &&
     stringAt(past, "kind") === stringAt(target, "kind");
   return {
-    mayHaveAnyVersion: isSame || minor < API_VERSION_CHECKED_SINCE_MINOR,
+    mayHaveAnyVersion: isSame || !gates.isOn("HPAReferenceAPIVersionValidation"),
     mayHaveNoGroup: target["kind"] === "ReplicationController",
   };
 }
 
-function metricsCheck(before: JsonObject | undefined, { minor }: KindContext): ReferenceCheck {
+function metricsCheck(before: JsonObject | undefined, { gates }: KindContext): ReferenceCheck {
   const metrics = before === undefined ? [] : objectsAt(before, "metrics");
   const wasOdd = metrics.some(
     (metric) =>
@@ -66,7 +64,7 @@ function metricsCheck(before: JsonObject | undefined, { minor }: KindContext): R
       isJsonObject(metric["object"]) &&
       apiVersionError(stringAt(objectAt(metric["object"], "describedObject"), "apiVersion"), true) !== undefined,
   );
-  return { mayHaveNoGroup: true, mayHaveAnyVersion: wasOdd || minor < API_VERSION_CHECKED_SINCE_MINOR };
+  return { mayHaveNoGroup: true, mayHaveAnyVersion: wasOdd || !gates.isOn("HPAReferenceAPIVersionValidation") };
 }
 
 function* metricsErrors(spec: JsonObject, check: ReferenceCheck): Generator<FieldError> {

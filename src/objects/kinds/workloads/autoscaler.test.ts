@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { AUTOSCALER, AUTOSCALER_V1 } from "./autoscaler.ts";
 import { CONTEXT, created, defaulted, prepared, statusUpdated, updated } from "./testing/objects.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
 
 function autoscaler(spec: JsonObject = {}): JsonObject {
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
@@ -49,12 +51,12 @@ describe("an autoscaler that says little", () => {
     expect(defaulted(AUTOSCALER, autoscaler())["spec"]).not.toHaveProperty("behavior");
   });
 
-  test.each([
-    [34, undefined],
-    [35, "50m"],
-  ])("has a tolerance in 1.%i or not", (minor, tolerance) => {
+  test.each<[ReleaseName, string | undefined]>([
+    ["1.34", undefined],
+    ["1.35", "50m"],
+  ])("has a tolerance in %s or not", (release, tolerance) => {
     const behavior = { scaleUp: { tolerance: "50m" } };
-    const stored = prepared(AUTOSCALER, autoscaler({ behavior }), { ...CONTEXT, minor });
+    const stored = prepared(AUTOSCALER, autoscaler({ behavior }), { ...CONTEXT, gates: gatesOf(release) });
     expect((stored as { spec: { behavior: { scaleUp: JsonObject } } }).spec.behavior.scaleUp["tolerance"]).toBe(
       tolerance,
     );
@@ -109,7 +111,7 @@ describe("what is wrong with an autoscaler", () => {
   test("too few replicas, in the words of the release", () => {
     const none = autoscaler({ maxReplicas: 0, minReplicas: undefined });
     expect(created(AUTOSCALER, none)[0]).toBe("spec.maxReplicas: Required value: must be set and greater than 0");
-    expect(created(AUTOSCALER, none, { ...CONTEXT, minor: 35 })[0]).toBe(
+    expect(created(AUTOSCALER, none, { ...CONTEXT, gates: gatesOf("1.35") })[0]).toBe(
       "spec.maxReplicas: Invalid value: 0: must be greater than 0",
     );
   });

@@ -14,8 +14,6 @@ const V2: GroupVersion = { group: "autoscaling", version: "v2" };
 
 const CPU_UTILIZATION_PERCENT = 80;
 const SCALE_PERIOD_SECONDS = 15;
-/** Since then a tolerance is kept, which before was for those only who had switched it on. */
-const TOLERANCE_SINCE_MINOR = 35;
 
 export const AUTOSCALER: Kind = {
   setDefaults: setAutoscalerDefaults,
@@ -130,8 +128,8 @@ function scalingPolicy(type: string, value: number): JsonObject {
   return { type, value, periodSeconds: SCALE_PERIOD_SECONDS };
 }
 
-function dropTolerance(autoscaler: JsonObject, existing: JsonObject | undefined, { minor }: KindContext): void {
-  if (minor >= TOLERANCE_SINCE_MINOR || (existing !== undefined && hasTolerance(existing))) return;
+function dropTolerance(autoscaler: JsonObject, existing: JsonObject | undefined, { gates }: KindContext): void {
+  if (gates.isOn("HPAConfigurableTolerance") || (existing !== undefined && hasTolerance(existing))) return;
   const spec = specOf(autoscaler);
   if (!hasTolerance(autoscaler)) return;
   const behavior = { ...objectAt(spec, "behavior") };

@@ -11,6 +11,8 @@ import {
   updated,
   workload,
 } from "./testing/objects.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
 
 const PERCENT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
@@ -187,12 +189,12 @@ describe("a status", () => {
     expect(next["metadata"]).toHaveProperty("labels", { old: "1" });
   });
 
-  test.each([
-    [34, undefined],
-    [36, 1],
-  ])("of 1.%i", (minor, terminatingReplicas) => {
+  test.each<[ReleaseName, number | undefined]>([
+    ["1.34", undefined],
+    ["1.36", 1],
+  ])("of %s", (release, terminatingReplicas) => {
     const next: JsonObject = { ...workload(), status: { terminatingReplicas: 1 } };
-    DEPLOYMENT.prepareStatusUpdate?.(next, workload(), { ...CONTEXT, minor });
+    DEPLOYMENT.prepareStatusUpdate?.(next, workload(), { ...CONTEXT, gates: gatesOf(release) });
     expect((next["status"] as JsonObject)["terminatingReplicas"]).toBe(terminatingReplicas);
   });
 });

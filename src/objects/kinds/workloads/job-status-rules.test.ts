@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { jobStatusErrors } from "./job-status-rules.ts";
 import { CONTEXT, sentences } from "./testing/objects.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
 
 const START = "2030-01-01T00:00:00Z";
 const END = "2030-01-01T00:01:00Z";
@@ -12,8 +14,15 @@ function conditions(...types: string[]): JsonObject[] {
 
 const DONE = { startTime: START, completionTime: END, conditions: conditions("SuccessCriteriaMet", "Complete") };
 
-function changed(before: JsonObject, status: JsonObject, spec: JsonObject = {}, minor = 36): string[] {
-  return sentences(jobStatusErrors({ spec, status }, { spec, status: before }, { ...CONTEXT, minor }));
+function changed(
+  before: JsonObject,
+  status: JsonObject,
+  spec: JsonObject = {},
+  release: ReleaseName = "1.36",
+): string[] {
+  return sentences(
+    jobStatusErrors({ spec, status }, { spec, status: before }, { ...CONTEXT, gates: gatesOf(release) }),
+  );
 }
 
 describe("how a Job ends", () => {
@@ -74,7 +83,7 @@ describe("what a Job cannot take back", () => {
   });
 
   test("its start, in the words of the release", () => {
-    expect(changed({ startTime: START }, {}, {}, 35)).toEqual([
+    expect(changed({ startTime: START }, {}, {}, "1.35")).toEqual([
       "status.startTime: Required value: startTime cannot be removed for unsuspended job",
     ]);
     expect(changed({ startTime: START }, {}, { suspend: true })).toEqual([]);

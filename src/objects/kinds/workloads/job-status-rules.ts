@@ -10,9 +10,8 @@ import { isIndexed } from "./job-rules.ts";
 import { specOf, statusOf } from "./members.ts";
 import { isSemanticallyEqual } from "./semantic-equality.ts";
 import { countAt, negativeCountErrors } from "./status-counts.ts";
+import type { ReleaseGates } from "../../release-gates.ts";
 
-const IS_WORDED_ANEW_SINCE_MINOR = 34;
-const START_TIME_SINCE_MINOR = 36;
 const CONDITIONS = "status.conditions";
 
 /** A Job's status before and after, and which rules a change calls for: what was wrong before may stay. */
@@ -20,7 +19,7 @@ interface Change {
   readonly spec: JsonObject;
   readonly status: JsonObject;
   readonly before: JsonObject;
-  readonly minor: number;
+  readonly gates: ReleaseGates;
   readonly hasChanged: (member: string) => boolean;
   readonly hasTurned: (...conditions: string[]) => boolean;
 }
@@ -32,7 +31,7 @@ export function* jobStatusErrors(job: JsonObject, existing: JsonObject, context:
     spec: specOf(job),
     status,
     before,
-    minor: context.minor,
+    gates: context.gates,
     hasChanged: (member) => !isSemanticallyEqual({ member: status[member] }, { member: before[member] }),
     hasTurned: (...types) => types.some((type) => isTrue(status, type)) !== types.some((type) => isTrue(before, type)),
   };
@@ -72,7 +71,7 @@ function* uncountedErrors(uncounted: JsonObject): Generator<FieldError> {
   }
 }
 
-function* completionErrors({ status, minor, hasChanged, hasTurned }: Change): Generator<FieldError> {
+function* completionErrors({ status, gates, hasChanged, hasTurned }: Change): Generator<FieldError> {
   const isComplete = isTrue(status, "Complete");
   const { completionTime, startTime } = status;
   const field = "status.completionTime";
@@ -89,8 +88,8 @@ function* completionErrors({ status, minor, hasChanged, hasTurned }: Change): Ge
       yield required(field, "completionTime is required for Complete jobs");
   }
   if ((hasChanged("startTime") || hasChanged("completionTime")) && isBefore(completionTime, startTime)) {
-    const isAnew = minor >= IS_WORDED_ANEW_SINCE_MINOR;
-    const why = isAnew ? "must be equal to or after `startTime`" : "completionTime cannot be set before startTime";
+    const isShort = gates.isOn("JobStatusErrorsWithoutFieldNames");
+    const why = isShort ? "must be equal to or after `startTime`" : "completionTime cannot be set before startTime";
     yield invalidValue(field, completionTime, why);
   }
   if (
@@ -110,21 +109,21 @@ function isBefore(time: unknown, other: unknown): boolean {
   return typeof time === "string" && typeof other === "string" && Date.parse(time) < Date.parse(other);
 }
 
-function* finishedErrors({ spec, status, minor, hasChanged, hasTurned }: Change): Generator<FieldError> {
+function* finishedErrors({ spec, status, gates, hasChanged, hasTurned }: Change): Generator<FieldError> {
   if (!isFinished(status)) return;
   const hasEnded = hasTurned("Complete", "Failed");
   if ((hasEnded || hasChanged("active")) && countAt(status, "active") > 0)
     yield invalidValue("status.active", countAt(status, "active"), "active>0 is invalid for finished job");
   const isNeverStarted =
-    minor >= IS_WORDED_ANEW_SINCE_MINOR && spec["suspend"] === true && numberAt(spec, "completions") === 0;
+    gates.isOn("JobFinishedWithoutStartTime") && spec["suspend"] === true && numberAt(spec, "completions") === 0;
   if ((hasEnded || hasChanged("startTime")) && !isNeverStarted && status["startTime"] === undefined)
     yield required("status.startTime", "startTime is required for finished job");
   const uncounted = objectAt(status, "uncountedTerminatedPods");
   const isUncounted = [...stringsAt(uncounted, "failed"), ...stringsAt(uncounted, "succeeded")].length > 0;
   if ((hasEnded || hasChanged("uncountedTerminatedPods")) && isUncounted) {
     const shown = { Succeeded: uncounted["succeeded"] ?? null, Failed: uncounted["failed"] ?? null };
-    const isAnew = minor >= IS_WORDED_ANEW_SINCE_MINOR;
-    const why = isAnew
+    const isShort = gates.isOn("JobStatusErrorsWithoutFieldNames");
+    const why = isShort
       ? "must be empty for finished job"
       : "uncountedTerminatedPods needs to be empty for finished job";
     yield invalidValue("status.uncountedTerminatedPods", shown, why);
@@ -209,16 +208,18 @@ function* transitionErrors(change: Change): Generator<FieldError> {
     );
 }
 
-function* timeErrors({ spec, status, before, minor, hasChanged }: Change): Generator<FieldError> {
+function* timeErrors({ spec, status, before, gates, hasChanged }: Change): Generator<FieldError> {
   const { completionTime, startTime } = status;
   if (completionTime !== undefined && before["completionTime"] !== undefined && hasChanged("completionTime")) {
-    const why = minor >= IS_WORDED_ANEW_SINCE_MINOR ? "field is immutable" : "completionTime cannot be mutated";
+    const why = gates.isOn("JobStatusErrorsWithoutFieldNames")
+      ? "field is immutable"
+      : "completionTime cannot be mutated";
     yield invalidValue("status.completionTime", completionTime, why);
   }
   const isResuming = hasCondition(before, "Suspended", "True") && hasCondition(status, "Suspended", "False");
   const isFixed = before["startTime"] !== undefined && spec["suspend"] !== true && hasChanged("startTime");
-  if (!isFixed || (isResuming && minor >= START_TIME_SINCE_MINOR)) return;
-  if (minor >= START_TIME_SINCE_MINOR)
+  if (!isFixed || (isResuming && gates.isOn("JobStartTimeMutableOnResume"))) return;
+  if (gates.isOn("JobStartTimeMutableOnResume"))
     yield invalidValue("status.startTime", startTime, "field is immutable for unsuspended job once set");
   else yield required("status.startTime", "startTime cannot be removed for unsuspended job");
 }

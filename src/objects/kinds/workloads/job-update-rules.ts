@@ -12,10 +12,9 @@ import { isIndexed } from "./job-rules.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { specOf, statusOf } from "./members.ts";
 import { isSemanticallyEqual } from "./semantic-equality.ts";
+import type { ReleaseGates } from "../../release-gates.ts";
 
 const IMMUTABLE = "field is immutable";
-/** Since then a suspended Job may change more of its template, also after it has run. */
-const SUSPENDED_MUTABLE_SINCE_MINOR = 36;
 
 export function* jobChangeErrors(job: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
   const spec = specOf(job);
@@ -48,13 +47,13 @@ function* completionsErrors(spec: JsonObject, before: JsonObject): Generator<Fie
 }
 
 function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
-  const { minor } = context;
+  const { gates } = context;
   const before = specOf(existing);
   const template = objectAt(spec, "template");
   const isSuspended = before["suspend"] === true;
-  const isIdle = isSuspended && isAtRest(existing, minor);
+  const isIdle = isSuspended && isAtRest(existing, gates);
   const compared = isIdle ? withSchedulingOf(template, objectAt(before, "template")) : objectAt(before, "template");
-  if (isIdle && minor >= SUSPENDED_MUTABLE_SINCE_MINOR) {
+  if (isIdle && gates.isOn("MutablePodResourcesForSuspendedJobs")) {
     const podSpec = objectAt(template, "spec");
     if (!isSemanticallyEqual(podSpec, withResourcesOf(podSpec, objectAt(compared, "spec"))))
       yield invalidInternal("spec.template.spec", internalPodSpec(podSpec, context), IMMUTABLE);
@@ -64,10 +63,10 @@ function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindCo
 }
 
 /** Whether no pod was made from the template yet, or none is left. */
-function isAtRest(job: JsonObject, minor: number): boolean {
+function isAtRest(job: JsonObject, gates: ReleaseGates): boolean {
   const status = statusOf(job);
   const isNotStarted = status["startTime"] === undefined;
-  if (minor < SUSPENDED_MUTABLE_SINCE_MINOR) return isNotStarted;
+  if (!gates.isOn("MutableSchedulingDirectivesForSuspendedJobs")) return isNotStarted;
   const hasStopped = isTrue(conditionsOf(status), "Suspended");
   return (isNotStarted || hasStopped) && (numberAt(status, "active") ?? 0) === 0;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { JOB } from "./job.ts";
 import { CONTEXT, created, defaulted, prepared, sentences, updated } from "./testing/objects.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
 const UID = "u-1";
 const GENERATED = {
@@ -205,7 +206,9 @@ describe("an update", () => {
       { containers },
       GENERATED,
     );
-    expect(updated(JOB, job({ suspend: true }), after, { ...CONTEXT, minor: 35 })[0]).toMatch(/^spec\.template: /);
+    expect(updated(JOB, job({ suspend: true }), after, { ...CONTEXT, gates: gatesOf("1.35") })[0]).toMatch(
+      /^spec\.template: /,
+    );
   });
 });
 

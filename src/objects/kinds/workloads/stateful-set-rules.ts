@@ -14,9 +14,6 @@ import { isReadable, mismatchError, selectorOf, selects, shownSelector, template
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { selectorErrors } from "./replica-template.ts";
 
-/** Templates of pods and claims were taken as they came before. */
-const TEMPLATE_CHECKED_SINCE_MINOR = 34;
-
 export interface StatefulSetCheck {
   readonly context: KindContext;
   /** What cannot be changed is checked only once. */
@@ -34,7 +31,7 @@ export function* statefulSetSpecErrors(spec: JsonObject, check: StatefulSetCheck
     yield invalidValue("spec.podManagementPolicy", management, "must be 'OrderedReady' or 'Parallel'");
   yield* strategyErrors(objectAt(spec, "updateStrategy"));
   yield* retentionErrors(objectAt(spec, "persistentVolumeClaimRetentionPolicy"));
-  if (check.isNew && check.context.minor >= TEMPLATE_CHECKED_SINCE_MINOR) yield* claimsErrors(spec);
+  if (check.isNew && check.context.gates.isOn("StatefulSetTemplateValidation")) yield* claimsErrors(spec);
   yield* nonNegativeErrors(numberAt(spec, "replicas"), "spec.replicas");
   yield* nonNegativeErrors(numberAt(spec, "minReadySeconds"), "spec.minReadySeconds");
   yield* nonNegativeErrors(numberAt(objectAt(spec, "ordinals"), "start"), "spec.ordinals.start");
@@ -98,7 +95,7 @@ function* templateErrors(spec: JsonObject, check: StatefulSetCheck): Generator<F
   }
   const field = "spec.template";
   if (!selects(selector, templateLabels(spec))) yield mismatchError(objectAt(spec, "template"), field);
-  if (check.context.minor >= TEMPLATE_CHECKED_SINCE_MINOR && check.isTemplateTolerated !== true)
+  if (check.context.gates.isOn("StatefulSetTemplateValidation") && check.isTemplateTolerated !== true)
     yield* podTemplateErrors(templateWithClaims(spec), field, check.context);
   yield* labelsErrors(templateLabels(spec), `${field}.labels`);
   const metadata = objectAt(objectAt(spec, "template"), "metadata");

@@ -4,6 +4,7 @@ import { tableColumns } from "../../catalogue/table-columns.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { tableRenderer } from "../table.ts";
 import type { Cell, TableRenderer } from "../table.ts";
+import { gatesOf } from "../../catalogue/release-gates.ts";
 
 export const NOW = Date.parse("2026-03-10T12:00:00Z");
 
@@ -15,7 +16,7 @@ export function secondsAgo(seconds: number): string {
 /** Of "group/Kind" at a release. */
 export function rendererOf(key: string, release: ReleaseName = DEFAULT_RELEASE): TableRenderer {
   const [group = "", kind = ""] = key.split("/");
-  return tableRenderer({ group, kind, columns: tableColumns(release, group, kind), release });
+  return tableRenderer({ group, kind, columns: tableColumns(release, group, kind), gates: gatesOf(release) });
 }
 
 /** The row of an object that is named `x` and an hour old. */

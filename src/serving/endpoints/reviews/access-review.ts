@@ -5,16 +5,14 @@ import { invalid, StatusError, type FieldError } from "../../../meta/status-erro
 import type { Requester } from "../../registry/create.ts";
 import type { ReviewedAccess, ReviewedDecision } from "./ports.ts";
 import { selectorErrors, selectorProblems } from "./selector-attributes.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type AccessReviewKind = "SubjectAccessReview" | "LocalSubjectAccessReview" | "SelfSubjectAccessReview";
 
-/** Since this minor release selectors count; before, they are not even looked at. */
-const SELECTORS_SINCE = 32;
-
-/** As it is reviewed and answered. */
-export function readable(object: JsonObject, minor: number): JsonObject {
+/** As it is reviewed and answered: a release that does not authorize by selectors ignores them. */
+export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
   const spec = objectAt(object, "spec");
-  if (minor >= SELECTORS_SINCE || !isJsonObject(spec["resourceAttributes"])) return object;
+  if (gates.isOn("AuthorizeWithSelectors") || !isJsonObject(spec["resourceAttributes"])) return object;
   const { fieldSelector: _fields, labelSelector: _labels, ...resourceAttributes } = spec["resourceAttributes"];
   return { ...object, spec: { ...spec, resourceAttributes } };
 }

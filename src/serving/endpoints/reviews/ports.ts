@@ -8,6 +8,7 @@ import type { Admission } from "../../registry/admission.ts";
 import type { Requester } from "../../registry/create.ts";
 import type { WithRequester } from "../endpoint.ts";
 import type { RequestAdmission } from "../resources.ts";
+import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type ReviewedAccess = Pick<
   RequestInfo,
@@ -41,8 +42,7 @@ export type ReviewedToken =
 
 export interface ReviewPorts<Req extends WithRequester> {
   readonly clock: Clock;
-  /** 36 for release 1.36. */
-  readonly minor: number;
+  readonly gates: ReleaseGates;
   /** Of any kind of the release. */
   readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   readonly protobuf: () => ProtobufTables;

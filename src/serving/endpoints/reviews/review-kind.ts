@@ -7,7 +7,7 @@ import type { ReviewPorts } from "./ports.ts";
 
 export function reviewKind(
   { group, version, resource, kind, namespaced }: ResourceEndpoint,
-  { schemaOf, minor }: Pick<ReviewPorts<never>, "schemaOf" | "minor">,
+  { schemaOf, gates }: Pick<ReviewPorts<never>, "schemaOf" | "gates">,
 ): ServedResource {
   const groupVersion = { group, version };
   const apiVersion = formatGroupVersion(groupVersion);
@@ -29,7 +29,7 @@ export function reviewKind(
     kind,
     listKind: `${kind}List`,
     meaning: {},
-    minor,
+    gates,
     schema,
     schemaOf: (other, of = kind) => schemaOf(other, of),
     table: { columns: [], cells: () => [] },

@@ -10,6 +10,7 @@ import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";
 import { negotiateRepresentation } from "../render/negotiate.ts";
 import type { ReviewedAccess, ReviewPorts } from "./ports.ts";
 import { reviewEndpoint } from "./reviews.ts";
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05Z");
 const JANE = { name: "jane", uid: "7", groups: ["devs"], extra: { team: ["blue"] } };
@@ -27,7 +28,7 @@ function portsWith(ports: Partial<ReviewPorts<WithRequester>>): ReviewPorts<With
   const schemas = openSchemas("1.36");
   return {
     clock: { now: () => NOW } as Clock,
-    minor: 36,
+    gates: gatesOf("1.36"),
     schemaOf: ({ group, version }, kind) => schemas.kind(group, version, kind),
     protobuf: protobufTables,
     authorize: () => ({ allowed: false, reason: "" }),
@@ -247,7 +248,7 @@ describe("the selectors of an access review", () => {
   });
 
   test("before 1.32 they do not count", async () => {
-    const answer = await review("subjectaccessreviews", asked({ fieldSelector: {} }), { minor: 31 });
+    const answer = await review("subjectaccessreviews", asked({ fieldSelector: {} }), { gates: gatesOf("1.31") });
     expect(answer.status).toBe(201);
     expect(answer.body["spec"]).toEqual({ user: "u", resourceAttributes: PODS });
   });

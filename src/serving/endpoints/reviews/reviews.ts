@@ -106,7 +106,7 @@ async function reviewed<Req extends WithRequester>(
   const { dryRun, manager } = options;
   const asked = readable(
     owned(placed(object, kind, request), { kind, manager, nowMs: ports.clock.now() }),
-    ports.minor,
+    ports.gates,
   );
   const about = { served: kind, kind, dryRun, options: optionsObject(request, "CreateOptions"), warn };
   const admission = ports.admit?.(request, about);

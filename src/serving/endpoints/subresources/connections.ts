@@ -51,11 +51,9 @@ async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
   return object;
 }
 
-const CREATES_SINCE_MINOR = 35;
-
 /** Whoever connects by a GET, as WebSockets do, must be allowed to create as well. */
 async function refuseWhoMayOnlyGet({ served, request, refuseCreation }: EndpointCall): Promise<void> {
-  if (request.info.verb === "create" || served.minor < CREATES_SINCE_MINOR) return;
+  if (request.info.verb === "create" || !served.gates.isOn("AuthorizePodWebsocketUpgradeCreatePermission")) return;
   try {
     await refuseCreation?.();
   } catch (thrown) {

@@ -50,7 +50,7 @@ function unstored(parent: ServedResource, { groupVersion, kind, schema, table }:
     kind,
     listKind: `${kind}List`,
     meaning: {},
-    minor: parent.minor,
+    gates: parent.gates,
     schema,
     schemaOf: (asked, of) => (of === undefined ? undefined : parent.schemaOf(asked, of)),
     table,
@@ -74,7 +74,7 @@ const SCALE_TABLE: TableRenderer = {
     stringAt(objectAt(scale, "metadata"), "name"),
     Number(objectAt(scale, "spec")["replicas"] ?? 0),
     Number(objectAt(scale, "status")["replicas"] ?? 0),
-    ageOf(timeAt(scale, "metadata", "creationTimestamp"), { now, minor: 0 }),
+    ageOf(timeAt(scale, "metadata", "creationTimestamp"), { now }),
   ],
 };
 

@@ -1,6 +1,5 @@
 /** New amounts of cpu and memory for the containers of a pod that keeps running. */
 import type { KindContext } from "../../../objects/kinds/kind.ts";
-import { hasFeature } from "../../../objects/kinds/pods/pod-features.ts";
 import { qosClass } from "../../../objects/kinds/pods/qos-class.ts";
 import { podErrors } from "../../../objects/kinds/pods/rules/pod-rules.ts";
 import { firstErrors, forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
@@ -12,8 +11,6 @@ import { containersAt, withPodDefaults } from "./ephemeral-containers.ts";
 const MIRROR_POD = "kubernetes.io/config.mirror";
 const CONTAINER_FIELDS = ["containers", "initContainers"] as const;
 type ContainerField = (typeof CONTAINER_FIELDS)[number];
-/** From here on, resources of the whole pod are one reason among others not to resize it, and soon none. */
-const POD_RESOURCES_SINCE = 35;
 
 export const RESIZE_DOOR: SubresourceDoor = {
   subresource: "resize",
@@ -25,7 +22,7 @@ export const RESIZE_DOOR: SubresourceDoor = {
     // Whoever adds or removes containers is answered about the pod as it was sent.
     if (!isSameLength) return withPodDefaults({ ...existing, ...sentParts(wish) }, context);
     const spec = { ...objectAt(existing, "spec") };
-    if (hasFeature("InPlacePodLevelResourcesVerticalScaling", context)) {
+    if (context.gates.isOn("InPlacePodLevelResourcesVerticalScaling")) {
       const { resources } = objectAt(wish, "spec");
       if (resources === undefined) delete spec["resources"];
       else spec["resources"] = resources;
@@ -67,8 +64,9 @@ function isSameOrder(next: readonly JsonObject[], before: readonly JsonObject[])
 }
 
 /** What makes everything else about a resize pointless. */
-function wholePodError(pod: JsonObject, { minor }: KindContext): string | undefined {
-  if (minor < POD_RESOURCES_SINCE && hasPodResources(pod)) return "pods with pod-level resources cannot be resized";
+function wholePodError(pod: JsonObject, { gates }: KindContext): string | undefined {
+  if (!gates.isOn("PodLevelResourcesResizeValidation") && hasPodResources(pod))
+    return "pods with pod-level resources cannot be resized";
   if (objectAt(objectAt(pod, "metadata"), "annotations")[MIRROR_POD] !== undefined)
     return "static pods cannot be resized";
   const os = stringAt(objectAt(objectAt(pod, "spec"), "os"), "name");
@@ -85,7 +83,7 @@ function* allErrors(pod: JsonObject, existing: JsonObject, context: KindContext)
   yield* qosErrors(pod, existing, context);
   yield* supportErrors(existing);
   if (hasPodResources(pod) || hasPodResources(existing)) {
-    if (!hasFeature("InPlacePodLevelResourcesVerticalScaling", context)) {
+    if (!context.gates.isOn("InPlacePodLevelResourcesVerticalScaling")) {
       yield forbiddenField(
         "",
         "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled",
@@ -162,7 +160,7 @@ function* resourceErrors(pod: JsonObject, existing: JsonObject, context: KindCon
 }
 
 function canResize(container: JsonObject, context: KindContext): boolean {
-  return isSidecar(container) || hasFeature("InPlacePodVerticalScalingInitContainers", context);
+  return isSidecar(container) || context.gates.isOn("InPlacePodVerticalScalingInitContainers");
 }
 
 function isSidecar(container: JsonObject): boolean {
@@ -180,7 +178,7 @@ function* initContainerErrors(
   before: JsonObject,
   { index, context }: { index: number; context: KindContext },
 ): Generator<FieldError> {
-  const isOfAll = hasFeature("InPlacePodVerticalScalingInitContainers", context);
+  const isOfAll = context.gates.isOn("InPlacePodVerticalScalingInitContainers");
   const field = `spec.initContainers[${index}]`;
   if (!canResize(next, context)) {
     if (!jsonEquals(next, before))

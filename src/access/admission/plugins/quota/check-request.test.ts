@@ -5,9 +5,10 @@ import { amountsObject } from "../amounts.ts";
 import { attributes, containers, pod, refusal } from "../testing/attributes.ts";
 import { checkRequest, runningQuota } from "./check-request.ts";
 import { createEvaluators } from "./evaluators.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
-const evaluators = createEvaluators({ minor: 36, now: () => NOW });
+const evaluators = createEvaluators({ gates: gatesOf("1.36"), now: () => NOW });
 
 function quota(hard: JsonObject, used: JsonObject, spec: JsonObject = {}): JsonObject {
   return { metadata: { name: "q", namespace: "ns" }, spec: { hard, ...spec }, status: { hard, used } };

@@ -8,10 +8,11 @@ import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";
 import { toldNames } from "../refuse.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface PodEvaluatorPorts {
   /** Of the release. */
-  readonly minor: number;
+  readonly gates: ReleaseGates;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -87,9 +88,9 @@ function matchesScope(requirement: ScopeRequirement, pod: JsonObject, ports: Pod
   }
 }
 
-function isBestEffort(pod: JsonObject, { minor }: PodEvaluatorPorts): boolean {
+function isBestEffort(pod: JsonObject, { gates }: PodEvaluatorPorts): boolean {
   const known = stringAt(objectAt(pod, "status"), "qosClass");
-  return (known === "" ? qosClass(pod, { minor }) : known) === "BestEffort";
+  return (known === "" ? qosClass(pod, { gates }) : known) === "BestEffort";
 }
 
 /** It wants to be near, or far from, pods of other namespaces. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { containers, pod } from "../testing/attributes.ts";
 import { createQuotaCalculator } from "./recalculate.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
-const calculator = createQuotaCalculator({ minor: 36, now: () => 0 });
+const calculator = createQuotaCalculator({ gates: gatesOf("1.36"), now: () => 0 });
 const POD = pod({ containers: containers({ requests: { cpu: "500m" } }) });
 
 describe("the status of a quota", () => {

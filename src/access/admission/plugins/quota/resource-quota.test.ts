@@ -3,6 +3,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { attributes, readerOf, refusal } from "../testing/attributes.ts";
 import { resourceQuota } from "./resource-quota.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
 function quota(used: string, hard: string, resourceVersion = "1"): JsonObject {
   const status = { hard: { configmaps: hard }, used: { configmaps: used } };
@@ -22,7 +23,7 @@ function world(first: JsonObject, known: JsonObject = first) {
   const reader = { ...readerOf({ resourcequotas: [known] }), newest: () => Promise.resolve<JsonObject>(stored) };
   const plugin = resourceQuota({
     reader,
-    minor: 36,
+    gates: gatesOf("1.36"),
     now: () => 0,
     chargeQuota(object, status) {
       const revision = (of: JsonObject): number => Number(stringAt(objectAt(of, "metadata"), "resourceVersion"));
@@ -76,7 +77,7 @@ describe("ResourceQuota", () => {
     let tries = 0;
     const plugin = resourceQuota({
       reader: readerOf({ resourcequotas: [quota("0", "2")] }),
-      minor: 36,
+      gates: gatesOf("1.36"),
       now: () => 0,
       chargeQuota: () => Promise.resolve(void tries++),
     });
@@ -90,7 +91,7 @@ describe("ResourceQuota", () => {
     let isBroken = true;
     const plugin = resourceQuota({
       reader: readerOf({ resourcequotas: [quota("0", "2")] }),
-      minor: 36,
+      gates: gatesOf("1.36"),
       now: () => 0,
       chargeQuota: (object) => (isBroken ? Promise.reject(new Error("down")) : Promise.resolve(object)),
     });

@@ -11,6 +11,7 @@ import { compileMutatingPolicy } from "../compiled-mutations.ts";
 import { createMutatingAdmissionPolicy, type MutatingPolicyPorts } from "../mutating-policy.ts";
 import { createPolicyTables } from "../policy-table.ts";
 import { testParamKinds } from "./policies.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
 function structOf(fields: Readonly<Record<string, FieldSchema>>): StructSchema {
   return { name: "x", fields: new Map(Object.entries(fields)), mapType: undefined, preserveUnknown: false };
@@ -47,7 +48,7 @@ export function mutatingPlugin(
   bindings: readonly JsonObject[],
   ports: Partial<MutatingPolicyPorts> = {},
 ): AdmissionPlugin {
-  const environment = celEnvironment(36);
+  const environment = celEnvironment(gatesOf("1.36"));
   const tables = createPolicyTables((object) => compileMutatingPolicy(object, environment));
   tables.policies.reset(policies);
   tables.bindings.reset(bindings);

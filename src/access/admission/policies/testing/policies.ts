@@ -9,6 +9,7 @@ import { compileValidatingPolicy, type CompiledPolicy } from "../compiled-policy
 import type { ParamKinds } from "../params.ts";
 import { createPolicyTables, type PolicyTables } from "../policy-table.ts";
 import { createValidatingAdmissionPolicy } from "../validating-policy.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
 const MATCH_POD = {
   matchPolicy: "Equivalent",
@@ -68,7 +69,7 @@ export interface PolicyServer {
 const onlyGet: Authorizer = (_user, { verb }) => ({ allowed: verb === "get", reason: "" });
 
 export function policyServer(policies: readonly JsonObject[], bindings: readonly JsonObject[]): PolicyServer {
-  const environment = celEnvironment(36);
+  const environment = celEnvironment(gatesOf("1.36"));
   const tables = createPolicyTables((object) => compileValidatingPolicy(object, environment));
   tables.policies.reset(policies);
   tables.bindings.reset(bindings);

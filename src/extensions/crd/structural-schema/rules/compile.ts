@@ -5,8 +5,8 @@ import type { NestedValidation, StructuralSchema, ValidationRule } from "../sche
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { type DeclaredType, declaredType, SELF_TYPE } from "./declared-types.ts";
 import { escapeName } from "../../../../objects/cel/escaping.ts";
-import { NEWEST_MINOR } from "./limits.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
+import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
 
 /** A place of the schema at or below which there are rules. */
 export interface CompiledRules {
@@ -58,7 +58,7 @@ function once<T>(make: () => T): () => T {
 }
 
 class RuleCompiler {
-  readonly #environment = once((): Environment => celEnvironment(NEWEST_MINOR));
+  readonly #environment = once((): Environment => celEnvironment(NEWEST_GATES));
 
   at(place: Place): CompiledRules | undefined {
     const { validation, schema } = place;

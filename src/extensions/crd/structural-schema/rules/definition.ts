@@ -7,7 +7,9 @@ import type { StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { costMessage, RuleCosts } from "./costs.ts";
 import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
-import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
+import { RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
+import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface RuleDefinition {
   /** The root, as it stands below `openAPIV3Schema`. */
@@ -16,8 +18,8 @@ export interface RuleDefinition {
   readonly path: string;
   /** The schema of this version is the one already stored: the cost of single rules was accepted before. */
   readonly isUnchanged: boolean;
-  /** The release whose functions new rules may use; without it the newest. */
-  readonly minor?: number;
+  /** Of the release whose functions new rules may use; without it the newest. */
+  readonly gates?: ReleaseGates;
 }
 
 /** A schema within the root, and what surrounds it. */
@@ -83,8 +85,8 @@ class DefinitionCheck {
   readonly #isUnchanged: boolean;
   readonly costs = new RuleCosts();
 
-  constructor({ minor = NEWEST_MINOR, isUnchanged }: RuleDefinition) {
-    this.#environment = celEnvironment(minor);
+  constructor({ gates = NEWEST_GATES, isUnchanged }: RuleDefinition) {
+    this.#environment = celEnvironment(gates);
     this.#isUnchanged = isUnchanged;
   }
 

@@ -9,5 +9,3 @@ export const RULE_COST_MAX = 10_000_000;
 /** As estimated for all rules of a schema. */
 export const SCHEMA_COST_MAX = 100_000_000;
 export const MESSAGE_BYTES_MAX = 5 * 1024;
-/** The newest release whose functions rules may use. */
-export const NEWEST_MINOR = 36;

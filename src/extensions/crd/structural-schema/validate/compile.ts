@@ -10,6 +10,7 @@ import { compileNumbers, type NumberCheck } from "./numbers.ts";
 import { compileTexts, type TextCheck } from "./texts.ts";
 import { checkType, kindOf, type TypeRules } from "./types.ts";
 import type { Walk } from "./walk.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 /**
  * Adds what is wrong to the walk and returns how much of the value was recognised, in kubernetes' own measure, by which
@@ -17,10 +18,10 @@ import type { Walk } from "./walk.ts";
  */
 export type Check = (value: unknown, walk: Walk, existing: unknown) => number;
 
-/** `minor` is that of the release whose rules hold. */
-export function compileCheck(schema: AnySchema, minor: number): Check {
+/** `gates` are those of the release whose rules hold. */
+export function compileCheck(schema: AnySchema, gates: ReleaseGates): Check {
   const node = toNode(schema);
-  const parts = compileParts(node, minor);
+  const parts = compileParts(node, gates);
   const { structural } = node;
   if (structural === undefined) return (value, walk) => checkValue(value, parts, walk, undefined);
   return (value, walk, existing) => {
@@ -45,17 +46,17 @@ interface Parts {
   readonly object: ObjectCheck;
 }
 
-function compileParts(node: Node, minor: number): Parts {
+function compileParts(node: Node, gates: ReleaseGates): Parts {
   const { types, nullable, value } = node;
-  const format = knownFormat(value.format, types, minor);
-  const compile = (schema: AnySchema) => compiledLater(schema, minor);
+  const format = knownFormat(value.format, types, gates);
+  const compile = (schema: AnySchema) => compiledLater(schema, gates);
   return {
     type: { types, nullable, format },
     hasType: types.length > 0 || format !== "",
     junctors: compileJunctors(value, compile),
     texts: compileTexts(value),
     format: formatCheck(format),
-    numbers: compileNumbers({ value, type: types.length === 1 ? types[0]! : "", format, minor }),
+    numbers: compileNumbers({ value, type: types.length === 1 ? types[0]! : "", format, gates }),
     list: compileList(node, node.items === undefined ? undefined : compile(node.items)),
     enum: compileEnum(value.enum),
     object: compileObject(node, memberChecks(node, compile)),
@@ -71,10 +72,10 @@ function memberChecks({ properties, additionalProperties }: Node, compile: (sche
 }
 
 /** Most objects use a small part of a large schema. */
-function compiledLater(schema: AnySchema, minor: number): Check {
+function compiledLater(schema: AnySchema, gates: ReleaseGates): Check {
   let check: Check | undefined;
   return (value, walk, existing) => {
-    check ??= compileCheck(schema, minor);
+    check ??= compileCheck(schema, gates);
     return check(value, walk, existing);
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { formatCheck, knownFormat } from "./formats.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
 /** As kube-apiserver v1.36.4 judges them. */
 const JUDGED: Readonly<Record<string, { readonly valid: readonly string[]; readonly invalid: readonly string[] }>> = {
@@ -124,7 +125,7 @@ const JUDGED: Readonly<Record<string, { readonly valid: readonly string[]; reado
 };
 
 test.each(Object.entries(JUDGED))("%s", (format, { valid, invalid }) => {
-  const check = formatCheck(knownFormat(format, ["string"], 36));
+  const check = formatCheck(knownFormat(format, ["string"], gatesOf("1.36")));
   expect(valid.filter((text) => check?.(text) !== true)).toEqual([]);
   expect(invalid.filter((text) => check?.(text) !== false)).toEqual([]);
 });
@@ -139,7 +140,7 @@ test.each<[string, string[], string]>([
   ["constructor", ["string"], ""],
   ["constructor", ["constructor"], ""],
 ])("format %s of %j counts as %j", (format, types, expected) => {
-  expect(knownFormat(format, types, 36)).toBe(expected);
+  expect(knownFormat(format, types, gatesOf("1.36"))).toBe(expected);
 });
 
 test.each(Object.keys(JUDGED))("%s is judged quickly, whatever is sent", (format) => {

@@ -3,6 +3,7 @@ import { parseAddress, parseLooseAddress, parseLooseCidr } from "../../../../met
 import { isDuration } from "./durations.ts";
 import { isEmail } from "./email.ts";
 import { isRequestUri } from "./request-uri.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export type FormatCheck = (text: string) => boolean;
 
@@ -36,11 +37,8 @@ const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["k8slongname", (text) => text.length <= 253 && LONG_NAME.test(text)],
 ]);
 
-/** Of formats that some releases do not know yet. */
-const SINCE_MINOR: ReadonlyMap<string, number> = new Map([
-  ["k8sshortname", 34],
-  ["k8slongname", 34],
-]);
+/** Not known without CRDNameFormats. */
+const NAME_FORMATS: ReadonlySet<string> = new Set(["k8sshortname", "k8slongname"]);
 
 const NUMBER_FORMATS: Readonly<Record<string, readonly string[]>> = {
   integer: ["int32", "int64"],
@@ -48,13 +46,13 @@ const NUMBER_FORMATS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** "" where kubernetes leaves a format out of account because it does not know it for that type. */
-export function knownFormat(format: string | undefined, types: readonly string[], minor: number): string {
+export function knownFormat(format: string | undefined, types: readonly string[], gates: ReleaseGates): string {
   if (format === undefined) return "";
   const type = types.length === 1 ? types[0]! : "";
   if (type !== "" && type !== "string")
     return Object.hasOwn(NUMBER_FORMATS, type) && NUMBER_FORMATS[type]!.includes(format) ? format : "";
   const name = normalized(format);
-  return FORMATS.has(name) && minor >= (SINCE_MINOR.get(name) ?? 0) ? format : "";
+  return FORMATS.has(name) && (!NAME_FORMATS.has(name) || gates.isOn("CRDNameFormats")) ? format : "";
 }
 
 /** Undefined for formats that strings cannot have. */

@@ -3,23 +3,21 @@ import type { ValueValidation } from "../schema.ts";
 import { goFloat, isGoInteger } from "./go-values.ts";
 import { isNearlyInteger } from "./types.ts";
 import type { Walk } from "./walk.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export type NumberCheck = (value: number, walk: Walk) => void;
-
-/** Releases from this one on hold numbers, and the bounds themselves, against the range of their type. */
-const RANGES_SINCE_MINOR = 36;
 
 export interface NumberRules {
   readonly value: ValueValidation;
   /** The only type, or "". */
   readonly type: string;
   readonly format: string;
-  readonly minor: number;
+  readonly gates: ReleaseGates;
 }
 
 /** Undefined where nothing is demanded. */
 export function compileNumbers(rules: NumberRules): NumberCheck | undefined {
-  const range = rules.minor >= RANGES_SINCE_MINOR ? rangeOf(rules.type, rules.format) : undefined;
+  const range = rules.gates.isOn("CRDNumberRanges") ? rangeOf(rules.type, rules.format) : undefined;
   const { multipleOf, minimum, maximum } = rules.value;
   const checks: NumberCheck[] = [];
   if (range !== undefined) checks.push((value, walk) => isWithin(value, range) || sayRange("Checked", range, walk));

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
 import { valueErrors, type ValueErrorOptions } from "./value-errors.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
 function errors(source: JsonObject, value: unknown, options: ValueErrorOptions = {}): string[] {
   const schema = parseStructural({ type: "object", properties: { v: source } });
@@ -239,16 +240,16 @@ describe("an update", () => {
 
 describe("other releases", () => {
   test("before 1.36 numbers are not held against the range of their type", () => {
-    expect(errors({ type: "integer", format: "int32" }, 3e9, { minor: 35 })).toEqual([]);
+    expect(errors({ type: "integer", format: "int32" }, 3e9, { gates: gatesOf("1.35") })).toEqual([]);
   });
 
   test("before 1.34 names are no format", () => {
-    expect(errors({ type: "string", format: "k8s-short-name" }, "A", { minor: 33 })).toEqual([]);
-    expect(errors({ type: "string", format: "k8s-short-name" }, "A", { minor: 34 })).toHaveLength(1);
+    expect(errors({ type: "string", format: "k8s-short-name" }, "A", { gates: gatesOf("1.33") })).toEqual([]);
+    expect(errors({ type: "string", format: "k8s-short-name" }, "A", { gates: gatesOf("1.34") })).toHaveLength(1);
   });
 
   test("before 1.30 an update may not keep what is wrong", () => {
-    expect(errors({ type: "string", maxLength: 1 }, "xx", { existing: "xx", minor: 29 })).toHaveLength(1);
+    expect(errors({ type: "string", maxLength: 1 }, "xx", { existing: "xx", gates: gatesOf("1.29") })).toHaveLength(1);
   });
 });
 

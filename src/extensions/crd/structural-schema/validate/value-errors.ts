@@ -3,34 +3,32 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { compileCheck } from "./compile.ts";
 import { Walk } from "./walk.ts";
+import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface ValueErrorOptions {
   /** On update, what the object was before: values that stay as they are have nothing held against them. */
   readonly existing?: unknown;
   /** Where the object stands, such as `status`; "" for a whole resource. */
   readonly field?: string;
-  /** Of the release whose rules hold. */
-  readonly minor?: number;
+  /** Of the release whose rules hold; without it the newest. */
+  readonly gates?: ReleaseGates;
 }
 
-export type ValueCheck = (object: unknown, options: Omit<ValueErrorOptions, "minor">) => readonly FieldError[];
-
-/** Older releases hold against an update also what it leaves as it is. */
-export const RATCHETING_SINCE_MINOR = 30;
-const LATEST_MINOR = 37;
+export type ValueCheck = (object: unknown, options: Omit<ValueErrorOptions, "gates">) => readonly FieldError[];
 
 export function* valueErrors(
   object: unknown,
   schema: StructuralSchema,
-  { minor = LATEST_MINOR, ...options }: ValueErrorOptions = {},
+  { gates = NEWEST_GATES, ...options }: ValueErrorOptions = {},
 ): Generator<FieldError> {
-  yield* compileValues(schema, minor)(object, options);
+  yield* compileValues(schema, gates)(object, options);
 }
 
 /** At most a hundred errors. */
-export function compileValues(schema: StructuralSchema, minor: number = LATEST_MINOR): ValueCheck {
-  const check = compileCheck(schema, minor);
-  const comparesExisting = minor >= RATCHETING_SINCE_MINOR;
+export function compileValues(schema: StructuralSchema, gates: ReleaseGates = NEWEST_GATES): ValueCheck {
+  const check = compileCheck(schema, gates);
+  const comparesExisting = gates.isOn("CRDValidationRatcheting");
   return (object, { existing, field = "" }) => {
     let walk = new Walk(field);
     check(object, walk, undefined);

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { ExpressionCheck } from "./expression-errors.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../../catalogue/release.ts";
 
 const VARIABLES = { variables: [{}] };
 
@@ -24,12 +26,12 @@ test.each([
     ["compilation failed: ERROR: <input>:1:8: undefined field 'object'\n | request.object == null\n | .......^"],
   ],
 ])("%s as a validation", (source, wanted) => {
-  const found = messages(new ExpressionCheck(36).validationErrors(source, "f"));
+  const found = messages(new ExpressionCheck(gatesOf("1.36")).validationErrors(source, "f"));
   expect(found).toEqual(wanted.map((why) => `Invalid value: ${JSON.stringify(source)}: ${why}`));
 });
 
 test("what can never be evaluated is kubernetes' own error", () => {
-  expect([...new ExpressionCheck(36).validationErrors("int('x') == 1", "f")]).toEqual([
+  expect([...new ExpressionCheck(gatesOf("1.36")).validationErrors("int('x') == 1", "f")]).toEqual([
     {
       field: "f",
       reason: "InternalError",
@@ -39,7 +41,7 @@ test("what can never be evaluated is kubernetes' own error", () => {
 });
 
 test("messages are strings and have no authorizer", () => {
-  const check = new ExpressionCheck(36);
+  const check = new ExpressionCheck(gatesOf("1.36"));
   expect(messages(check.messageErrors("'x' + request.name", "f"))).toEqual([]);
   expect(messages(check.messageErrors("1", "f"))).toEqual(['Invalid value: "1": must evaluate to string but got int']);
   expect(messages(check.messageErrors("string(authorizer == null)", "f"))[0]).toContain(
@@ -48,7 +50,7 @@ test("messages are strings and have no authorizer", () => {
 });
 
 test("annotations are strings or null, and are compiled without what stands around them", () => {
-  const check = new ExpressionCheck(36);
+  const check = new ExpressionCheck(gatesOf("1.36"));
   expect(messages(check.annotationErrors("null", "f"))).toEqual([]);
   expect(messages(check.annotationErrors(" 1 ", "f"))).toEqual([
     'Invalid value: " 1 ": must evaluate to one of [string null_type] but got int',
@@ -58,13 +60,13 @@ test("annotations are strings or null, and are compiled without what stands arou
 
 test("params are known where there is a kind of them", () => {
   const errors = (spec: JsonObject): string[] =>
-    messages(new ExpressionCheck(36, spec).conditionErrors("params == null", "f"));
+    messages(new ExpressionCheck(gatesOf("1.36"), spec).conditionErrors("params == null", "f"));
   expect(errors({ paramKind: { apiVersion: "v1", kind: "ConfigMap" } })).toEqual([]);
   expect(errors({})[0]).toContain("undeclared reference to 'params'");
 });
 
 test("a variable is seen by what comes after it, with its type", () => {
-  const check = new ExpressionCheck(36, VARIABLES);
+  const check = new ExpressionCheck(gatesOf("1.36"), VARIABLES);
   expect(messages(check.variableErrors({ name: "a", source: "variables.b" }, "f"))[0]).toContain("undefined field 'b'");
   expect(messages(check.variableErrors({ name: "b", source: "['x']" }, "f"))).toEqual([]);
   expect(messages(check.variableErrors({ name: "c", source: "variables.b[0]" }, "f"))).toEqual([]);
@@ -78,13 +80,13 @@ test("a variable is seen by what comes after it, with its type", () => {
 
 test("what is new may use what the release before knew, what is stored what this release knows", () => {
   const source = "semver('1.2.3').major() == 1";
-  const errors = (minor: number, stored?: JsonObject): string[] => {
-    const check = new ExpressionCheck(minor);
+  const errors = (release: ReleaseName, stored?: JsonObject): string[] => {
+    const check = new ExpressionCheck(gatesOf(release));
     if (stored !== undefined) check.addStoredPolicy(stored);
     return messages(check.validationErrors(source, "f"));
   };
-  expect(errors(34)).toEqual([]);
-  expect(errors(33)[0]).toContain("undeclared reference to 'semver'");
-  expect(errors(33, { spec: { validations: [{ expression: source }] } })).toEqual([]);
-  expect(errors(33, { spec: { matchConditions: [{ expression: source }] } })).toHaveLength(1);
+  expect(errors("1.34")).toEqual([]);
+  expect(errors("1.33")[0]).toContain("undeclared reference to 'semver'");
+  expect(errors("1.33", { spec: { validations: [{ expression: source }] } })).toEqual([]);
+  expect(errors("1.33", { spec: { matchConditions: [{ expression: source }] } })).toHaveLength(1);
 });

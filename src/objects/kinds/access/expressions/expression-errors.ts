@@ -10,20 +10,21 @@ import type { OptionalVariables } from "./admission-variables.ts";
 import { compileExpression } from "./compile-expression.ts";
 import { compositedType } from "./composited-variables.ts";
 import { MUTATIONS, withPatchTypes } from "./patch-types.ts";
+import type { ReleaseGates } from "../../../release-gates.ts";
 
 type ExpressionKind = "condition" | "validation" | "message" | "annotation" | "applyConfiguration" | "jsonPatch";
 
 /** What an object has had before may use what its release knows; what is new only what the release before knew too. */
 export class ExpressionCheck {
-  readonly #minor: number;
+  readonly #gates: ReleaseGates;
   readonly #stored = new Set<string>();
-  readonly #environments = new Map<number, Environment>();
+  readonly #environments = new Map<ReleaseGates, Environment>();
   readonly #hasParams: boolean;
   readonly #composited: Map<string, Type> | undefined;
 
   /** `spec`: of a policy; of webhooks undefined. */
-  constructor(minor: number, spec?: JsonObject) {
-    this.#minor = minor;
+  constructor(gates: ReleaseGates, spec?: JsonObject) {
+    this.#gates = gates;
     this.#hasParams = spec?.["paramKind"] !== undefined;
     this.#composited = objectsAt(spec ?? {}, "variables").length > 0 ? new Map() : undefined;
   }
@@ -52,11 +53,11 @@ export class ExpressionCheck {
   }
 
   #environment(kind: ExpressionKind, source: string): Environment {
-    const minor = this.#stored.has(`${kind} ${source}`) ? this.#minor : this.#minor - 1;
-    const known = this.#environments.get(minor);
+    const gates = this.#stored.has(`${kind} ${source}`) ? this.#gates : this.#gates.previous;
+    const known = this.#environments.get(gates);
     if (known !== undefined) return known;
-    const environment = celEnvironment(minor);
-    this.#environments.set(minor, environment);
+    const environment = celEnvironment(gates);
+    this.#environments.set(gates, environment);
     return environment;
   }
 

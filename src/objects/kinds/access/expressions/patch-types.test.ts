@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { ExpressionCheck } from "./expression-errors.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
 
 function told(kind: "applyConfiguration" | "jsonPatch", source: string): string | undefined {
-  const [error] = new ExpressionCheck(36).mutationErrors(source, kind, "f");
+  const [error] = new ExpressionCheck(gatesOf("1.36")).mutationErrors(source, kind, "f");
   return error?.message.replace(`Invalid value: ${JSON.stringify(source.trim())}: `, "");
 }
 
@@ -42,6 +43,6 @@ test.each([
 });
 
 test("other expressions cannot write out objects", () => {
-  const [error] = new ExpressionCheck(36).validationErrors("Object{} == null", "f");
+  const [error] = new ExpressionCheck(gatesOf("1.36")).validationErrors("Object{} == null", "f");
   expect(error?.message).toContain("undeclared reference to 'Object'");
 });

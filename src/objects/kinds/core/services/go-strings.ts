@@ -1,15 +1,14 @@
-/** Lists of strings in messages: as JSON since release 1.34, before that as Go writes them. */
+/** Lists of strings in messages: as JSON with ServiceErrorsWithJSONLists, else as Go prints them. */
 import { invalidList, invalidValue } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-
-const JSON_SINCE_MINOR = 34;
+import type { KindContext } from "../../kind.ts";
 
 export function invalidStrings(
   field: string,
   values: readonly string[],
   why: string,
-  { minor }: { readonly minor: number },
+  { gates }: Pick<KindContext, "gates">,
 ): FieldError {
-  if (minor < JSON_SINCE_MINOR) return invalidList(field, values, why);
+  if (!gates.isOn("ServiceErrorsWithJSONLists")) return invalidList(field, values, why);
   return invalidValue(field, values.length === 0 ? null : values, why);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { CONTEXT, told, toldOfUpdate } from "../testing/told.ts";
 import { SERVICE } from "./service.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
 
 const service = (spec: JsonObject, metadata: JsonObject = {}): JsonObject => ({
   metadata: { name: "web", ...metadata },
@@ -97,7 +98,7 @@ describe("a service", () => {
 
   test("may begin with a digit since 1.36", () => {
     expect(told(SERVICE, service({}, { name: "1a" }))).toEqual([]);
-    expect(told(SERVICE, service({}, { name: "1a" }), { ...CONTEXT, minor: 35 })).toEqual([
+    expect(told(SERVICE, service({}, { name: "1a" }), { ...CONTEXT, gates: gatesOf("1.35") })).toEqual([
       expect.stringMatching(/^metadata\.name: Invalid value: "1a": a DNS-1035 label must consist of/),
     ]);
     expect(told(SERVICE, service({}, { name: "A-x", generateName: "A-" }))).toEqual([
@@ -109,7 +110,7 @@ describe("a service", () => {
   test("knows more distributions since 1.34", () => {
     const spread = service({ trafficDistribution: "PreferSameZone" });
     expect(told(SERVICE, spread)).toEqual([]);
-    expect(told(SERVICE, spread, { ...CONTEXT, minor: 33 })).toEqual([
+    expect(told(SERVICE, spread, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
       'spec.trafficDistribution: Unsupported value: "PreferSameZone": supported values: "PreferClose"',
     ]);
   });
@@ -197,7 +198,7 @@ describe("for life", () => {
     expect(toldOfUpdate(SERVICE, service(given), change)).toEqual([
       'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
     ]);
-    expect(toldOfUpdate(SERVICE, service(given), change, { ...CONTEXT, minor: 33 })).toEqual([
+    expect(toldOfUpdate(SERVICE, service(given), change, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
       'spec.clusterIPs[0]: Invalid value: []string{"10.0.0.2"}: may not change once set',
     ]);
   });

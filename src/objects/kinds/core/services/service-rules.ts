@@ -23,11 +23,8 @@ export function* serviceErrors(service: JsonObject, context: KindContext): Gener
   }
 }
 
-/** The first release in which names may begin with a digit. */
-const RELAXED_NAMES_SINCE_MINOR = 36;
-
-function* serviceNameErrors(metadata: JsonObject, { minor }: KindContext): Generator<FieldError> {
-  const rule = minor >= RELAXED_NAMES_SINCE_MINOR ? dnsLabelErrors : dns1035LabelErrors;
+function* serviceNameErrors(metadata: JsonObject, { gates }: KindContext): Generator<FieldError> {
+  const rule = gates.isOn("RelaxedServiceNameValidation") ? dnsLabelErrors : dns1035LabelErrors;
   const base = stringAt(metadata, "generateName");
   // A suffix follows the base: it may end where a name may not.
   for (const sentence of base === "" ? [] : rule(base.replace(/-$/, "a")))

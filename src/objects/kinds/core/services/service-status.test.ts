@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { CONTEXT, defaulted, toldOfStatus, warned } from "../testing/told.ts";
 import { SERVICE } from "./service.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
 
 const balanced = (...ingress: JsonObject[]): JsonObject => ({
   spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
@@ -72,7 +73,7 @@ describe("a service is warned", () => {
   test("of its annotation, and of less before 1.35", () => {
     const annotations = { "service.kubernetes.io/topology-aware-hints": "auto" };
     const spec = { ports, trafficDistribution: "PreferClose", externalIPs: ["10.0.0.1"] };
-    expect(warned(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, minor: 34 })).toEqual([
+    expect(warned(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, gates: gatesOf("1.34") })).toEqual([
       "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead",
     ]);
   });

@@ -44,13 +44,11 @@ function* internalPolicyErrors(spec: JsonObject): Generator<FieldError> {
   } else if (!POLICIES.includes(policy)) yield unsupportedValue(field, policy, POLICIES);
 }
 
-/** The first release that knows more than one distribution without being asked to. */
-const MANY_DISTRIBUTIONS_SINCE_MINOR = 34;
-
-function* distributionErrors(spec: JsonObject, { minor }: KindContext): Generator<FieldError> {
+function* distributionErrors(spec: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const distribution = spec["trafficDistribution"];
-  const supported =
-    minor >= MANY_DISTRIBUTIONS_SINCE_MINOR ? ["PreferClose", "PreferSameZone", "PreferSameNode"] : ["PreferClose"];
+  const supported = gates.isOn("PreferSameTrafficDistribution")
+    ? ["PreferClose", "PreferSameZone", "PreferSameNode"]
+    : ["PreferClose"];
   if (typeof distribution === "string" && !supported.includes(distribution))
     yield unsupportedValue("spec.trafficDistribution", distribution, supported);
 }

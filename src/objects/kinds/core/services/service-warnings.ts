@@ -6,10 +6,6 @@ import { HEADLESS, specOf } from "./service-fields.ts";
 
 const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode";
 const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints";
-/** The first release that advises against external IPs. */
-const EXTERNAL_IPS_DEPRECATED_SINCE_MINOR = 36;
-/** The first release that advises against PreferClose. */
-const PREFER_CLOSE_DEPRECATED_SINCE_MINOR = 35;
 
 export function* serviceWarnings(
   service: JsonObject,
@@ -30,7 +26,7 @@ export function* serviceWarnings(
   for (const [index, range] of stringsAt(spec, "loadBalancerSourceRanges").entries())
     yield* cidrWarnings(range, `spec.loadBalancerSourceRanges[${index}]`);
   yield* externalNameWarnings(spec);
-  if (spec["trafficDistribution"] === "PreferClose" && context.minor >= PREFER_CLOSE_DEPRECATED_SINCE_MINOR)
+  if (spec["trafficDistribution"] === "PreferClose" && context.gates.isOn("ServicePreferCloseDeprecated"))
     yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"';
 }
 
@@ -40,11 +36,11 @@ function* headlessWarnings(spec: JsonObject): Generator<string> {
   if (spec["sessionAffinity"] !== "None") yield "spec.SessionAffinity is ignored for headless services";
 }
 
-function* externalIpWarnings(spec: JsonObject, isHeadless: boolean, { minor }: KindContext): Generator<string> {
+function* externalIpWarnings(spec: JsonObject, isHeadless: boolean, { gates }: KindContext): Generator<string> {
   const ips = stringsAt(spec, "externalIPs");
   for (const [index, ip] of ips.entries()) yield* ipWarnings(ip, `spec.externalIPs[${index}]`);
   const isUsed = ips.length > 0 && !isHeadless && spec["type"] !== "ExternalName";
-  if (isUsed && minor >= EXTERNAL_IPS_DEPRECATED_SINCE_MINOR)
+  if (isUsed && gates.isOn("ServiceExternalIPsDeprecated"))
     yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters";
 }
 

@@ -2,8 +2,9 @@
 import { cloneJson, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { Kind, KindContext } from "../../kind.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
 
-export const CONTEXT: KindContext = { minor: 36, time: "2026-01-01T00:00:00Z" };
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2026-01-01T00:00:00Z" };
 
 export function defaulted(kind: Kind, object: JsonObject, context = CONTEXT): JsonObject {
   const copy = cloneJson(object);

@@ -2,16 +2,17 @@
 import { isJsonObject, objectAt, type JsonObject } from "../../../../meta/json.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { INTERNAL_TYPES } from "./internal-types.ts";
+import { INTERNAL_TYPES, MEMBER_GATES } from "./internal-types.ts";
 
-const MEMBER = /^(?<name>\w+)(?:=(?<member>\w+))?(?::(?<shape>[^@]+))?(?:@(?<first>\d*)-(?<last>\d*))?$/;
+const MEMBER = /^(?<name>\w+)(?:=(?<member>\w+))?(?::(?<shape>.+))?$/;
 const HOST_MEMBERS = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"] as const;
 
 export function internalJson(type: string, value: JsonObject, context: KindContext): JsonObject {
   const shown: JsonObject = {};
   for (const text of (INTERNAL_TYPES[type] ?? "").split(" ")) {
-    const { name = "", member, shape = "", first = "", last = "" } = MEMBER.exec(text)?.groups ?? {};
-    if (name === "" || context.minor < Number(first) || (last !== "" && context.minor > Number(last))) continue;
+    const { name = "", member, shape = "" } = MEMBER.exec(text)?.groups ?? {};
+    const gate = MEMBER_GATES.get(`${type}.${name}`);
+    if (name === "" || (gate !== undefined && !context.gates.isOn(gate))) continue;
     if (shape === "^") Object.assign(shown, internalJson(name, value, context));
     else if (shape === "M") Object.assign(shown, value["metadata"]);
     else shown[name] = shownMember(value[member ?? lowerFirst(name)], shape, context);

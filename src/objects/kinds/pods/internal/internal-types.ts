@@ -1,7 +1,15 @@
 /** How kube-apiserver names the parts of a pod's spec among itself: what it shows when it shows a whole part. */
+import type { ReleaseGate } from "../../../release-gates.ts";
+
+/** Members that some releases do not have, by `Type.Member`. */
+export const MEMBER_GATES: ReadonlyMap<string, ReleaseGate> = new Map<string, ReleaseGate>([
+  ["PodCertificateProjection.UserAnnotations", "PodCertificateUserAnnotations"],
+  ["PodSpec.SchedulingGroup", "PodSchedulingGroup"],
+  ["PodSpec.WorkloadRef", "PodWorkloadRef"],
+]);
 
 /**
- * One type a line: its members in order, as `Name`, `Name=member of v1`, `Name:shape`, `Name@first-last minor`.
+ * One type a line: its members in order, as `Name`, `Name=member of v1`, `Name:shape`.
  * Shapes: none is a text, `b` a truth, `n` a number, `q` a quantity, `*` whatever may be absent, `Type`, `*Type` and
  * `[]Type` are other types, `^` has its members among these, `L` is a label selector, `M` object metadata.
  */
@@ -77,7 +85,7 @@ export const INTERNAL_TYPES: Readonly<Record<string, string>> = {
   PodAntiAffinity:
     "RequiredDuringSchedulingIgnoredDuringExecution:[]PodAffinityTerm PreferredDuringSchedulingIgnoredDuringExecution:[]WeightedPodAffinityTerm",
   PodCertificateProjection:
-    "SignerName KeyType MaxExpirationSeconds:* CredentialBundlePath KeyPath CertificateChainPath UserAnnotations:*@35-",
+    "SignerName KeyType MaxExpirationSeconds:* CredentialBundlePath KeyPath CertificateChainPath UserAnnotations:*",
   PodDNSConfig: "Nameservers:* Searches:* Options:[]PodDNSConfigOption",
   PodDNSConfigOption: "Name Value:*",
   PodOS: "Name",
@@ -88,7 +96,7 @@ export const INTERNAL_TYPES: Readonly<Record<string, string>> = {
   PodSecurityContext:
     "HostNetwork:b HostPID:b HostIPC:b ShareProcessNamespace:* HostUsers:* SELinuxOptions=seLinuxOptions:*SELinuxOptions WindowsOptions:*WindowsSecurityContextOptions RunAsUser:* RunAsGroup:* RunAsNonRoot:* SupplementalGroups:* SupplementalGroupsPolicy:* FSGroup=fsGroup:* FSGroupChangePolicy=fsGroupChangePolicy:* Sysctls:[]Sysctl SeccompProfile:*SeccompProfile AppArmorProfile:*AppArmorProfile SELinuxChangePolicy=seLinuxChangePolicy:*",
   PodSpec:
-    "Volumes:[]Volume InitContainers:[]Container Containers:[]Container EphemeralContainers:[]EphemeralContainer RestartPolicy TerminationGracePeriodSeconds:* ActiveDeadlineSeconds:* DNSPolicy=dnsPolicy NodeSelector:* ServiceAccountName AutomountServiceAccountToken:* NodeName SecurityContext:*PodSecurityContext ImagePullSecrets:[]LocalObjectReference Hostname Subdomain SetHostnameAsFQDN:* Affinity:*Affinity SchedulerName Tolerations:[]Toleration HostAliases:[]HostAlias PriorityClassName Priority:* PreemptionPolicy:* DNSConfig=dnsConfig:*PodDNSConfig ReadinessGates:[]PodReadinessGate RuntimeClassName:* Overhead:* EnableServiceLinks:* TopologySpreadConstraints:[]TopologySpreadConstraint OS=os:*PodOS SchedulingGates:[]PodSchedulingGate ResourceClaims:[]PodResourceClaim Resources:*ResourceRequirements HostnameOverride:* WorkloadRef:*WorkloadReference@35-35 SchedulingGroup:*PodSchedulingGroup@36-",
+    "Volumes:[]Volume InitContainers:[]Container Containers:[]Container EphemeralContainers:[]EphemeralContainer RestartPolicy TerminationGracePeriodSeconds:* ActiveDeadlineSeconds:* DNSPolicy=dnsPolicy NodeSelector:* ServiceAccountName AutomountServiceAccountToken:* NodeName SecurityContext:*PodSecurityContext ImagePullSecrets:[]LocalObjectReference Hostname Subdomain SetHostnameAsFQDN:* Affinity:*Affinity SchedulerName Tolerations:[]Toleration HostAliases:[]HostAlias PriorityClassName Priority:* PreemptionPolicy:* DNSConfig=dnsConfig:*PodDNSConfig ReadinessGates:[]PodReadinessGate RuntimeClassName:* Overhead:* EnableServiceLinks:* TopologySpreadConstraints:[]TopologySpreadConstraint OS=os:*PodOS SchedulingGates:[]PodSchedulingGate ResourceClaims:[]PodResourceClaim Resources:*ResourceRequirements HostnameOverride:* WorkloadRef:*WorkloadReference SchedulingGroup:*PodSchedulingGroup",
   PortworxVolumeSource: "VolumeID FSType=fsType ReadOnly:b",
   PreferredSchedulingTerm: "Weight:n Preference:NodeSelectorTerm",
   Probe:

@@ -5,7 +5,6 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import { labelsErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { claimSpecErrors } from "../../storage/claim-spec.ts";
-import { hasFeature } from "../pod-features.ts";
 import { annotationsErrors } from "./annotation-rules.ts";
 
 const TEMPLATE_METADATA: readonly string[] = ["labels", "annotations"];
@@ -18,7 +17,7 @@ export function* claimTemplateErrors(template: JsonObject, field: string, contex
     if (!TEMPLATE_METADATA.includes(member) && value !== "" && value !== null)
       yield forbiddenField(`${field}.metadata.${member}`, "cannot be set");
   yield* claimSpecErrors(objectAt(template, "spec"), `${field}.spec`, {
-    hasAttributesClass: hasFeature("VolumeAttributesClass", context),
+    hasAttributesClass: context.gates.isOn("VolumeAttributesClass"),
     allowsInvalidApiGroup: false,
     allowsInvalidSelectorValues: false,
   });

@@ -11,7 +11,6 @@ import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.t
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
 import { internalJson } from "../internal/internal-json.ts";
-import { hasFeature } from "../pod-features.ts";
 import {
   containerErrors,
   imageWhitespaceErrors,
@@ -45,7 +44,7 @@ export function* containersErrors(spec: JsonObject, field: string, context: List
     if (names.has(name)) yield duplicateValue(`${at}.name`, name);
     names.add(name);
     yield* handlersErrors(container, at, context);
-    if (hasFeature("ContainerRestartRules", context)) yield* restartPolicyErrors(container, at, context);
+    if (context.gates.isOn("ContainerRestartRules")) yield* restartPolicyErrors(container, at, context);
     else if (container["restartPolicy"] !== undefined)
       yield forbiddenField(`${at}.restartPolicy`, "may not be set for non-init containers");
   }
@@ -75,9 +74,9 @@ function* initRestartPolicyErrors(container: JsonObject, field: string, context:
   if (policy === undefined) {
     if (rules.length > 0)
       yield required(`${field}.restartPolicy`, "must specify restartPolicy when restart rules are used");
-  } else if (!hasFeature("ContainerRestartRules", context)) {
+  } else if (!context.gates.isOn("ContainerRestartRules")) {
     if (policy !== "Always") yield unsupportedValue(`${field}.restartPolicy`, policy, ["Always"]);
-  } else if (policy !== "Always" || hasFeature("RestartAllContainersOnContainerExits", context))
+  } else if (policy !== "Always" || context.gates.isOn("RestartAllContainersOnContainerExits"))
     yield* restartPolicyErrors(container, field, context);
   else if (rules.length > 0)
     yield forbiddenField(
@@ -92,13 +91,13 @@ function* initResizeErrors(
   { isSidecar, context }: { isSidecar: boolean; context: ListContext },
 ): Generator<FieldError> {
   const policies = objectsAt(container, "resizePolicy");
-  if (policies.length > 0 && !hasFeature("InPlacePodVerticalScaling", context))
+  if (policies.length > 0 && !context.gates.isOn("InPlacePodVerticalScaling"))
     yield invalidValue(
       `${field}.resizePolicy`,
       policies.map((policy) => internalJson("ContainerResizePolicy", policy, context)),
       "must not be set for init containers",
     );
-  if (isSidecar || !hasFeature("InPlacePodVerticalScalingInitContainers", context)) return;
+  if (isSidecar || !context.gates.isOn("InPlacePodVerticalScalingInitContainers")) return;
   for (const [index, policy] of policies.entries())
     if (policy["restartPolicy"] === "RestartContainer")
       yield invalidValue(

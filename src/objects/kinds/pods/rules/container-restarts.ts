@@ -2,7 +2,6 @@
 import { stringAt, isJsonObject, objectAt, type JsonObject } from "../../../../meta/json.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { hasFeature } from "../pod-features.ts";
 
 export interface EndedContainer {
   readonly list: "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses";
@@ -17,9 +16,9 @@ export function mayRestart(spec: JsonObject, { list, name, exitCode }: EndedCont
     (candidate) => stringAt(candidate, "name") === name,
   );
   const ofPod = stringAt(spec, "restartPolicy");
-  if (!hasFeature("ContainerRestartRules", context))
+  if (!context.gates.isOn("ContainerRestartRules"))
     return isRestarted(ofPod, exitCode) || (isInitial && container?.["restartPolicy"] === "Always");
-  if (hasFeature("RestartAllContainersOnContainerExits", context) && canRestartAll(spec)) return true;
+  if (context.gates.isOn("RestartAllContainersOnContainerExits") && canRestartAll(spec)) return true;
   if (container === undefined) return false;
   const own = container["restartPolicy"];
   if (typeof own !== "string") return isRestarted(ofPod, exitCode);

@@ -3,7 +3,6 @@ import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } fro
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { enumErrors, nameErrors, numberAt, objectsAt, portNumberErrors } from "../../checks.ts";
-import { hasFeature } from "../pod-features.ts";
 import { envErrors } from "./env-rules.ts";
 import { dnsLabelFieldErrors, portNameErrors } from "./formats.ts";
 import { mountErrors, type Volumes } from "./mount-rules.ts";
@@ -105,7 +104,7 @@ export function* restartPolicyErrors(
   else if (!RESTART_POLICIES.includes(String(policy)))
     yield unsupportedValue(`${field}.restartPolicy`, policy, RESTART_POLICIES);
   if (rules.length > RULES_MAX) yield tooMany(`${field}.restartPolicyRules`, rules.length, RULES_MAX);
-  const actions = hasFeature("RestartAllContainersOnContainerExits", context)
+  const actions = context.gates.isOn("RestartAllContainersOnContainerExits")
     ? ["Restart", "RestartAllContainers"]
     : ["Restart"];
   for (const [index, rule] of rules.entries())

@@ -5,7 +5,6 @@ import { dnsSubdomainErrors, type NameRule } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
 import { nanosOf } from "../../quantity.ts";
-import { hasFeature } from "../pod-features.ts";
 import {
   backstepErrors,
   configMapKeyErrors,
@@ -62,7 +61,7 @@ export function* envErrors(container: JsonObject, field: string, context: SpecCo
 }
 
 function envNameRule(context: SpecContext): NameRule {
-  return hasFeature("RelaxedEnvironmentVariableValidation", context) ? relaxedEnvVarNameErrors : envVarNameErrors;
+  return context.gates.isOn("RelaxedEnvironmentVariableValidation") ? relaxedEnvVarNameErrors : envVarNameErrors;
 }
 
 function* valueFromErrors(variable: JsonObject, field: string, context: SpecContext): Generator<FieldError> {
@@ -77,7 +76,7 @@ function* valueFromErrors(variable: JsonObject, field: string, context: SpecCont
   if (isJsonObject(fileKeyRef)) yield* fileKeyRefErrors(fileKeyRef, `${field}.fileKeyRef`);
   const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(isJsonObject).length;
   if (sources === 0) {
-    const named = hasFeature("EnvFiles", context)
+    const named = context.gates.isOn("EnvFiles")
       ? "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
       : "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
     yield invalidValue(field, "", `must specify one of: ${named}`);

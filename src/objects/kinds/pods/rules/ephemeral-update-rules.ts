@@ -10,8 +10,6 @@ import { annotationUpdateErrors, MIRROR_POD } from "./annotation-rules.ts";
 import { podErrors } from "./pod-rules.ts";
 
 const FIELD = "spec.ephemeralContainers";
-/** Before, a diff was something that only Go can print. */
-const JSON_DIFF_SINCE = 34;
 
 /** The order of the containers does not matter: patches do not keep it. */
 export function* ephemeralUpdateErrors(
@@ -47,7 +45,7 @@ function containersOf(pod: JsonObject): JsonObject[] {
 }
 
 function containerDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
-  if (context.minor < JSON_DIFF_SINCE) return "";
+  if (!context.gates.isOn("PodUpdateErrorsWithJSONDiff")) return "";
   const lines = (container: JsonObject): string[] =>
     goJsonLines(internalJson("EphemeralContainer", container, context));
   return unifiedDiff(lines(before), lines(next));

@@ -5,7 +5,6 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import { familyOf, parseAddress } from "../../../../meta/ip-address.ts";
 import { nameErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { hasFeature } from "../pod-features.ts";
 
 const NAME_LENGTH_MAX = 253;
 const PORT_NAME_LENGTH_MAX = 15;
@@ -92,7 +91,7 @@ export function* ipErrors(ip: string, field: string, context: KindContext): Gene
     yield invalidValue(field, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
     return;
   }
-  if (!hasFeature("StrictIPCIDRValidation", context)) return;
+  if (!context.gates.isOn("StrictIPCIDRValidation")) return;
   if (familyOf(ip) === undefined) yield invalidValue(field, ip, "must not have leading 0s");
   else if (isMappedIpv4(ip)) yield invalidValue(field, ip, "must not be an IPv4-mapped IPv6 address");
 }

@@ -4,7 +4,6 @@ import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../../../
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
-import { hasFeature } from "../pod-features.ts";
 import { dnsSubdomainFieldErrors, ipErrors, searchDomainErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 
@@ -44,7 +43,7 @@ function* searchesErrors(searches: readonly string[], field: string, context: Sp
       searches,
       `must not have more than ${SEARCH_LENGTH_MAX} characters (including spaces) in the search list`,
     );
-  const isRelaxed = hasFeature("RelaxedDNSSearchValidation", context);
+  const isRelaxed = context.gates.isOn("RelaxedDNSSearchValidation");
   for (const [index, search] of searches.entries()) {
     if (isRelaxed && search === ".") continue;
     const rule = isRelaxed ? searchDomainErrors : dnsSubdomainErrors;

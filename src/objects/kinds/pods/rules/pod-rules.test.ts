@@ -81,7 +81,7 @@ describe("a pod that exists", () => {
   "DNSPolicy": "ClusterFirst",
 `,
     ]);
-    expect(updated({ restartPolicy: "Never" }, {}, release(33))).toEqual([MAY_NOT_CHANGE]);
+    expect(updated({ restartPolicy: "Never" }, {}, release("1.33"))).toEqual([MAY_NOT_CHANGE]);
   });
 
   test("escapes what could be markup", () => {

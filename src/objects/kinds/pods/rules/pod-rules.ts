@@ -14,9 +14,6 @@ import { tolerationsErrors } from "./scheduling-rules.ts";
 import { podSpecErrors } from "./spec-rules.ts";
 
 const INT32_MAX = 2_147_483_647;
-/** From here on the whole specs are shown as JSON; before, as Go's values, which nothing else can print. */
-const JSON_DIFF_SINCE = 34;
-const TYPES_KNOWN_UNTIL = 36;
 const MAY_NOT_CHANGE =
   "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
@@ -139,13 +136,13 @@ function* immutableSpecErrors(next: JsonObject, before: JsonObject, context: Kin
 /** An empty list says no more than none. */
 function isSameSpec(next: JsonObject, before: JsonObject, context: KindContext): boolean {
   if (jsonEquals(next, before)) return true;
-  if (context.minor > TYPES_KNOWN_UNTIL) return false;
+  if (!context.gates.isOn("PodSpecTypesComplete")) return false;
   return jsonEquals(internalPodSpec(next, context), internalPodSpec(before, context));
 }
 
 /** DIFFERS: releases before 1.34 show another diff, which is left out; 1.37 is shown with the types of 1.36. */
 function specDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
-  if (context.minor < JSON_DIFF_SINCE) return "";
+  if (!context.gates.isOn("PodUpdateErrorsWithJSONDiff")) return "";
   return unifiedDiff(goJsonLines(internalPodSpec(before, context)), goJsonLines(internalPodSpec(next, context)));
 }
 

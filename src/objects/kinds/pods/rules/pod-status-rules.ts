@@ -12,7 +12,6 @@ import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { immutableErrors, nameErrors, numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { hasFeature } from "../pod-features.ts";
 import { annotationUpdateErrors } from "./annotation-rules.ts";
 import { mayRestart } from "./container-restarts.ts";
 import { idErrors, ipErrors, qualifiedNameFieldErrors, withoutLeadingZeros } from "./formats.ts";
@@ -54,7 +53,7 @@ function* nominationErrors(status: JsonObject, existing: JsonObject, context: Ki
   if (name === "" || name === stringAt(objectAt(existing, "status"), "nominatedNodeName")) return;
   yield* nameErrors(name, "status.nominatedNodeName", dnsSubdomainErrors);
   const isBound = stringAt(objectAt(existing, "spec"), "nodeName") !== "";
-  if (isBound && hasFeature("ClearingNominatedNodeNameAfterBinding", context))
+  if (isBound && context.gates.isOn("ClearingNominatedNodeNameAfterBinding"))
     yield forbiddenField("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
 }
 

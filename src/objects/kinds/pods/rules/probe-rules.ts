@@ -3,7 +3,6 @@ import { forbiddenField, invalidValue, required, unsupportedValue } from "../../
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, nonNegativeErrors, numberAt, objectsAt, portNumberErrors } from "../../checks.ts";
-import { hasFeature } from "../pod-features.ts";
 import { httpHeaderNameErrors, portNameErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { stopSignalErrors } from "./stop-signals.ts";
@@ -113,7 +112,7 @@ function* sleepErrors(sleep: JsonObject, field: string, context: HandlerContext)
   const { gracePeriodSeconds } = context;
   const seconds = numberAt(sleep, "seconds") ?? 0;
   if (gracePeriodSeconds === undefined) return;
-  if (hasFeature("PodLifecycleSleepActionAllowZero", context)) {
+  if (context.gates.isOn("PodLifecycleSleepActionAllowZero")) {
     if (seconds < 0 || seconds > gracePeriodSeconds)
       yield invalidValue(
         field,

@@ -77,7 +77,7 @@ describe("containers", () => {
 
   test("have no restart policy of their own in releases that know none", () => {
     const why = "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers";
-    expect(errors(container({ restartPolicy: "Never" }), release(33))).toEqual([why]);
+    expect(errors(container({ restartPolicy: "Never" }), release("1.33"))).toEqual([why]);
     expect(errors(container({ restartPolicy: "Never" }))).toEqual([]);
     expect(errors(container({ restartPolicy: "Later", restartPolicyRules: [{ action: "Wait" }] }))).toEqual([
       'spec.containers[0].restartPolicy: Unsupported value: "Later": supported values: "Always", "Never", "OnFailure"',

@@ -4,7 +4,6 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../m
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { enumErrors, labelsErrors, nameErrors, objectsAt } from "../../checks.ts";
-import { hasFeature } from "../pod-features.ts";
 import { MIRROR_POD } from "./annotation-rules.ts";
 import { containersErrors, ephemeralContainersErrors, initContainersErrors } from "./container-list-rules.ts";
 import { containersWithFields } from "./container-visit.ts";
@@ -38,7 +37,7 @@ export function* podSpecErrors(spec: JsonObject, field: string, context: SpecCon
   yield* containersErrors(spec, `${field}.containers`, inside);
   yield* initContainersErrors(spec, `${field}.initContainers`, inside);
   yield* ephemeralContainersErrors(spec, `${field}.ephemeralContainers`, inside);
-  if (isJsonObject(spec["resources"]) && hasFeature("PodLevelResources", context))
+  if (isJsonObject(spec["resources"]) && context.gates.isOn("PodLevelResources"))
     yield* podResourcesErrors(spec, field);
   yield* hostNetworkErrors(spec, field, context);
   yield* enumErrors(stringAt(spec, "restartPolicy"), `${field}.restartPolicy`, RESTART_POLICIES);

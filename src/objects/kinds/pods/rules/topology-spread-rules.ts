@@ -3,7 +3,6 @@ import { duplicateValue, invalidValue, required, unsupportedValue } from "../../
 import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { labelSelectorErrors, numberAt, objectsAt } from "../../checks.ts";
-import { hasFeature } from "../pod-features.ts";
 import { labelKeysErrors, plainLabelKeysErrors } from "./label-keys-rules.ts";
 import type { SpecContext } from "./spec-context.ts";
 
@@ -27,7 +26,7 @@ export function* topologySpreadErrors(spec: JsonObject, field: string, context: 
       if (policy !== undefined && !POLICIES.includes(String(policy)))
         yield unsupportedValue(`${at}.${member}`, policy, POLICIES);
     }
-    if (hasFeature("MatchLabelKeysInPodTopologySpreadSelectorMerge", context)) yield* labelKeysErrors(constraint, at);
+    if (context.gates.isOn("MatchLabelKeysInPodTopologySpreadSelectorMerge")) yield* labelKeysErrors(constraint, at);
     else yield* plainLabelKeysErrors(constraint, `${at}.matchLabelKeys`);
     const selector = constraint["labelSelector"];
     if (isJsonObject(selector)) yield* labelSelectorErrors(selector, `${at}.labelSelector`);

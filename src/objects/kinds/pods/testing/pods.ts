@@ -3,11 +3,13 @@ import type { JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";
 import { setPodDefaults } from "../pod-defaults.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../../catalogue/release.ts";
 
-export const CONTEXT: KindContext = { minor: 36, time: "2030-01-01T00:00:00Z" };
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z" };
 
-export function release(minor: number): KindContext {
-  return { ...CONTEXT, minor };
+export function release(name: ReleaseName): KindContext {
+  return { ...CONTEXT, gates: gatesOf(name) };
 }
 
 /** With defaults, as everybody but the defaults sees it. */

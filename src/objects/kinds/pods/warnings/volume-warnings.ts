@@ -4,7 +4,6 @@ import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { fractionalWarnings } from "./container-warnings.ts";
 
-const GIT_REPO_OFF_SINCE = 33;
 /** DIFFERS: a path is held against this many others of its volume and not against all. */
 const COMPARED_MAX = 100;
 
@@ -26,11 +25,14 @@ export function* volumeWarnings(spec: JsonObject, at: string, context: KindConte
 
 type DeprecatedSource = readonly [member: string, shown: string, message: string];
 
-function deprecatedSources({ minor }: KindContext): readonly DeprecatedSource[] {
-  const gitRepo =
-    minor >= GIT_REPO_OFF_SINCE ? "deprecated in v1.11, and disabled by default in v1.33+" : "deprecated in v1.11";
+function deprecatedSources({ gates }: KindContext): readonly DeprecatedSource[] {
+  const gitRepo = gates.isOn("GitRepoVolumeDriver")
+    ? "deprecated in v1.11"
+    : "deprecated in v1.11, and disabled by default in v1.33+";
   const since122 = "deprecated in v1.22, non-functional in v1.25+";
-  const since128 = minor >= 31 ? "deprecated in v1.28, non-functional in v1.31+" : "deprecated in v1.28";
+  const since128 = gates.isOn("CephVolumePlugins")
+    ? "deprecated in v1.28"
+    : "deprecated in v1.28, non-functional in v1.31+";
   return [
     ["photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
     ["gitRepo", "gitRepo", gitRepo],

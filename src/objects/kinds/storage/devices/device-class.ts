@@ -9,19 +9,17 @@ import { ownStruct } from "../defaults.ts";
 import { configurationErrors, listErrors, selectorsErrors } from "./device-checks.ts";
 
 const CONFIG_MAX = 32;
-/** The release from which a class can stand for an extended resource without asking for it. */
-const EXTENDED_RESOURCE_FROM_MINOR = 36;
 
 export const DEVICE_CLASS: Kind = {
   setDefaults(deviceClass) {
     ownStruct(deviceClass, "spec");
   },
-  prepareCreate(deviceClass, { minor }) {
-    if (minor < EXTENDED_RESOURCE_FROM_MINOR) delete objectAt(deviceClass, "spec")["extendedResourceName"];
+  prepareCreate(deviceClass, { gates }) {
+    if (!gates.isOn("DRAExtendedResource")) delete objectAt(deviceClass, "spec")["extendedResourceName"];
   },
-  prepareUpdate(deviceClass, existing, { minor }) {
+  prepareUpdate(deviceClass, existing, { gates }) {
     const before = objectAt(existing, "spec")["extendedResourceName"];
-    if (minor < EXTENDED_RESOURCE_FROM_MINOR && before === undefined)
+    if (!gates.isOn("DRAExtendedResource") && before === undefined)
       delete objectAt(deviceClass, "spec")["extendedResourceName"];
   },
   createErrors: deviceClassErrors,

@@ -17,9 +17,6 @@ import {
   type RequestForm,
 } from "./device-claim.ts";
 
-/** The release from which constraints can ask for different values without asking for it. */
-const DISTINCT_ATTRIBUTE_FROM_MINOR = 36;
-
 const TEMPLATE_SPEC: GoType = {
   struct: [
     ["labels", "labels", { map: "string" }],
@@ -90,7 +87,7 @@ function specErrors(
   { field, form, context }: { field: string; form: RequestForm; context: KindContext },
 ): Iterable<FieldError> {
   return claimSpecErrors(generalClaimSpec(spec, form), field, {
-    hasDistinctAttribute: context.minor >= DISTINCT_ATTRIBUTE_FROM_MINOR,
+    hasDistinctAttribute: context.gates.isOn("DRAConsumableCapacity"),
   });
 }
 

@@ -3,8 +3,9 @@ import { firstErrors } from "../../../../meta/field-errors.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { Kind, KindContext } from "../../kind.ts";
+import { gatesOf } from "../../../catalogue/release-gates.ts";
 
-export const CONTEXT: KindContext = { minor: 36, time: "2030-01-01T00:00:00Z" };
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z" };
 
 export function template(labels: JsonObject = { app: "web" }, spec: JsonObject = {}): JsonObject {
   return { metadata: { labels }, spec: { containers: [{ name: "c", image: "example/app:1" }], ...spec } };

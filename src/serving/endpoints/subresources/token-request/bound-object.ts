@@ -5,14 +5,14 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../m
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { badRequest, conflict, notFound } from "../../../../meta/status-error.ts";
 import type { NamedObject, TokenWish } from "./token-wish.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface BindingTo {
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   readonly namespace: string;
   /** The service account's. */
   readonly name: string;
-  /** 36 for release 1.36. */
-  readonly minor: number;
+  readonly gates: ReleaseGates;
 }
 
 export type Bound = Pick<TokenWish, "pod" | "secret" | "node">;
@@ -20,10 +20,6 @@ export type Bound = Pick<TokenWish, "pod" | "secret" | "node">;
 const PODS: GroupResource = { group: "", resource: "pods" };
 const SECRETS: GroupResource = { group: "", resource: "secrets" };
 const NODES: GroupResource = { group: "", resource: "nodes" };
-
-/** From these releases on, by default. */
-const POD_NODE_INFO_MINOR = 30;
-const NODE_BINDING_MINOR = 31;
 
 /** Throws a StatusError for what is not there, not as it is said to be, or nothing to bind a token to. */
 export async function boundObject(reference: unknown, to: BindingTo): Promise<Bound> {
@@ -33,7 +29,7 @@ export async function boundObject(reference: unknown, to: BindingTo): Promise<Bo
   const name = stringAt(reference, "name");
   const known = group === "" ? KINDS.get(kind) : undefined;
   if (known === undefined) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
-  if (kind === "Node" && to.minor < NODE_BINDING_MINOR)
+  if (kind === "Node" && !to.gates.isOn("ServiceAccountTokenNodeBinding"))
     throw badRequest(
       'cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled',
     );
@@ -57,14 +53,14 @@ const KINDS: ReadonlyMap<string, BindableKind> = new Map<string, BindableKind>([
   ["Secret", { resource: SECRETS, bound: (secret) => ({ secret: identity(secret) }) }],
 ]);
 
-async function boundPod(pod: JsonObject, { objects, name, minor }: BindingTo): Promise<Bound> {
+async function boundPod(pod: JsonObject, { objects, name, gates }: BindingTo): Promise<Bound> {
   const spec = objectAt(pod, "spec");
   if (stringAt(spec, "serviceAccountName") !== name)
     throw badRequest(
       `cannot bind token for serviceaccount ${goQuote(name)} to pod running with different serviceaccount name.`,
     );
   const nodeName = stringAt(spec, "nodeName");
-  if (nodeName === "" || minor < POD_NODE_INFO_MINOR) return { pod: identity(pod) };
+  if (nodeName === "" || !gates.isOn("ServiceAccountTokenPodNodeInfo")) return { pod: identity(pod) };
   const node = objects.get(NODES, "", nodeName) ?? (await objects.newest(NODES, "", nodeName));
   // A node that has not come, or has gone, is named all the same.
   return { pod: identity(pod), node: node === undefined ? { name: nodeName, uid: "" } : identity(node) };

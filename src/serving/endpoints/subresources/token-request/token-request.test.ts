@@ -12,6 +12,8 @@ import type { EndpointCall } from "../../endpoint.ts";
 import { negotiateRepresentation } from "../../render/negotiate.ts";
 import { tokenRequestEndpoint, type TokenRequests } from "./token-request.ts";
 import type { TokenWish } from "./token-wish.ts";
+import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
+import type { ReleaseName } from "../../../../objects/catalogue/release.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
@@ -31,7 +33,7 @@ function find({ resource }: GroupResource, namespace: string, name: string): Jso
 
 interface Asked {
   readonly body: unknown;
-  readonly minor?: number;
+  readonly release?: ReleaseName;
   readonly name?: string;
   readonly query?: string;
   readonly tokens?: Partial<TokenRequests>;
@@ -46,14 +48,14 @@ interface Told {
   readonly annotations: readonly (readonly [string, string])[];
 }
 
-function served(minor: number): ServedResource {
+function served(release: ReleaseName): ServedResource {
   const schemas = openSchemas("1.36");
   return {
     groupResource: { group: "", resource: "serviceaccounts" },
     groupVersion: { group: "", version: "v1" },
     apiVersion: "v1",
     kind: "ServiceAccount",
-    minor,
+    gates: gatesOf(release),
     stored: { namespaced: true, keyPrefix: "/registry/serviceaccounts/" },
     schemaOf: ({ group, version }: { group: string; version: string }, kind: string) =>
       schemas.kind(group, version, kind),
@@ -70,7 +72,7 @@ function stored(key: string): ReturnType<typeof createEntry> | undefined {
   return createEntry({ key, value: Buffer.from(JSON.stringify(account)), modRevision: 7, createRevision: 7 });
 }
 
-async function ask({ body, minor = 36, name = "sa", query = "", tokens = {}, admission }: Asked): Promise<Told> {
+async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {}, admission }: Asked): Promise<Told> {
   const request = infoRequest({
     method: "POST",
     url: `/api/v1/namespaces/ns/serviceaccounts/${name}/token${query}`,
@@ -78,7 +80,7 @@ async function ask({ body, minor = 36, name = "sa", query = "", tokens = {}, adm
   });
   const call = {
     context: { clock: { now: () => NOW }, store: { get: async (key: string) => stored(key) } },
-    served: served(minor),
+    served: served(release),
     request: { ...request, body: bufferedBody(Buffer.from(JSON.stringify(body))) },
     admit: () => admission,
     protobuf: protobufTables,
@@ -186,7 +188,7 @@ describe("a token request", () => {
   });
 
   test("of a release before 1.34 cannot be about another account; before 1.30 tokens have no id", async () => {
-    const { wish, body } = await ask({ body: { metadata: { uid: "other" } }, minor: 29 });
+    const { wish, body } = await ask({ body: { metadata: { uid: "other" } }, release: "1.29" });
     expect(wish?.hasId).toBe(false);
     expect(body).toHaveProperty("metadata.uid", "sa-uid");
   });
@@ -310,7 +312,7 @@ describe("a token request is refused", () => {
       bound({ kind: "Node", name: "node" }),
       400,
       'cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled',
-      { minor: 30 },
+      { release: "1.30" },
     ],
     [
       { kind: "TokenReview", apiVersion: "authentication.k8s.io/v1" },

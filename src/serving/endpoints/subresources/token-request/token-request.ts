@@ -20,6 +20,7 @@ import { chunksResponse, refusedResponse, rendererFor } from "../../render/respo
 import { boundObject, identity, type Bound } from "./bound-object.ts";
 import { TOKEN_REQUEST, tokenRequestKind } from "./request-kind.ts";
 import type { IssueToken, NamedObject } from "./token-wish.ts";
+import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 /** How this server makes tokens. */
 export interface TokenRequests {
@@ -46,10 +47,6 @@ const SECONDS_MAX = 2 ** 32;
 /** What pods are given by admission: an hour, and a little by which it can be told from other hours. */
 const EXTENDED_WHEN_SECONDS = 3607;
 const EXTENDED_TO_SECONDS = 365 * 24 * 3600;
-
-/** From these releases on, by default. */
-const TOKEN_ID_MINOR = 30;
-const UID_VALIDATION_MINOR = 34;
 
 const ISSUED_CREDENTIAL = "authentication.kubernetes.io/issued-credential-id";
 
@@ -126,7 +123,7 @@ async function answered(
   const { namespace, name } = request.info;
   refuseOtherName(wanted, name);
   const account = await accountOf(call);
-  refuseOtherUid(wanted, account, served.minor);
+  refuseOtherUid(wanted, account, served.gates);
   // Before the token is made: it must not end before it is said to.
   const nowMs = context.clock.now();
   const complete = completed(wanted, { account, namespace, nowMs, apiAudiences: tokens.apiAudiences });
@@ -135,7 +132,7 @@ async function answered(
   await admission?.validate({ operation: "CREATE", name, object: complete, existing: undefined });
   const spec = objectAt(complete, "spec");
   const { objects } = tokens;
-  const bound = await boundObject(spec["boundObjectRef"], { objects, namespace, name, minor: served.minor });
+  const bound = await boundObject(spec["boundObjectRef"], { objects, namespace, name, gates: served.gates });
   const expirationSeconds = shortened(Number(spec["expirationSeconds"]), tokens.maxExpirationSeconds, warn);
   const audiences = stringsAt(spec, "audiences");
   const { token, credentialId } = tokens.issue({
@@ -144,7 +141,7 @@ async function answered(
     ...bound,
     audiences,
     ...lifetime(tokens, { expirationSeconds, audiences, bound }),
-    hasId: served.minor >= TOKEN_ID_MINOR,
+    hasId: served.gates.isOn("ServiceAccountTokenJTI"),
     nowMs,
   });
   if (credentialId !== "") annotate?.(ISSUED_CREDENTIAL, credentialId);
@@ -169,9 +166,9 @@ function refuseOtherName(wanted: JsonObject, name: string): void {
   throw invalid(TOKEN_REQUEST, name, [invalidValue("metadata.name", given, why)]);
 }
 
-function refuseOtherUid(wanted: JsonObject, { name, uid }: NamedObject, minor: number): void {
+function refuseOtherUid(wanted: JsonObject, { name, uid }: NamedObject, gates: ReleaseGates): void {
   const given = stringAt(objectAt(wanted, "metadata"), "uid");
-  if (given === "" || given === uid || minor < UID_VALIDATION_MINOR) return;
+  if (given === "" || given === uid || !gates.isOn("TokenRequestServiceAccountUIDValidation")) return;
   const why = `the UID in the token request (${given}) does not match the UID of the service account (${uid})`;
   throw conflict({ group: TOKEN_REQUEST.group, resource: TOKEN_REQUEST.kind }, name, why);
 }

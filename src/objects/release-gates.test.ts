@@ -1,0 +1,167 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { gatesOf, NEWEST_GATES } from "./catalogue/release-gates.ts";
+import { RELEASES } from "./catalogue/release.ts";
+import { createReleaseGates, RELEASE_GATES } from "./release-gates.ts";
+
+const SRC = fileURLToPath(new URL("../", import.meta.url));
+
+/** What each release changes against the one before: a gate it turns on or off. The first one lists all it has on. */
+const CHANGES: Readonly<Record<string, string>> = {
+  "1.28": `
+    +AggregatedDiscoveryV2beta1
+    +CephVolumePlugins
+    +GitRepoVolumeDriver
+    +PodSpecTypesComplete
+    +ResourceClaimTableDeallocating
+`,
+  "1.29": `
+    +PersistentVolumeLastPhaseTransitionTime
+`,
+  "1.30": `
+    +AppArmorFields
+    +CRDValidationRatcheting
+    +HPATableResourceNames
+    +ServiceAccountTokenJTI
+    +ServiceAccountTokenPodNodeInfo
+`,
+  "1.31": `
+    +CELAuthorizerSelectors
+    +CELFormatLibrary
+    +ImageVolume
+    +MatchLabelKeysInPodAffinity
+    +PodTableFinishedOnDeletion
+    +ServiceAccountTokenNodeBinding
+    -CephVolumePlugins
+`,
+  "1.32": `
+    +AuthorizeWithSelectors
+    +CELTwoVariableComprehensions
+    +RecoverVolumeExpansionFailure
+    +RelaxedEnvironmentVariableValidation
+    +ServiceAccountEnforceMountableSecretsDeprecated
+    -ResourceClaimTableDeallocating
+`,
+  "1.33": `
+    +CELSemverLibrary
+    +InPlacePodVerticalScaling
+    +PodLifecycleSleepActionAllowZero
+    +RelaxedDNSSearchValidation
+    +VersionReportsEmulation
+    -AggregatedDiscoveryV2beta1
+    -GitRepoVolumeDriver
+`,
+  "1.34": `
+    +CELListsLibrary
+    +CRDErrorsWithoutFieldNames
+    +CRDFormatWarnings
+    +CRDNameFormats
+    +ContainerRestartRules
+    +HPAReferenceAPIVersionValidation
+    +JobFinishedWithoutStartTime
+    +JobStatusErrorsWithoutFieldNames
+    +JobTableSuccessCriteriaMet
+    +MatchLabelKeysInPodTopologySpreadSelectorMerge
+    +PodLevelResources
+    +PodObservedGenerationTracking
+    +PodUpdateErrorsWithJSONDiff
+    +PreferSameTrafficDistribution
+    +ServiceErrorsWithJSONLists
+    +StatefulSetTemplateValidation
+    +TokenRequestServiceAccountUIDValidation
+    +VolumeAttributesClass
+`,
+  "1.35": `
+    +AuthorizePodWebsocketUpgradeCreatePermission
+    +CRDSelectableFieldsRatcheting
+    +CSIServiceAccountTokenSecrets
+    +ClearingNominatedNodeNameAfterBinding
+    +DeploymentReplicaSetTerminatingReplicas
+    +EnvFiles
+    +HPAConfigurableTolerance
+    +MutableCSINodeAllocatableCount
+    +PodCertificateUserAnnotations
+    +PodLevelResourcesResizeValidation
+    +PodTableFailedContainer
+    +PodWorkloadRef
+    +ServicePreferCloseDeprecated
+`,
+  "1.36": `
+    +CRDFormatWarningsForAllTypes
+    +CRDMetadataDocumentationForbidden
+    +CRDNumberRanges
+    +ConstrainedImpersonation
+    +DRAConsumableCapacity
+    +DRAExtendedResource
+    +HPAMaxReplicasRequired
+    +InPlacePodLevelResourcesVerticalScaling
+    +InPlacePodVerticalScalingInitContainers
+    +IngressClassTableDefault
+    +JobStartTimeMutableOnResume
+    +MutablePodResourcesForSuspendedJobs
+    +MutableSchedulingDirectivesForSuspendedJobs
+    +NodeTableArchitecture
+    +PodSchedulingGroup
+    +RelaxedServiceNameValidation
+    +RestartAllContainersOnContainerExits
+    +ServiceExternalIPsDeprecated
+    +StaticConfigSuffixReserved
+    +StrictIPCIDRValidation
+    +UnknownVersionInteroperabilityProxy
+    -PodWorkloadRef
+`,
+  "1.37": `
+    -PodSpecTypesComplete
+`,
+};
+
+function changes(index: number): string[] {
+  const isOn = (at: number, gate: (typeof RELEASE_GATES)[number]): boolean =>
+    at >= 0 && gatesOf(RELEASES[at]!).isOn(gate);
+  const turned = (to: boolean): string[] =>
+    RELEASE_GATES.filter((gate) => isOn(index, gate) === to && isOn(index - 1, gate) === !to);
+  return [...turned(true).map((gate) => `+${gate}`), ...turned(false).map((gate) => `-${gate}`)];
+}
+
+describe("the table of gates", () => {
+  test.each(RELEASES.map((release, index) => [release, index] as const))("changes in %s", (release, index) => {
+    expect(changes(index)).toEqual(CHANGES[release]?.trim().split(/\s+/));
+  });
+
+  test("names are sorted", () => {
+    expect(RELEASE_GATES).toEqual([...RELEASE_GATES].sort());
+  });
+
+  test("every gate differs between two releases", () => {
+    const isConstant = (gate: (typeof RELEASE_GATES)[number]): boolean =>
+      new Set(RELEASES.map((release) => gatesOf(release).isOn(gate))).size === 1;
+    expect(RELEASE_GATES.filter(isConstant)).toEqual([]);
+  });
+
+  test("every gate is asked for by code outside of the table", () => {
+    const isShipped = (path: string): boolean => !/\.test\.ts$|(^|\/)testing\/|^objects\/release-gates\.ts$/.test(path);
+    const shipped = globSync("**/*.ts", { cwd: SRC })
+      .filter((path) => isShipped(path))
+      .map((path) => readFileSync(SRC + path, "utf8"))
+      .join("\n");
+    expect(RELEASE_GATES.filter((gate) => !shipped.includes(`"${gate}"`))).toEqual([]);
+  });
+});
+
+describe("the gates of a release", () => {
+  test("are one value for all who ask", () => {
+    expect(gatesOf("1.36")).toBe(gatesOf("1.36"));
+    expect(NEWEST_GATES).toBe(gatesOf("1.37"));
+  });
+
+  test("lead to those of the release before; the oldest release stands for its own", () => {
+    expect(gatesOf("1.37").previous).toBe(gatesOf("1.36"));
+    expect(gatesOf("1.28").previous).toBe(gatesOf("1.28"));
+  });
+
+  test("of a gate with a last release are off after it", () => {
+    const isOn = (release: string): boolean => createReleaseGates(release).isOn("PodWorkloadRef");
+    expect(["1.34", "1.35", "1.36"].map(isOn)).toEqual([false, true, false]);
+  });
+});
