@@ -3,8 +3,8 @@
  * unknown ones are left out and reported by path, null counts as absent.
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
-import { base64Error, quantityError, timeError } from "./go/go-text.ts";
-import { canonicalQuantity } from "./table/quantity.ts";
+import { base64Error, timeError } from "./go/go-text.ts";
+import { canonicalQuantity, quantityError } from "../meta/quantity.ts";
 import { ReportedPaths } from "./json/json-text.ts";
 import { fillStatusItems, isEmptyCollection, isZeroScalar, zeroValue, type GoZeros } from "./go/go-zeros.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";

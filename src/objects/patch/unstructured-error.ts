@@ -1,8 +1,9 @@
 /** What Kubernetes says of a patched object whose values have the wrong types, where it was never JSON text. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
-import { base64Error, quantityError, timeError } from "../go/go-text.ts";
+import { base64Error, timeError } from "../go/go-text.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { goKind, jsonKind } from "./go-value.ts";
+import { quantityError } from "../../meta/quantity.ts";
 
 /** The first sentence, if any. Asked only when something is known to be wrong. */
 export function unstructuredError(object: JsonObject, schema: StructSchema): string | undefined {

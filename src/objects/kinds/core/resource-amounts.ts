@@ -3,8 +3,7 @@ import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
-import { nanosOf, roundedUpToMilli } from "../quantity.ts";
+import { canonicalQuantity, millisOf, nanosOf, roundedUpToMilli } from "../../../meta/quantity.ts";
 
 const OBJECT_COUNTS: readonly string[] = [
   "configmaps",
@@ -30,7 +29,6 @@ const INTEGER_RESOURCES: ReadonlySet<string> = new Set(OBJECT_COUNTS);
 
 const HUGE_PAGES = "hugepages-";
 const REQUESTS = "requests.";
-const NANOS_PER_MILLI = 1_000_000n;
 const MILLIS_PER_UNIT = 1000n;
 
 /** The member with amounts as servers keep them; nothing when there is no such member. */
@@ -90,19 +88,11 @@ export function* amountErrors(name: string, value: unknown, field: string): Gene
   const nanos = nanosOf(value);
   const shown = amountText(value);
   if (nanos < 0n) yield invalidValue(field, shown, "must be greater than or equal to 0");
-  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && millisOf(value) % MILLIS_PER_UNIT !== 0n)
+  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && millisOf(nanos) % MILLIS_PER_UNIT !== 0n)
     yield invalidValue(field, shown, "must be an integer");
 }
 
 /** The one text of an amount. */
 export function amountText(value: unknown): string {
   return canonicalQuantity(String(value));
-}
-
-/** Thousandths, rounded away from nothing. */
-export function millisOf(value: unknown): bigint {
-  const nanos = nanosOf(value);
-  const millis = nanos / NANOS_PER_MILLI;
-  if (millis * NANOS_PER_MILLI === nanos) return millis;
-  return nanos < 0n ? millis - 1n : millis + 1n;
 }

@@ -3,7 +3,7 @@ import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { Kind } from "../kind.ts";
-import { nanosOf } from "../quantity.ts";
+import { nanosOf } from "../../../meta/quantity.ts";
 import { quotaScopeErrors, scopeSelectorErrors } from "./quota-scopes.ts";
 import { amountErrors, amountText, quotaResourceNameErrors, setAmountDefaults } from "./resource-amounts.ts";
 

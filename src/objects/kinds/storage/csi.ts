@@ -3,11 +3,10 @@ import { duplicateValue, invalidValue, required, unsupportedValue } from "../../
 import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
+import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
-import { nanosOf } from "../quantity.ts";
 import { ownStruct, setMissing, setMissingInItems } from "./defaults.ts";
 import { goValue, isSemanticallyEqual, LABEL_SELECTOR, type GoType } from "./go-value.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";

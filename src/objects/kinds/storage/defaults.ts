@@ -1,6 +1,6 @@
 /** Filling in what an object leaves unsaid: absent members, and texts that are empty as Go's zero is. */
 import { isJsonObject, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
-import { roundedUpToMilli } from "../quantity.ts";
+import { roundedUpToMilli } from "../../../meta/quantity.ts";
 
 export function setMissing(target: JsonObject, defaults: JsonObject): void {
   for (const key of Object.keys(defaults)) if (target[key] === undefined) target[key] = defaults[key];

@@ -1,7 +1,6 @@
 /** Values as Go's JSON shows kubernetes' internal types, which have no JSON names: every member, in its own order. */
 import { isJsonObject, jsonEquals, setMember } from "../../../meta/json.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
-import { nanosOf } from "../quantity.ts";
+import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
 
 /** `any` is shown as it is, and as null when it is absent: what a pointer or a list of strings needs. */
 export type GoType =

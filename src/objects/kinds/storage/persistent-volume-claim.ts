@@ -3,11 +3,10 @@ import { forbiddenField, invalidValue, required, unsupportedValue } from "../../
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
+import { canonicalQuantity, millisOf, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { unifiedDiff } from "../pods/internal/unified-diff.ts";
-import { nanosOf } from "../quantity.ts";
 import { claimSpecErrors, type ClaimSpecOptions } from "./claim-spec.ts";
 import {
   addFinalizer,
@@ -28,7 +27,6 @@ const ATTRIBUTES_CLASS = "volumeAttributesClassName";
 const ATTRIBUTES_CLASS_FROM_MINOR = 34;
 /** And the one from which a growth that failed can be taken back. */
 const EXPANSION_RECOVERY_FROM_MINOR = 32;
-const NANOS_IN_MILLI = 10n ** 6n;
 
 export const PERSISTENT_VOLUME_CLAIM: Kind = {
   setDefaults(claim) {
@@ -247,19 +245,13 @@ function* resourceKeyErrors(key: string, field: string): Generator<FieldError> {
   if (isNative && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
 }
 
-/** Whether it is a whole number, once what is smaller than a thousandth has been rounded away from zero. */
-function isWholeUpToMilli(nanos: bigint): boolean {
-  const magnitude = nanos < 0n ? -nanos : nanos;
-  return ((magnitude + NANOS_IN_MILLI - 1n) / NANOS_IN_MILLI) % 1000n === 0n;
-}
-
 function* claimWarnings(claim: JsonObject): Generator<string> {
   if (classAnnotation(claim) !== undefined)
     yield `metadata.annotations[${CLASS_ANNOTATION}]: deprecated since v1.8; use "storageClassName" attribute instead`;
   const resources = objectAt(objectAt(claim, "spec"), "resources");
   for (const part of ["requests", "limits"]) {
     const storage = objectAt(resources, part)["storage"];
-    if (!isWholeUpToMilli(nanosOf(storage)))
+    if (millisOf(nanosOf(storage)) % 1000n !== 0n)
       yield `spec.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(String(storage)))} is invalid, must be an integer`;
   }
 }

@@ -4,7 +4,7 @@ import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.t
 import { dnsSubdomainErrors, type NameRule } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
-import { nanosOf } from "../../quantity.ts";
+import { nanosOf } from "../../../../meta/quantity.ts";
 import { hasFeature } from "../pod-features.ts";
 import {
   backstepErrors,

@@ -11,13 +11,12 @@ import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
-import { isWholeAmount, nanosOf } from "../../quantity.ts";
+import { isWholeAmount, nanosOf, NANOS_PER_UNIT } from "../../../../meta/quantity.ts";
 import { aggregatedResources } from "../resource-lists.ts";
 import { dnsLabelFieldErrors } from "./formats.ts";
 
 const HUGE_PAGES = "hugepages-";
 const REQUESTS = "requests.";
-const NANOS_PER_UNIT = 1_000_000_000n;
 const CONTAINER_RESOURCES: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
 const POD_RESOURCES: readonly string[] = ["cpu", "memory"];
 const COUNTED_RESOURCES: readonly string[] = [
@@ -158,18 +157,18 @@ function* podResourceNameErrors(name: string, field: string): Generator<FieldErr
 function* consistencyErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const { requests, limits } = amountsOf(objectAt(spec, "resources"));
   for (const [name, total] of aggregatedResources(spec, "requests"))
-    if (Object.hasOwn(requests, name) && nanosOf(total) > nanosOf(requests[name]))
+    if (Object.hasOwn(requests, name) && total.nanos > nanosOf(requests[name]))
       yield invalidValue(
         `${field}.requests[${name}]`,
         requests[name],
-        `must be greater than or equal to aggregate container requests of ${total}`,
+        `must be greater than or equal to aggregate container requests of ${total.text}`,
       );
   for (const [name, total] of aggregatedResources(spec, "limits"))
-    if (isHugePages(name) && Object.hasOwn(limits, name) && nanosOf(total) > nanosOf(limits[name]))
+    if (isHugePages(name) && Object.hasOwn(limits, name) && total.nanos > nanosOf(limits[name]))
       yield invalidValue(
         `${field}.limits[${name}]`,
         limits[name],
-        `must be greater than or equal to aggregate container limits of ${total}`,
+        `must be greater than or equal to aggregate container limits of ${total.text}`,
       );
   for (const [index, container] of objectsAt(spec, "containers").entries())
     for (const [name, limit] of Object.entries(amountsOf(objectAt(container, "resources")).limits))
