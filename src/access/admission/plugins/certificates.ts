@@ -7,7 +7,7 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/j
 import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { refused } from "./refuse.ts";
-import { requestedSubject } from "./requested-subject.ts";
+import { readRequestedSubject } from "../../auth/certificate-reader.ts";
 
 const GROUP = "certificates.k8s.io";
 const SIGNING_REQUESTS = "certificatesigningrequests";
@@ -84,7 +84,7 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
     validate(attributes) {
       if (signerOf(attributes.object) !== CLIENT_SIGNER) return;
       const request = stringAt(objectAt(attributes.object ?? {}, "spec"), "request");
-      const subject = requestedSubject(request);
+      const subject = readRequestedSubject(request);
       if (subject === undefined) {
         // DIFFERS: what Go would say of a name it cannot read is not known here.
         const why = requestProblem(request) ?? "x509: invalid subject";

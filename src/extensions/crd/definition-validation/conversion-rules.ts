@@ -5,7 +5,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import { dns1035LabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors } from "../../../objects/kinds/checks.ts";
-import { pemBlocks } from "../../../objects/kinds/access/pem.ts";
+import { pemBlocks } from "../../../base/pem.ts";
 import { webhookClientErrors } from "../../../objects/kinds/access/webhook-client.ts";
 import { invalidGoValue } from "./shown.ts";
 

@@ -11,7 +11,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import { unifiedDiff } from "../pods/internal/unified-diff.ts";
 import { goPrettyLines, goValue, isSemanticallyEqual, type GoType } from "../storage/go-value.ts";
-import { pemBlocks } from "./pem.ts";
+import { pemBlocks } from "../../../base/pem.ts";
 import { signerNameErrors } from "./signer-name.ts";
 import { requestProblem } from "./signing-request-text.ts";
 
