@@ -10,7 +10,7 @@ import { immutableSelectorErrors } from "./label-selection.ts";
 import { workloadWarnings } from "./lasting-pods.ts";
 import { ensureMember, setText, specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
 

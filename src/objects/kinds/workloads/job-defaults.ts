@@ -1,5 +1,5 @@
 /** What a Job is taken to say when it says nothing, and how it comes to know its pods. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
@@ -57,7 +57,7 @@ export function prepareJob(job: JsonObject): void {
   if (spec["manualSelector"] === true) return;
   const before = templateLabels(spec);
   const metadata = objectAt(job, "metadata");
-  const hasOwnLabels = !isSame(objectAt(metadata, "labels"), before);
+  const hasOwnLabels = !jsonEquals(objectAt(metadata, "labels"), before);
   const labels = { ...generatedLabels(metadata), ...before };
   const template = objectAt(spec, "template");
   spec["template"] = { ...template, metadata: { ...objectAt(template, "metadata"), labels } };
@@ -84,12 +84,4 @@ function generatedLabels(metadata: JsonObject): JsonObject {
 function withControllerUid(selector: JsonObject, metadata: JsonObject): JsonObject {
   const matchLabels = { [CONTROLLER_UID]: metadata["uid"], ...objectAt(selector, "matchLabels") };
   return { ...selector, matchLabels };
-}
-
-function isSame(left: JsonObject, right: JsonObject): boolean {
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => isJsonObject(right) && Object.hasOwn(right, key) && right[key] === left[key])
-  );
 }

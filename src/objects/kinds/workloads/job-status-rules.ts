@@ -8,7 +8,7 @@ import { commonIndex, countIndexes } from "./job-indexes.ts";
 import { invalidAltogether } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
 import { specOf, statusOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { countAt, negativeCountErrors } from "./status-counts.ts";
 
 const IS_WORDED_ANEW_SINCE_MINOR = 34;

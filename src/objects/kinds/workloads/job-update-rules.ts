@@ -11,7 +11,7 @@ import { shownPodFailurePolicy, shownSuccessPolicy } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { specOf, statusOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 
 const IMMUTABLE = "field is immutable";
 /** Since then a suspended Job may change more of its template, also after it has run. */

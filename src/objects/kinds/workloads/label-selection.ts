@@ -3,7 +3,7 @@ import { invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, objectsAt } from "../checks.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 
 /** Undefined when the workload has none. */
 export function selectorOf(spec: JsonObject): JsonObject | undefined {

@@ -9,7 +9,7 @@ import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";
 import { setClaimDefaults } from "./claim-templates.ts";
 import { templateWarnings } from "./lasting-pods.ts";
 import { ensureMember, setText, specOf, statusOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { isStatefulSetSpecValid, statefulSetSpecErrors } from "./stateful-set-rules.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 

@@ -1,7 +1,7 @@
 /** How often the template of a DaemonSet has changed: a field once, since apps/v1 an annotation that only the server writes. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { ensureMember, specOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 
 const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
 

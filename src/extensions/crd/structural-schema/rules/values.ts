@@ -10,9 +10,8 @@ import {
   Timestamp,
   type Value,
 } from "../../../../objects/cel/values/value.ts";
-import { isJsonObject, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, isJsonObject, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { deepEquals } from "./deep-equal.ts";
 import { escapeName, unescapeName } from "../../../../objects/cel/escaping.ts";
 import { formattedString } from "./formatted-strings.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
@@ -106,7 +105,7 @@ class PreservedValue extends OpaqueValue {
   }
 
   equals(other: Value): boolean {
-    return other instanceof PreservedValue && deepEquals(this.#value, other.#value);
+    return other instanceof PreservedValue && jsonEquals(this.#value, other.#value);
   }
 
   toString(): string {
@@ -189,7 +188,7 @@ class JsonMap extends MapValue {
   #sameUnknown(property: string, other: MapValue): boolean | EvalError {
     if (!(other instanceof JsonMap)) return NO_SUCH_OVERLOAD;
     if (!Object.hasOwn(other.#object, property)) return true;
-    return deepEquals(this.#object[property], other.#object[property]);
+    return jsonEquals(this.#object[property], other.#object[property]);
   }
 }
 
