@@ -11,7 +11,7 @@ import { dnsSubdomainErrors, pathSegmentErrors, qualifiedNameErrors } from "../.
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors, labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
+import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 import { goValue } from "../storage/go-value.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";
 import { matchConditionErrors, namedRuleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";

@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../storage/defaults.ts";
+import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../defaults.ts";
 import { goValue, isSemanticallyEqual } from "../storage/go-value.ts";
 import {
   FLOW_SCHEMA_SPEC,
@@ -22,7 +22,7 @@ export const FLOW_SCHEMA: Kind = {
   setDefaults(schema) {
     const spec = ownStruct(schema, "spec");
     ownStruct(spec, "priorityLevelConfiguration");
-    setUnlessPositive(spec, { matchingPrecedence: 1000 });
+    setEmpty(spec, { matchingPrecedence: 1000 });
     setRuleDefaults(spec);
     setStatusDefaults(schema);
   },
@@ -94,16 +94,11 @@ function setLimitedDefaults(
   { sharesField, isZeroUnsaid }: LevelVersion,
 ): void {
   const shares = { [sharesField]: DEFAULT_SHARES };
-  if (isZeroUnsaid && !preservesZero(metadata)) setUnlessPositive(limited, shares);
+  if (isZeroUnsaid && !preservesZero(metadata)) setEmpty(limited, shares);
   else setMissing(limited, shares);
   setMissing(limited, { lendablePercent: 0 });
   const queuing = ownPointer(ownStruct(limited, "limitResponse"), "queuing");
-  if (queuing !== undefined) setUnlessPositive(queuing, { handSize: 8, queues: 64, queueLengthLimit: 50 });
-}
-
-/** Zero counts as unsaid. */
-function setUnlessPositive(target: JsonObject, defaults: Readonly<Record<string, number>>): void {
-  for (const key of Object.keys(defaults)) if ((target[key] ?? 0) === 0) target[key] = defaults[key];
+  if (queuing !== undefined) setEmpty(queuing, { handSize: 8, queues: 64, queueLengthLimit: 50 });
 }
 
 function clearStatus(object: JsonObject): void {

@@ -5,7 +5,7 @@ import { dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownStruct, setEmpty, setMissing } from "../storage/defaults.ts";
+import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
 import { goValue, type GoType } from "../storage/go-value.ts";
 
 const GROUP = "rbac.authorization.k8s.io";

@@ -7,7 +7,7 @@ import { immutableErrors, labelsErrors, nameErrors, objectsAt } from "../checks.
 import type { Kind } from "../kind.ts";
 import { overheadErrors } from "../pods/rules/resource-rules.ts";
 import { tolerationsErrors } from "../pods/rules/scheduling-rules.ts";
-import { ownPointer, setMissing, setRoundedResources } from "../storage/defaults.ts";
+import { ownPointer, setMissing, setRoundedResources } from "../defaults.ts";
 import { goValue, TOLERATION } from "../storage/go-value.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 

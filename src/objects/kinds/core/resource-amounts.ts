@@ -1,9 +1,8 @@
 /** Lists of resources with amounts, such as quotas and capacities have: names, texts and checks. */
 import { invalidValue } from "../../../meta/field-errors.ts";
-import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity, millisOf, nanosOf, roundedUpToMilli } from "../../../meta/quantity.ts";
+import { canonicalQuantity, millisOf, nanosOf } from "../../../meta/quantity.ts";
 
 const OBJECT_COUNTS: readonly string[] = [
   "configmaps",
@@ -30,17 +29,6 @@ const INTEGER_RESOURCES: ReadonlySet<string> = new Set(OBJECT_COUNTS);
 const HUGE_PAGES = "hugepages-";
 const REQUESTS = "requests.";
 const MILLIS_PER_UNIT = 1000n;
-
-/** The member with amounts as servers keep them; nothing when there is no such member. */
-export function setAmountDefaults(parent: JsonObject, key: string): void {
-  if (parent[key] !== undefined) parent[key] = roundedAmounts(objectAt(parent, key));
-}
-
-function roundedAmounts(list: JsonObject): JsonObject {
-  const rounded: JsonObject = {};
-  for (const name of Object.keys(list)) setMember(rounded, name, roundedUpToMilli(String(list[name])));
-  return rounded;
-}
 
 export function isHugePages(name: string): boolean {
   return name.startsWith(HUGE_PAGES);

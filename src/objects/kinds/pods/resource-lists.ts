@@ -1,21 +1,7 @@
 /** Amounts of cpu, memory and the like, by name of the resource. */
-import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
-import { roundedUpToMilli } from "../../../meta/quantity.ts";
 import { addTo, amountsAt, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
-
-/** In place: amounts smaller than a thousandth are rounded up, and all are written the one way servers write them. */
-export function setResourceListDefaults(parent: JsonObject, key: string): void {
-  const list = parent[key];
-  if (!isJsonObject(list)) return;
-  for (const name of Object.keys(list)) setMember(list, name, roundedUpToMilli(String(list[name])));
-}
-
-/** In place, of `requests` and `limits`. */
-export function setResourcesDefaults(resources: JsonObject): void {
-  setResourceListDefaults(resources, "limits");
-  setResourceListDefaults(resources, "requests");
-}
 
 /** In place: who names a limit and no request requests the limit. */
 export function requestLimits(resources: JsonObject): void {

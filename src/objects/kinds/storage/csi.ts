@@ -7,7 +7,7 @@ import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
-import { ownStruct, setMissing, setMissingInItems } from "./defaults.ts";
+import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
 import { goValue, isSemanticallyEqual, LABEL_SELECTOR, type GoType } from "./go-value.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 import { deprecatedExpressionWarnings } from "./node-selector.ts";

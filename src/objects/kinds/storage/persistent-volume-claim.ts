@@ -16,7 +16,7 @@ import {
   setMissing,
   setMissingInItems,
   setRoundedResources,
-} from "./defaults.ts";
+} from "../defaults.ts";
 import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
 import { CLAIM_SPEC } from "./volume-shapes.ts";
 import { basicQuantityErrors } from "./volume-spec.ts";

@@ -1,11 +1,12 @@
 /** Volumes: where bytes are, for whom, and what becomes of them. */
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { unifiedDiff } from "../pods/internal/unified-diff.ts";
-import { addFinalizer, ownPointer, ownStruct, setEmpty, setMissing, setRoundedResources } from "./defaults.ts";
+import { setRemoteDefaults } from "../pods/volume-defaults.ts";
+import { addFinalizer, ownStruct, setEmpty, setMissing, setRoundedResources } from "../defaults.ts";
 import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
 import { deprecatedExpressionWarnings, hasInvalidSelectorValue } from "./node-selector.ts";
 import { VOLUME_NODE_AFFINITY, VOLUME_SOURCE } from "./volume-shapes.ts";
@@ -53,28 +54,20 @@ function setVolumeDefaults(volume: JsonObject): void {
   setVolumeSourceDefaults(spec);
 }
 
-/** Also of the sources that stand in the specs of attachments. */
+const SOURCE_DEFAULTS: readonly (readonly [key: string, defaults: JsonObject])[] = [
+  ["hostPath", { type: "" }],
+  ["azureFile", { secretNamespace: null }],
+  ["iscsi", { lun: 0 }],
+  ["scaleIO", { secretRef: null }],
+];
+
+/** In place; also for the sources in the specs of VolumeAttachments. */
 export function setVolumeSourceDefaults(spec: JsonObject): void {
-  const pointers: readonly (readonly [key: string, defaults: JsonObject])[] = [
-    ["hostPath", { type: "" }],
-    ["azureFile", { secretNamespace: null }],
-    ["iscsi", { lun: 0 }],
-    ["scaleIO", { secretRef: null }],
-    ["azureDisk", { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" }],
-  ];
-  for (const [key, defaults] of pointers) {
-    const source = ownPointer(spec, key);
-    if (source !== undefined) setMissing(source, defaults);
+  for (const [key, defaults] of SOURCE_DEFAULTS) {
+    const source = spec[key];
+    if (isJsonObject(source)) setMissing(source, defaults);
   }
-  const texts: readonly (readonly [key: string, defaults: Readonly<Record<string, string>>])[] = [
-    ["rbd", { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" }],
-    ["iscsi", { iscsiInterface: "default" }],
-    ["scaleIO", { storageMode: "ThinProvisioned", fsType: "xfs" }],
-  ];
-  for (const [key, defaults] of texts) {
-    const source = ownPointer(spec, key);
-    if (source !== undefined) setEmpty(source, defaults);
-  }
+  setRemoteDefaults(spec);
 }
 
 function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, minor: number): void {

@@ -12,7 +12,7 @@ import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { addFinalizer, setMissing } from "./defaults.ts";
+import { addFinalizer, setMissing } from "../defaults.ts";
 import { goValue, isSemanticallyEqual } from "./go-value.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 

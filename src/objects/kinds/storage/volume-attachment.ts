@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
-import { ownPointer, ownStruct, setMissing, setRoundedResources } from "./defaults.ts";
+import { ownPointer, ownStruct, setMissing, setRoundedResources } from "../defaults.ts";
 import { goValue, isSemanticallyEqual, type GoType } from "./go-value.ts";
 import { setVolumeSourceDefaults } from "./persistent-volume.ts";
 import { VOLUME_SPEC } from "./volume-shapes.ts";

@@ -10,8 +10,9 @@ import { jobSpecErrors } from "./job-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { selectorOf, shownSelector } from "./label-selection.ts";
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf } from "./members.ts";
+import { specOf } from "./members.ts";
 import { timeZoneError } from "./time-zone.ts";
+import { structAt, setEmpty } from "../defaults.ts";
 
 /** A Job's name is its CronJob's with eleven characters more. */
 const NAME_LENGTH_MAX = 52;
@@ -32,16 +33,16 @@ export const CRON_JOB: Kind = {
 };
 
 function setCronJobDefaults(cronJob: JsonObject, context: KindContext): void {
-  const spec = ensureMember(cronJob, "spec");
+  const spec = structAt(cronJob, "spec");
   spec["schedule"] ??= "";
-  setText(spec, "concurrencyPolicy", "Allow");
+  setEmpty(spec, { concurrencyPolicy: "Allow" });
   spec["suspend"] ??= false;
-  const template = ensureMember(spec, "jobTemplate");
-  ensureMember(template, "metadata");
-  setJobTemplateDefaults(ensureMember(template, "spec"), context);
+  const template = structAt(spec, "jobTemplate");
+  structAt(template, "metadata");
+  setJobTemplateDefaults(structAt(template, "spec"), context);
   spec["successfulJobsHistoryLimit"] ??= 3;
   spec["failedJobsHistoryLimit"] ??= 1;
-  ensureMember(cronJob, "status");
+  structAt(cronJob, "status");
 }
 
 function* cronJobErrors(spec: JsonObject, before: JsonObject | undefined, context: KindContext): Generator<FieldError> {

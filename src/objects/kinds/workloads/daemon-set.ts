@@ -18,9 +18,10 @@ import {
   templateLabels,
 } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { collisionCountErrors, negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { setTemplateGeneration, templateGeneration, templateGenerationAfter } from "./template-generation.ts";
+import { structAt, setEmpty } from "../defaults.ts";
 
 const COUNTS_WRITTEN: readonly string[] = [
   "currentNumberScheduled",
@@ -55,12 +56,12 @@ export const DAEMON_SET: Kind = {
 };
 
 function setDaemonSetDefaults(daemonSet: JsonObject, context: KindContext): void {
-  const spec = ensureMember(daemonSet, "spec");
+  const spec = structAt(daemonSet, "spec");
   setPodTemplateDefaults(spec, context);
-  const strategy = ensureMember(spec, "updateStrategy");
-  setText(strategy, "type", "RollingUpdate");
+  const strategy = structAt(spec, "updateStrategy");
+  setEmpty(strategy, { type: "RollingUpdate" });
   if (strategy["type"] === "RollingUpdate") {
-    const rollingUpdate = ensureMember(strategy, "rollingUpdate");
+    const rollingUpdate = structAt(strategy, "rollingUpdate");
     rollingUpdate["maxUnavailable"] ??= 1;
     rollingUpdate["maxSurge"] ??= 0;
   }

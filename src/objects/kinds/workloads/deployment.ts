@@ -8,11 +8,12 @@ import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { workloadWarnings } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
+import { structAt, setEmpty } from "../defaults.ts";
 
 export const DEPLOYMENT: Kind = {
   setDefaults: setDeploymentDefaults,
@@ -34,13 +35,13 @@ export const DEPLOYMENT: Kind = {
 };
 
 function setDeploymentDefaults(deployment: JsonObject, context: KindContext): void {
-  const spec = ensureMember(deployment, "spec");
+  const spec = structAt(deployment, "spec");
   spec["replicas"] ??= 1;
   setPodTemplateDefaults(spec, context);
-  const strategy = ensureMember(spec, "strategy");
-  setText(strategy, "type", "RollingUpdate");
+  const strategy = structAt(spec, "strategy");
+  setEmpty(strategy, { type: "RollingUpdate" });
   if (strategy["type"] === "RollingUpdate") {
-    const rollingUpdate = ensureMember(strategy, "rollingUpdate");
+    const rollingUpdate = structAt(strategy, "rollingUpdate");
     rollingUpdate["maxUnavailable"] ??= "25%";
     rollingUpdate["maxSurge"] ??= "25%";
   }

@@ -7,14 +7,15 @@ import type { Kind } from "../kind.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";
 import { intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { selectorOf, shownSelector } from "./label-selection.ts";
-import { ensureMember, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors, setStatusCounts } from "./status-counts.ts";
+import { structAt } from "../defaults.ts";
 
 const COUNTS: readonly string[] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
 
 export const DISRUPTION_BUDGET: Kind = {
   setDefaults(budget) {
-    ensureMember(budget, "spec");
+    structAt(budget, "spec");
     setStatusCounts(budget, COUNTS);
   },
   prepareCreate(budget) {

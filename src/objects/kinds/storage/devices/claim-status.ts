@@ -16,7 +16,7 @@ import { nameErrors, objectsAt } from "../../checks.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { conditionErrors } from "../../storage-versions/conditions.ts";
-import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
+import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../../defaults.ts";
 import { goValue, isSemanticallyEqual, TOLERATION, type GoType } from "../go-value.ts";
 import { NODE_SELECTOR_TERMS } from "../volume-shapes.ts";
 import { configurationErrors, listErrors, parametersErrors, uniquenessErrors } from "./device-checks.ts";

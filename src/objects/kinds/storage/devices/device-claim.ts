@@ -4,7 +4,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
-import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
+import { ownStruct, setEmpty, setMissing } from "../../defaults.ts";
 import { TOLERATION, type GoField, type GoType } from "../go-value.ts";
 import {
   configurationErrors,

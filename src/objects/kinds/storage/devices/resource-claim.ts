@@ -5,7 +5,7 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import { labelsErrors, objectsAt } from "../../checks.ts";
 import type { Kind, KindContext } from "../../kind.ts";
 import { annotationsErrors } from "../../pods/rules/annotation-rules.ts";
-import { ownStruct } from "../defaults.ts";
+import { ownStruct } from "../../defaults.ts";
 import { goValue, isSemanticallyEqual, type GoType } from "../go-value.ts";
 import { claimStatusErrors, dropDeallocated, setClaimStatusDefaults } from "./claim-status.ts";
 import {

@@ -7,7 +7,7 @@ import { immutableErrors, nameErrors, numberAt, objectsAt } from "../../checks.t
 import type { Kind } from "../../kind.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
-import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
+import { ownPointer, ownStruct, setMissing } from "../../defaults.ts";
 import { goValue } from "../go-value.ts";
 import { NODE_SELECTOR_TERMS } from "../volume-shapes.ts";
 import { listErrors, uniquenessErrors } from "./device-checks.ts";
