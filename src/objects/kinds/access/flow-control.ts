@@ -5,15 +5,10 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../defaults.ts";
-import { goValue, isSemanticallyEqual } from "../storage/go-value.ts";
-import {
-  FLOW_SCHEMA_SPEC,
-  MANDATORY_FLOW_SCHEMAS,
-  MANDATORY_PRIORITY_LEVELS,
-  PRIORITY_LEVEL_SPEC,
-} from "./flow-control-fixed.ts";
+import { MANDATORY_FLOW_SCHEMAS, MANDATORY_PRIORITY_LEVELS } from "./flow-control-fixed.ts";
 import { flowSchemaSpecErrors } from "./flow-schema-rules.ts";
 import { priorityLevelSpecErrors, type SharesField } from "./priority-level-rules.ts";
+import { internalValue, isSameInternal } from "../internal/internal-value.ts";
 
 const PRESERVED_ZERO_ANNOTATION = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 const DEFAULT_SHARES = 30;
@@ -110,8 +105,8 @@ function* flowSchemaErrors(schema: JsonObject): Generator<FieldError> {
   const spec = objectAt(schema, "spec");
   yield* flowSchemaSpecErrors(spec, name);
   const fixed = MANDATORY_FLOW_SCHEMAS.get(name);
-  if (fixed !== undefined && !isSemanticallyEqual(spec, fixed, FLOW_SCHEMA_SPEC))
-    yield invalidValue("spec", goValue(spec, FLOW_SCHEMA_SPEC), `spec of '${name}' must equal the fixed value`);
+  if (fixed !== undefined && !isSameInternal(spec, fixed, "FlowSchemaSpec"))
+    yield invalidValue("spec", internalValue(spec, "FlowSchemaSpec"), `spec of '${name}' must equal the fixed value`);
   yield* conditionErrors(schema);
 }
 
@@ -142,10 +137,10 @@ function* fixedLevelErrors(spec: JsonObject, name: string): Generator<FieldError
   const isExempt = name === "exempt";
   const compared = isExempt ? { ...spec, exempt: fixed["exempt"] } : spec;
   const besides = isExempt ? " except the 'spec.exempt' field" : "";
-  if (!isSemanticallyEqual(compared, fixed, PRIORITY_LEVEL_SPEC))
+  if (!isSameInternal(compared, fixed, "PriorityLevelConfigurationSpec"))
     yield invalidValue(
       "spec",
-      goValue(spec, PRIORITY_LEVEL_SPEC),
+      internalValue(spec, "PriorityLevelConfigurationSpec"),
       `spec of '${name}'${besides} must equal the fixed value`,
     );
 }

@@ -8,9 +8,9 @@ import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors, nu
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
 import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
-import { goValue, isSemanticallyEqual, LABEL_SELECTOR, type GoType } from "./go-value.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 import { deprecatedExpressionWarnings } from "./node-selector.ts";
+import { internalValue, isSameInternal } from "../internal/internal-value.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
 /** As kubernetes lists them. */
@@ -115,15 +115,6 @@ function* tokenRequestErrors(spec: JsonObject): Generator<FieldError> {
   }
 }
 
-const NODE_DRIVER: GoType = {
-  struct: [
-    ["Name", "name", "string"],
-    ["NodeID", "nodeID", "string"],
-    ["TopologyKeys", "topologyKeys", "any"],
-    ["Allocatable", "allocatable", { struct: [["Count", "count", "any"]], isPointer: true }],
-  ],
-};
-
 export const CSI_NODE: Kind = {
   setDefaults(node) {
     const spec = ownStruct(node, "spec");
@@ -147,8 +138,8 @@ function* driverChangeErrors(
   isAllocatableMutable: boolean,
 ): Generator<FieldError> {
   const [now, old] = isAllocatableMutable ? [withoutAllocatable(driver), withoutAllocatable(before)] : [driver, before];
-  if (!isSemanticallyEqual(now, old, NODE_DRIVER))
-    yield invalidValue("spec.drivers", goValue(now, NODE_DRIVER), "field is immutable");
+  if (!isSameInternal(now, old, "CSINodeDriver"))
+    yield invalidValue("spec.drivers", internalValue(now, "CSINodeDriver"), "field is immutable");
 }
 
 function withoutAllocatable({ allocatable: _count, ...driver }: JsonObject): JsonObject {
@@ -187,8 +178,8 @@ export const CSI_STORAGE_CAPACITY: Kind = {
   *updateErrors(capacity, existing) {
     const hadInvalidValues = labelSelectorErrors(objectAt(existing, "nodeTopology"), "").next().done !== true;
     yield* capacityErrors(capacity, hadInvalidValues);
-    if (!isSemanticallyEqual(capacity["nodeTopology"], existing["nodeTopology"], LABEL_SELECTOR))
-      yield invalidValue("nodeTopology", goValue(capacity["nodeTopology"], LABEL_SELECTOR), "field is immutable");
+    if (!isSameInternal(capacity["nodeTopology"], existing["nodeTopology"], "L"))
+      yield invalidValue("nodeTopology", internalValue(capacity["nodeTopology"], "L"), "field is immutable");
     yield* immutableErrors(
       stringAt(capacity, "storageClassName"),
       stringAt(existing, "storageClassName"),

@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { canonicalQuantity, millisOf, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { unifiedDiff } from "../pods/internal/unified-diff.ts";
+import { unifiedDiff } from "../internal/unified-diff.ts";
 import { claimSpecErrors, type ClaimSpecOptions } from "./claim-spec.ts";
 import {
   addFinalizer,
@@ -17,9 +17,9 @@ import {
   setMissingInItems,
   setRoundedResources,
 } from "../defaults.ts";
-import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
-import { CLAIM_SPEC } from "./volume-shapes.ts";
 import { basicQuantityErrors } from "./volume-spec.ts";
+import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { goJsonLines } from "../../../meta/go-json.ts";
 
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
@@ -139,8 +139,8 @@ function* immutabilityErrors(claim: JsonObject, existing: JsonObject): Generator
       delete spec["storageClassName"];
   }
   if (stringAt(objectAt(claim, "status"), "phase") === "Bound") takeOverMutable(spec, before);
-  if (isSemanticallyEqual(spec, before, CLAIM_SPEC)) return;
-  const [old, now] = [before, spec].map((one) => goPrettyLines(goValue(one, CLAIM_SPEC)));
+  if (isSameInternal(spec, before, "PersistentVolumeClaimSpec")) return;
+  const [old, now] = [before, spec].map((one) => goJsonLines(internalValue(one, "PersistentVolumeClaimSpec")));
   yield forbiddenField(
     "spec",
     `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(old!, now!)}`,

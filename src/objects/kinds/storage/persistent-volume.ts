@@ -4,13 +4,13 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { unifiedDiff } from "../pods/internal/unified-diff.ts";
+import { unifiedDiff } from "../internal/unified-diff.ts";
 import { setRemoteDefaults } from "../pods/volume-defaults.ts";
 import { addFinalizer, ownStruct, setEmpty, setMissing, setRoundedResources } from "../defaults.ts";
-import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
 import { deprecatedExpressionWarnings, hasInvalidSelectorValue } from "./node-selector.ts";
-import { VOLUME_NODE_AFFINITY, VOLUME_SOURCE } from "./volume-shapes.ts";
 import { volumeSpecErrors } from "./volume-spec.ts";
+import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { goJsonLines } from "../../../meta/go-json.ts";
 
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
 const MOUNT_OPTIONS_ANNOTATION = "volume.beta.kubernetes.io/mount-options";
@@ -128,8 +128,8 @@ function* mountOptionErrors(volume: JsonObject): Generator<FieldError> {
 
 function* changeErrors(spec: JsonObject, before: JsonObject, { minor }: KindContext): Generator<FieldError> {
   const source = withoutNewExpandSecret(spec, before);
-  if (!isSemanticallyEqual(source, before, VOLUME_SOURCE)) {
-    const [old, now] = [before, source].map((one) => goPrettyLines(goValue(one, VOLUME_SOURCE)));
+  if (!isSameInternal(source, before, "PersistentVolumeSource")) {
+    const [old, now] = [before, source].map((one) => goJsonLines(internalValue(one, "PersistentVolumeSource")));
     yield forbiddenField(
       "spec.persistentvolumesource",
       `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(old!, now!)}`,
@@ -163,10 +163,10 @@ const GENERAL_LABELS: ReadonlyMap<string, string> = new Map([
 
 function* affinityChangeErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
   const affinity = spec["nodeAffinity"];
-  if (isSemanticallyEqual(affinity, withLabelsOf(before["nodeAffinity"], affinity), VOLUME_NODE_AFFINITY)) return;
+  if (isSameInternal(affinity, withLabelsOf(before["nodeAffinity"], affinity), "*VolumeNodeAffinity")) return;
   yield invalidValue(
     "nodeAffinity",
-    goValue(affinity, VOLUME_NODE_AFFINITY),
+    internalValue(affinity, "*VolumeNodeAffinity"),
     "field is immutable, except for updating from beta label to GA",
   );
 }

@@ -7,8 +7,8 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { canonicalQuantity, nanosOf, unitsOf } from "../../../meta/quantity.ts";
 import { nameErrors } from "../checks.ts";
 import { nodeSelectorErrors } from "../pods/rules/scheduling-rules.ts";
-import { goValue } from "./go-value.ts";
 import { volumeSourceErrors } from "./volume-sources.ts";
+import { internalValue } from "../internal/internal-value.ts";
 
 const ACCESS_MODES: readonly string[] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const RECLAIM_POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"];
@@ -80,7 +80,7 @@ function* capacityErrors(spec: JsonObject, field: string): Generator<FieldError>
   const resources = Object.keys(capacity).sort();
   if (resources.length === 0) yield required(field);
   if (!Object.hasOwn(capacity, "storage") || resources.length > 1)
-    yield unsupportedValue(field, goValue(spec["capacity"], { map: "quantity" }), ["storage"]);
+    yield unsupportedValue(field, internalValue(spec["capacity"], "{}q"), ["storage"]);
   for (const resource of resources) {
     yield* basicQuantityErrors(capacity[resource], `${field}[${resource}]`);
     yield* positiveQuantityErrors(capacity[resource], `${field}[${resource}]`);

@@ -8,11 +8,12 @@ import { scheduleError } from "./cron-schedule.ts";
 import { setJobTemplateDefaults } from "./job-defaults.ts";
 import { jobSpecErrors } from "./job-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
-import { selectorOf, shownSelector } from "./label-selection.ts";
+import { selectorOf } from "./label-selection.ts";
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
 import { specOf } from "./members.ts";
 import { timeZoneError } from "./time-zone.ts";
 import { structAt, setEmpty } from "../defaults.ts";
+import { internalValue } from "../internal/internal-value.ts";
 
 /** A Job's name is its CronJob's with eleven characters more. */
 const NAME_LENGTH_MAX = 52;
@@ -101,7 +102,7 @@ function* jobTemplateErrors(spec: JsonObject, context: KindContext): Generator<F
   const selector = selectorOf(spec);
   yield* jobSpecErrors(spec, field, context);
   if (selector !== undefined)
-    yield invalidValue(`${field}.selector`, shownSelector(selector), "`selector` will be auto-generated");
+    yield invalidValue(`${field}.selector`, internalValue(selector, "L"), "`selector` will be auto-generated");
   if (spec["manualSelector"] === true) yield unsupportedValue(`${field}.manualSelector`, true, ["nil", "false"]);
 }
 

@@ -1,17 +1,15 @@
 /** What of a Job can change once it is there. */
-import { invalidValue } from "../../../meta/field-errors.ts";
+import { invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
-import { internalPodSpec } from "../pods/internal/internal-json.ts";
 import { isTrue, conditionsOf } from "../storage-versions/conditions.ts";
-import { invalidInternal, shownTemplate } from "./internal-template.ts";
-import { shownPodFailurePolicy, shownSuccessPolicy } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { specOf, statusOf } from "./members.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
+import { internalValue } from "../internal/internal-value.ts";
 
 const IMMUTABLE = "field is immutable";
 /** Since then a suspended Job may change more of its template, also after it has run. */
@@ -25,10 +23,10 @@ export function* jobChangeErrors(job: JsonObject, existing: JsonObject, context:
   yield* templateErrors(spec, existing, context);
   const unchanged = { spec, before };
   yield* memberErrors(unchanged, "completionMode", spec["completionMode"]);
-  yield* memberErrors(unchanged, "podFailurePolicy", shownPodFailurePolicy(spec["podFailurePolicy"]));
+  yield* memberErrors(unchanged, "podFailurePolicy", internalValue(spec["podFailurePolicy"], "*PodFailurePolicy"));
   yield* memberErrors(unchanged, "backoffLimitPerIndex", spec["backoffLimitPerIndex"]);
   yield* memberErrors(unchanged, "managedBy", spec["managedBy"]);
-  yield* memberErrors(unchanged, "successPolicy", shownSuccessPolicy(spec["successPolicy"]));
+  yield* memberErrors(unchanged, "successPolicy", internalValue(spec["successPolicy"], "*SuccessPolicy"));
 }
 
 function* memberErrors(
@@ -57,9 +55,9 @@ function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindCo
   if (isIdle && minor >= SUSPENDED_MUTABLE_SINCE_MINOR) {
     const podSpec = objectAt(template, "spec");
     if (!isSemanticallyEqual(podSpec, withResourcesOf(podSpec, objectAt(compared, "spec"))))
-      yield invalidInternal("spec.template.spec", internalPodSpec(podSpec, context), IMMUTABLE);
+      yield invalidGoValue("spec.template.spec", internalValue(podSpec, "PodSpec", context), IMMUTABLE);
   } else if (!isSemanticallyEqual(template, compared)) {
-    yield invalidInternal("spec.template", shownTemplate(template, context), IMMUTABLE);
+    yield invalidGoValue("spec.template", internalValue(template, "PodTemplateSpec", context), IMMUTABLE);
   }
 }
 

@@ -8,6 +8,8 @@ import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { costMessage, RuleCosts } from "./costs.ts";
 import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
 import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
+import { internalValue } from "../../../../objects/kinds/internal/internal-value.ts";
+import { invalidGoValue } from "../../../../meta/field-errors.ts";
 
 export interface RuleDefinition {
   /** The root, as it stands below `openAPIV3Schema`. */
@@ -32,24 +34,8 @@ interface Place {
 }
 
 /** As errors show a rule. */
-function shownRule(rule: ValidationRule): string {
-  const shown = {
-    Rule: rule.rule,
-    Message: rule.message,
-    MessageExpression: rule.messageExpression,
-    Reason: rule.reason ?? null,
-    FieldPath: rule.fieldPath,
-    OptionalOldSelf: rule.optionalOldSelf ?? null,
-  };
-  return JSON.stringify(shown).replaceAll(/[<>&\u2028\u2029]/g, goEscape);
-}
-
-function goEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
 function invalidRule(field: string, rule: ValidationRule, why: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shownRule(rule)}: ${why}` };
+  return invalidGoValue(field, internalValue(rule, "ValidationRule"), why);
 }
 
 /** By what factor values below occur more often than the value itself. */

@@ -10,7 +10,6 @@ import {
 import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
-import { internalJson } from "../internal/internal-json.ts";
 import { hasFeature } from "../pod-features.ts";
 import {
   containerErrors,
@@ -19,6 +18,7 @@ import {
   type ContainerContext,
 } from "./container-rules.ts";
 import { handlersErrors, noHandlersErrors, type HandlerContext } from "./probe-rules.ts";
+import { internalValue } from "../../internal/internal-value.ts";
 
 type ListContext = ContainerContext & HandlerContext;
 
@@ -95,7 +95,7 @@ function* initResizeErrors(
   if (policies.length > 0 && !hasFeature("InPlacePodVerticalScaling", context))
     yield invalidValue(
       `${field}.resizePolicy`,
-      policies.map((policy) => internalJson("ContainerResizePolicy", policy, context)),
+      policies.map((policy) => internalValue(policy, "ContainerResizePolicy", context)),
       "must not be set for init containers",
     );
   if (isSidecar || !hasFeature("InPlacePodVerticalScalingInitContainers", context)) return;

@@ -4,10 +4,11 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../met
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { goJsonLines, internalJson } from "../internal/internal-json.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../../internal/unified-diff.ts";
 import { annotationUpdateErrors, MIRROR_POD } from "./annotation-rules.ts";
 import { podErrors } from "./pod-rules.ts";
+import { internalValue } from "../../internal/internal-value.ts";
+import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const FIELD = "spec.ephemeralContainers";
 /** Before, a diff was something that only Go can print. */
@@ -49,6 +50,6 @@ function containersOf(pod: JsonObject): JsonObject[] {
 function containerDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
   if (context.minor < JSON_DIFF_SINCE) return "";
   const lines = (container: JsonObject): string[] =>
-    goJsonLines(internalJson("EphemeralContainer", container, context));
+    goJsonLines(internalValue(container, "EphemeralContainer", context));
   return unifiedDiff(lines(before), lines(next));
 }

@@ -4,14 +4,15 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../met
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { goJsonLines, internalPodSpec } from "../internal/internal-json.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../../internal/unified-diff.ts";
 import { annotationUpdateErrors, podAnnotationErrors, profileMatchErrors } from "./annotation-rules.ts";
 import { imageWhitespaceErrors } from "./container-rules.ts";
 import { gatedPodErrors, withGatedChangesUndone } from "./gated-pod-rules.ts";
 import { tokenWithoutAccountErrors } from "./projected-rules.ts";
 import { tolerationsErrors } from "./scheduling-rules.ts";
 import { podSpecErrors } from "./spec-rules.ts";
+import { internalValue, isSameInternal } from "../../internal/internal-value.ts";
+import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const INT32_MAX = 2_147_483_647;
 /** From here on the whole specs are shown as JSON; before, as Go's values, which nothing else can print. */
@@ -140,13 +141,16 @@ function* immutableSpecErrors(next: JsonObject, before: JsonObject, context: Kin
 function isSameSpec(next: JsonObject, before: JsonObject, context: KindContext): boolean {
   if (jsonEquals(next, before)) return true;
   if (context.minor > TYPES_KNOWN_UNTIL) return false;
-  return jsonEquals(internalPodSpec(next, context), internalPodSpec(before, context));
+  return isSameInternal(next, before, "PodSpec", context);
 }
 
 /** DIFFERS: releases before 1.34 show another diff, which is left out; 1.37 is shown with the types of 1.36. */
 function specDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
   if (context.minor < JSON_DIFF_SINCE) return "";
-  return unifiedDiff(goJsonLines(internalPodSpec(before, context)), goJsonLines(internalPodSpec(next, context)));
+  return unifiedDiff(
+    goJsonLines(internalValue(before, "PodSpec", context)),
+    goJsonLines(internalValue(next, "PodSpec", context)),
+  );
 }
 
 /** The spec with whatever may change as it was before. */

@@ -13,9 +13,9 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
 import { parseVersion } from "../../network/semantic-version.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
-import { goValue, type GoType } from "../go-value.ts";
 import { attributeNameErrors, listErrors, taintErrors, uniquenessErrors } from "./device-checks.ts";
 import { requestPolicyErrors } from "./request-policy.ts";
+import { internalValue } from "../../internal/internal-value.ts";
 
 const ATTRIBUTES_AND_CAPACITIES_MAX = 32;
 const ATTRIBUTE_VALUES_MAX = 48;
@@ -58,18 +58,6 @@ export function* deviceErrors(
   yield* bindingErrors(device, field);
 }
 
-const ATTRIBUTE: GoType = {
-  struct: [
-    ["IntValue", "int", "any"],
-    ["BoolValue", "bool", "any"],
-    ["StringValue", "string", "any"],
-    ["VersionValue", "version", "any"],
-    ["IntValues", "ints", "any"],
-    ["BoolValues", "bools", "any"],
-    ["StringValues", "strings", "any"],
-    ["VersionValues", "versions", "any"],
-  ],
-};
 const ATTRIBUTE_KEYS: readonly string[] = ["int", "bool", "string", "version"];
 
 function* attributeErrors(device: JsonObject, field: string): Generator<FieldError> {
@@ -105,7 +93,11 @@ function* attributeValueErrors(attribute: JsonObject, field: string): Generator<
   }
   const said = ATTRIBUTE_KEYS.filter((key) => attribute[key] !== undefined).length;
   if (said !== 1)
-    yield invalidValue(field, said === 0 ? "" : goValue(attribute, ATTRIBUTE), "exactly one value must be specified");
+    yield invalidValue(
+      field,
+      said === 0 ? "" : internalValue(attribute, "DeviceAttribute"),
+      "exactly one value must be specified",
+    );
 }
 
 function* capacityErrors(device: JsonObject, field: string): Generator<FieldError> {
