@@ -4,7 +4,7 @@ import { isJsonObject, setMember, type JsonObject } from "./json.ts";
 const HTML = /[<>&\u2028\u2029]/g;
 
 /** These characters cannot stand outside of a string, so that all of them may be replaced. */
-export function escapeHtml(json: string): string {
+export function escapeJsonForHtml(json: string): string {
   return json.search(HTML) < 0 ? json : json.replace(HTML, escaped);
 }
 
@@ -14,12 +14,12 @@ function escaped(character: string): string {
 
 /** Of a struct: its members in the order of the object. */
 export function goJson(value: unknown): string {
-  return escapeHtml(JSON.stringify(value) ?? "null");
+  return escapeJsonForHtml(JSON.stringify(value) ?? "null");
 }
 
 /** The lines of MarshalIndent with an indent of one space. */
 export function goJsonLines(value: unknown): string[] {
-  return escapeHtml(JSON.stringify(value, undefined, 1) ?? "null").split("\n");
+  return escapeJsonForHtml(JSON.stringify(value, undefined, 1) ?? "null").split("\n");
 }
 
 /** Of a map: also its members are in order, at every depth. */

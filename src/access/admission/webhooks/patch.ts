@@ -4,6 +4,8 @@ import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from 
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../../objects/patch/json-patch.ts";
 import { describePatchProblem } from "./patch-error.ts";
 import type { Webhook } from "./webhook.ts";
+import { goJson } from "../../../meta/go-json.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 /** Something that is no patch, or does not fit; the message is for clients. */
 export class PatchProblem extends Error {
@@ -39,8 +41,7 @@ function isList(value: unknown): value is readonly unknown[] {
 }
 
 function unfit(value: unknown, type: "Patch" | "Operation"): PatchProblem {
-  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return new PatchProblem(`json: cannot unmarshal ${kind} into Go value of type jsonpatch.${type}`);
+  return new PatchProblem(unmarshalError(value, `value of type jsonpatch.${type}`));
 }
 
 /** A new object. Throws a PatchProblem. */
@@ -81,10 +82,7 @@ export function patchAnnotation(
   operations: readonly unknown[],
 ): string {
   const patch = operations.map((operation) => (isJsonObject(operation) ? inOrder(operation) : operation));
-  return JSON.stringify({ configuration, webhook: name, patch, patchType: "JSONPatch" }).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return goJson({ configuration, webhook: name, patch, patchType: "JSONPatch" });
 }
 
 function inOrder(operation: JsonObject): JsonObject {

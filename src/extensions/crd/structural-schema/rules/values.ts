@@ -15,26 +15,10 @@ import type { StructuralSchema } from "../schema.ts";
 import { escapeName, unescapeName } from "../../../../objects/cel/escaping.ts";
 import { formattedString } from "./formatted-strings.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
+import { goType } from "../../../../meta/go-fmt.ts";
 
 function invalid(message: string): EvalError {
   return new EvalError(`invalid data, ${message}`);
-}
-
-/** As Go names the types that JSON is read into. */
-function goType(value: unknown): string {
-  if (Array.isArray(value)) return "[]interface {}";
-  switch (typeof value) {
-    case "string":
-      return "string";
-    case "boolean":
-      return "bool";
-    case "number":
-      return Number.isInteger(value) ? "int64" : "float64";
-    case "bigint":
-      return "int64";
-    default:
-      return "map[string]interface {}";
-  }
 }
 
 function integer(value: unknown): bigint | undefined {

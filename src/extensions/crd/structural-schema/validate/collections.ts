@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import type { Check } from "./compile.ts";
 import { existingItems, existingMember } from "./correlate.ts";
-import { goJson } from "./go-values.ts";
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 import type { Node } from "./node.ts";
 import type { Walk } from "./walk.ts";
 
@@ -44,7 +44,7 @@ function itemMatches(list: readonly unknown[], { checkItem, walk, existing, stru
 }
 
 function hasDuplicates(list: readonly unknown[]): boolean {
-  return new Set(list.map(goJson)).size < list.length;
+  return new Set(list.map(sortedGoJson)).size < list.length;
 }
 
 export interface MemberChecks {

@@ -1,7 +1,7 @@
 /** Which existing value a new one takes the place of. What has not changed is not held against an update. */
 import { isJsonObject, jsonEquals, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { goJson } from "./go-values.ts";
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 
 /** Undefined everywhere here: there is none. */
 export function existingMember(existing: unknown, name: string): unknown {
@@ -30,7 +30,7 @@ function keyOf(item: unknown, keys: readonly string[]): unknown {
     if (value === undefined || value === null || typeof value === "object") return undefined;
     values.push(value);
   }
-  return values.length === 1 ? values[0] : goJson(values);
+  return values.length === 1 ? values[0] : sortedGoJson(values);
 }
 
 /** As kubernetes: an object with fields that the schema does not name counts as changed. */

@@ -2,7 +2,8 @@
 import { isJsonObject, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { goJson, shownValue } from "./go-values.ts";
+import { shownValue } from "./go-values.ts";
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 
 export type ListTypeCheck = (value: unknown, path: string) => Generator<FieldError>;
 
@@ -71,7 +72,7 @@ function* duplicates(items: readonly unknown[]): Generator<number> {
   const compounds = new Map<string, number>();
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
-    const count = isCompound(item) ? counted(compounds, goJson(item)) : counted(scalars, item);
+    const count = isCompound(item) ? counted(compounds, sortedGoJson(item)) : counted(scalars, item);
     if (count === 2) yield index;
   }
 }
