@@ -1,7 +1,7 @@
 /** What is wrong with the rules of a schema when its definition is written. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { celEnvironment } from "../../../../objects/cel/environment.ts";
-import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
+import { forbiddenField, invalidGoValue, invalidValue } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
@@ -9,7 +9,6 @@ import { costMessage, RuleCosts } from "./costs.ts";
 import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
 import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
 import { internalValue } from "../../../../objects/kinds/internal/internal-value.ts";
-import { invalidGoValue } from "../../../../meta/field-errors.ts";
 
 export interface RuleDefinition {
   /** The root, as it stands below `openAPIV3Schema`. */

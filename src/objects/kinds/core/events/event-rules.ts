@@ -4,7 +4,7 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../met
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { immutableErrors, numberAt } from "../../checks.ts";
-import { type EventNames } from "./event-fields.ts";
+import type { EventNames } from "./event-fields.ts";
 import { internalValue } from "../../internal/internal-value.ts";
 
 const TEXT_BYTES_MAX = 128;
