@@ -2,7 +2,7 @@
  * Equality as Kubernetes' Semantic.DeepEqual for values whose Go type is not at hand: empty lists and maps equal absent
  * ones.
  */
-import { isJsonObject, type JsonObject } from "./json.ts";
+import { isJsonObject, ownMember, type JsonObject } from "./json.ts";
 
 /** Members that are maps in Go. Any other empty object is a struct behind a pointer, which differs from an absent one. */
 const MAPS: ReadonlySet<string> = new Set([
@@ -32,7 +32,7 @@ function isMemberEqual(key: string, left: JsonObject, right: JsonObject): boolea
 }
 
 function present(parent: JsonObject, key: string): unknown {
-  const value = Object.hasOwn(parent, key) ? parent[key] : undefined;
+  const value = ownMember(parent, key);
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;
   return MAPS.has(key) && isJsonObject(value) && Object.keys(value).length === 0 ? undefined : value;
 }

@@ -28,11 +28,11 @@ import {
   needsClusterIp,
   needsHealthCheckPort,
   needsNodePorts,
-  numberAt,
   portsOf,
   specOf,
   type Holdings,
 } from "../../objects/kinds/core/services/service-fields.ts";
+import { countAt } from "../../objects/kinds/checks.ts";
 
 export interface Allocation {
   /** The object with everything it needs. Called again after a lost race, with what is there by then. */
@@ -224,22 +224,22 @@ class AllocationSession implements Allocation {
     const own = new Set(held.ports);
     await this.#refuseHopelessPorts(spec, own, existing === undefined ? "shared" : "each");
     for (const [index, port] of ports.entries()) {
-      const nodePort = numberAt(port, "nodePort");
+      const nodePort = countAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort)) continue;
       await this.#takePort(nodePort, (why) => this.#invalidNodePort(index, nodePort, why));
       own.add(nodePort);
     }
     const byPort = new Map(
       ports
-        .map((port) => [numberAt(port, "port"), numberAt(port, "nodePort")])
+        .map((port) => [countAt(port, "port"), countAt(port, "nodePort")])
         .filter(([, nodePort]) => nodePort !== 0) as [number, number][],
     );
     for (const port of allocatesNodePorts(spec) ? ports : []) {
-      if (numberAt(port, "nodePort") !== 0) continue;
+      if (countAt(port, "nodePort") !== 0) continue;
       // A new service that offers one port over two protocols offers it on the same port of the nodes.
-      const shared = existing === undefined ? byPort.get(numberAt(port, "port")) : undefined;
+      const shared = existing === undefined ? byPort.get(countAt(port, "port")) : undefined;
       port["nodePort"] = shared ?? (await this.#takeAnyPort(NODE_PORTS_FULL));
-      byPort.set(numberAt(port, "port"), numberAt(port, "nodePort"));
+      byPort.set(countAt(port, "port"), countAt(port, "nodePort"));
     }
     if (needsHealthCheckPort(spec)) await this.#assignHealthCheckPort(spec, own);
   }
@@ -250,7 +250,7 @@ class AllocationSession implements Allocation {
     const ports = portsOf(spec);
     const asked = new Set<number>();
     for (const [index, port] of ports.entries()) {
-      const nodePort = numberAt(port, "nodePort");
+      const nodePort = countAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort) || asked.has(nodePort)) continue;
       const number = String(nodePort);
       if (nodePorts.range.indexOf(number) === undefined)
@@ -266,7 +266,7 @@ class AllocationSession implements Allocation {
   }
 
   async #assignHealthCheckPort(spec: JsonObject, own: ReadonlySet<number>): Promise<void> {
-    const port = numberAt(spec, "healthCheckNodePort");
+    const port = countAt(spec, "healthCheckNodePort");
     if (port === 0)
       spec["healthCheckNodePort"] = await this.#takeAnyPort(
         "failed to allocate a HealthCheck NodePort 0: range is full",
@@ -340,10 +340,10 @@ class AllocationSession implements Allocation {
 function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
   if (!allocatesNodePorts(spec)) return 0;
   const ports = portsOf(spec);
-  const open = ports.filter((port) => numberAt(port, "nodePort") === 0);
+  const open = ports.filter((port) => countAt(port, "nodePort") === 0);
   if (unasked === "each") return open.length;
-  const given = new Set(ports.filter((port) => numberAt(port, "nodePort") !== 0).map((port) => numberAt(port, "port")));
-  return new Set(open.map((port) => numberAt(port, "port")).filter((port) => !given.has(port))).size;
+  const given = new Set(ports.filter((port) => countAt(port, "nodePort") !== 0).map((port) => countAt(port, "port")));
+  return new Set(open.map((port) => countAt(port, "port")).filter((port) => !given.has(port))).size;
 }
 
 function outOfRange({ range }: ClaimPool): string {

@@ -1,6 +1,7 @@
 /** What this server makes of an APIService object: who serves a group version, and whether that is somebody else. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { objectsAt } from "../../objects/kinds/checks.ts";
 
 export const API_SERVICES: ResourceType = {
   group: "apiregistration.k8s.io",
@@ -114,8 +115,7 @@ export function statusWith(object: ApiServiceObject, condition: Condition, time:
 }
 
 function conditionsOf(object: ApiServiceObject): readonly JsonObject[] {
-  const conditions = objectAt({ status: object.status }, "status")["conditions"];
-  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+  return objectsAt(objectAt({ status: object.status }, "status"), "conditions");
 }
 
 function integerAt(parent: JsonObject, key: string, otherwise: number): number {

@@ -2,7 +2,7 @@
  * The annotation by which client-side apply remembers what it applied. Whoever goes on as `kubectl` with server-side
  * apply takes over what the annotation and the object agree on, and the annotation goes along.
  */
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { annotationsOf, isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
 import { checkApplied } from "./applied-check.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -51,10 +51,6 @@ export function withLastApplied(object: JsonObject, applied: JsonObject): JsonOb
   const kept = sizeOf(next) > ANNOTATIONS_BYTES_MAX ? others : next;
   if (jsonEquals(kept, annotations)) return object;
   return { ...object, metadata: { ...objectAt(object, "metadata"), annotations: kept } };
-}
-
-function annotationsOf(object: JsonObject): JsonObject {
-  return objectAt(objectAt(object, "metadata"), "annotations");
 }
 
 function withoutAnnotation(applied: JsonObject): JsonObject {

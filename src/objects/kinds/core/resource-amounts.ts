@@ -2,7 +2,7 @@
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity, millisOf, nanosOf } from "../../../meta/quantity.ts";
+import { canonicalQuantity, isWholeAmount, nanosOf } from "../../../meta/quantity.ts";
 
 const OBJECT_COUNTS: readonly string[] = [
   "configmaps",
@@ -28,7 +28,6 @@ const INTEGER_RESOURCES: ReadonlySet<string> = new Set(OBJECT_COUNTS);
 
 const HUGE_PAGES = "hugepages-";
 const REQUESTS = "requests.";
-const MILLIS_PER_UNIT = 1000n;
 
 export function isHugePages(name: string): boolean {
   return name.startsWith(HUGE_PAGES);
@@ -43,7 +42,7 @@ export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }
 
-function isExtendedResource(name: string): boolean {
+export function isExtendedResource(name: string): boolean {
   return (
     !isNativeResource(name) && !name.startsWith(REQUESTS) && qualifiedNameErrors(`${REQUESTS}${name}`).length === 0
   );
@@ -76,7 +75,7 @@ export function* amountErrors(name: string, value: unknown, field: string): Gene
   const nanos = nanosOf(value);
   const shown = amountText(value);
   if (nanos < 0n) yield invalidValue(field, shown, "must be greater than or equal to 0");
-  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && millisOf(nanos) % MILLIS_PER_UNIT !== 0n)
+  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && !isWholeAmount(value))
     yield invalidValue(field, shown, "must be an integer");
 }
 

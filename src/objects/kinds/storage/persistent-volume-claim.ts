@@ -20,6 +20,7 @@ import {
 import { basicQuantityErrors } from "./volume-spec.ts";
 import { internalValue, isSameInternal } from "../internal/internal-value.ts";
 import { goJsonLines } from "../../../meta/go-json.ts";
+import { isNativeResource } from "../core/resource-amounts.ts";
 
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
@@ -241,8 +242,7 @@ function* resourceKeyErrors(key: string, field: string): Generator<FieldError> {
   const sentences = qualifiedNameErrors(key);
   for (const sentence of sentences) yield invalidValue(field, key, sentence);
   if (sentences.length > 0) return;
-  const isNative = !key.includes("/") || key.includes("kubernetes.io/");
-  if (isNative && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
+  if (isNativeResource(key) && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
 }
 
 function* claimWarnings(claim: JsonObject): Generator<string> {

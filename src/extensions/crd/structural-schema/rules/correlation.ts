@@ -1,5 +1,5 @@
 /** Which part of the existing object a part of the new one was, and whether it is unchanged since. */
-import { jsonEquals, isJsonObject, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 
 /** Finds the element of an existing list that has the same key. */
@@ -101,10 +101,6 @@ export class Correlation {
     if (names.length !== Object.keys(existing).length) return false;
     return names.every((name) => this.member(name)?.isUnchanged() === true);
   }
-}
-
-function ownMember(value: unknown, name: string): unknown {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** Where the walk stands, and the nearest place above that has a counterpart. */

@@ -8,13 +8,13 @@ import { nanosOf } from "../../../../meta/quantity.ts";
 import { hasFeature } from "../pod-features.ts";
 import {
   backstepErrors,
-  configMapKeyErrors,
   dnsLabelFieldErrors,
   envVarNameErrors,
   qualifiedNameFieldErrors,
   relaxedEnvVarNameErrors,
 } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
+import { configKeyErrors } from "../../core/name-checks.ts";
 
 const ENV_FIELDS: readonly string[] = [
   "metadata.name",
@@ -111,7 +111,7 @@ function* keyRefErrors(ref: JsonObject, field: string): Generator<FieldError> {
   yield* nameErrors(stringAt(ref, "name"), `${field}.name`, dnsSubdomainErrors);
   const key = stringAt(ref, "key");
   if (key === "") yield required(`${field}.key`);
-  else yield* nameErrors(key, `${field}.key`, configMapKeyErrors);
+  else yield* nameErrors(key, `${field}.key`, configKeyErrors);
 }
 
 function* fileKeyRefErrors(ref: JsonObject, field: string): Generator<FieldError> {

@@ -1,6 +1,6 @@
 /** What is wrong with a change of the containers that look into a running pod: they can only be added. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
@@ -37,10 +37,6 @@ export function* ephemeralUpdateErrors(
         `existing ephemeral containers ${name} may not be changed\n${containerDiff(before, next, context)}`,
       );
   }
-}
-
-function annotationsOf(pod: JsonObject): JsonObject {
-  return objectAt(objectAt(pod, "metadata"), "annotations");
 }
 
 function containersOf(pod: JsonObject): JsonObject[] {

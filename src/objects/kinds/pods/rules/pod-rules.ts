@@ -1,6 +1,6 @@
 /** What is wrong with a new pod, and with what becomes of it. */
 import { forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
@@ -45,10 +45,6 @@ export function* podErrors(pod: JsonObject, context: KindContext, existing?: Jso
   for (const list of ["containers", "initContainers"])
     for (const [index, container] of objectsAt(spec, list).entries())
       yield* imageWhitespaceErrors(container, `spec.${list}[${index}]`);
-}
-
-function annotationsOf(pod: JsonObject): JsonObject {
-  return objectAt(objectAt(pod, "metadata"), "annotations");
 }
 
 export function* podUpdateErrors(pod: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
