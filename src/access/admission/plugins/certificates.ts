@@ -8,6 +8,7 @@ import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { refused } from "./refuse.ts";
 import { readRequestedSubject } from "../../auth/certificate-reader.ts";
+import { isSameButForOwnership } from "../../auth/rbac/ownership.ts";
 
 const GROUP = "certificates.k8s.io";
 const SIGNING_REQUESTS = "certificatesigningrequests";
@@ -63,18 +64,11 @@ export function clusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugi
       const { object, existing, operation, user } = attributes;
       const signer = signerOf(object);
       if (object === undefined || signer === "") return;
-      if (operation === "UPDATE" && existing !== undefined && isSameBundle(object, existing)) return;
+      if (operation === "UPDATE" && existing !== undefined && isSameButForOwnership(object, existing)) return;
       if (mayUseSigner(authorizer, user, "attest", signer)) return;
       throw refused(attributes, `user not permitted to attest for signerName ${goQuote(signer)}`);
     },
   };
-}
-
-/** Owners, finalizers and field managers may change: garbage collection and migration vouch for nothing. */
-function isSameBundle(bundle: JsonObject, existing: JsonObject): boolean {
-  const { ownerReferences, finalizers, selfLink, managedFields } = objectAt(existing, "metadata");
-  const metadata = { ...objectAt(bundle, "metadata"), ownerReferences, finalizers, selfLink, managedFields };
-  return jsonEquals({ ...bundle, metadata }, existing);
 }
 
 export function certificateSubjectRestriction(): AdmissionPlugin {

@@ -1,10 +1,10 @@
 /** The patch in a webhook's answer: read, and applied as kubernetes applies it. */
-import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../../objects/json/json-text.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../../objects/patch/json-patch.ts";
 import { describePatchProblem } from "./patch-error.ts";
 import type { Webhook } from "./webhook.ts";
-import { goJson } from "../../../meta/go-json.ts";
+import { goJson, sortedMap } from "../../../meta/go-json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 /** Something that is no patch, or does not fit; the message is for clients. */
@@ -81,12 +81,6 @@ export function patchAnnotation(
   { configuration, name }: Pick<Webhook, "configuration" | "name">,
   operations: readonly unknown[],
 ): string {
-  const patch = operations.map((operation) => (isJsonObject(operation) ? inOrder(operation) : operation));
+  const patch = operations.map((operation) => (isJsonObject(operation) ? sortedMap(operation) : operation));
   return goJson({ configuration, webhook: name, patch, patchType: "JSONPatch" });
-}
-
-function inOrder(operation: JsonObject): JsonObject {
-  const ordered: JsonObject = {};
-  for (const key of Object.keys(operation).sort()) setMember(ordered, key, operation[key]);
-  return ordered;
 }

@@ -1,8 +1,9 @@
 /** Parts of a definition as messages show them: kubernetes' internal types, written by Go's JSON. */
-import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { internalValue } from "../../../objects/kinds/internal/internal-value.ts";
+import { sortedMap } from "../../../meta/go-json.ts";
 
 /** DIFFERS: a schema is shown with more than forty members, so only so many of them are. */
 const SCHEMAS_SHOWN_MAX = 1000;
@@ -33,7 +34,7 @@ function shownMember(schema: JsonObject, [, key, kind]: SchemaMember, budget: Bu
     case "schema-map":
     case "definitions":
       return isJsonObject(value)
-        ? shownMap(value, (item) => (isJsonObject(item) ? shownSchema(item, budget) : null))
+        ? sortedMap(value, (item) => (isJsonObject(item) ? shownSchema(item, budget) : null))
         : null;
     case "schema-or-list":
       return value === undefined ? null : shownItems(schema, budget);
@@ -41,7 +42,7 @@ function shownMember(schema: JsonObject, [, key, kind]: SchemaMember, budget: Bu
       if (isJsonObject(value)) return { Allows: true, Schema: shownSchema(value, budget) };
       return typeof value === "boolean" ? { Allows: value, Schema: null } : null;
     case "dependencies":
-      return isJsonObject(value) ? shownMap(value, (item) => shownDependency(item, budget)) : null;
+      return isJsonObject(value) ? sortedMap(value, (item) => shownDependency(item, budget)) : null;
     case "documentation":
       return internalValue(value, "*ExternalDocumentation");
     case "rules":
@@ -71,16 +72,10 @@ function shownDependency(value: unknown, budget: Budget): JsonObject {
   };
 }
 
-function shownMap(value: JsonObject, show: (item: unknown) => unknown): JsonObject {
-  const sorted: JsonObject = {};
-  for (const key of Object.keys(value).sort()) setMember(sorted, key, show(value[key]));
-  return sorted;
-}
-
 /** Any value, with the members of objects in the order of the alphabet. */
 export function shownJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shownJson);
-  return isJsonObject(value) ? shownMap(value, shownJson) : (value ?? null);
+  return isJsonObject(value) ? sortedMap(value, shownJson) : (value ?? null);
 }
 
 /** What the versions have in common must have been taken from them already. */
