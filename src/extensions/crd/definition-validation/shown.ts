@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
-import { internalValue } from "../../../objects/kinds/internal/internal-value.ts";
+import { internalValue } from "../../../objects/kinds/internal-version/internal-value.ts";
 import { sortedMap } from "../../../meta/go-json.ts";
 
 /** DIFFERS: a schema is shown with more than forty members, so only so many of them are. */

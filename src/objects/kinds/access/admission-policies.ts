@@ -16,7 +16,7 @@ import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts
 import { matchConditionErrors, namedRuleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";
 import { ExpressionCheck } from "./expressions/expression-errors.ts";
 import { paramKindErrors } from "./param-kind.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const FAILURE_POLICIES: readonly string[] = ["Fail", "Ignore"];
 const MATCH_POLICIES: readonly string[] = ["Equivalent", "Exact"];

@@ -8,7 +8,7 @@ import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "
 import { MANDATORY_FLOW_SCHEMAS, MANDATORY_PRIORITY_LEVELS } from "./flow-control-fixed.ts";
 import { flowSchemaSpecErrors } from "./flow-schema-rules.ts";
 import { priorityLevelSpecErrors, type SharesField } from "./priority-level-rules.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const PRESERVED_ZERO_ANNOTATION = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 const DEFAULT_SHARES = 30;

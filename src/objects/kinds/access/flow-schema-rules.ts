@@ -4,7 +4,7 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/js
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../checks.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const PRECEDENCE_MAX = 10_000;
 const DISTINGUISHER_METHODS: readonly string[] = ["ByNamespace", "ByUser"];

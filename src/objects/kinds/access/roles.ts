@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 const VALUE_FIELD = /\.values\[\d+\]$/;

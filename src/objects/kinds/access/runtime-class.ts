@@ -9,7 +9,7 @@ import { overheadErrors } from "../pods/rules/resource-rules.ts";
 import { tolerationsErrors } from "../pods/rules/scheduling-rules.ts";
 import { ownPointer, setMissing, setRoundedResources } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export const RUNTIME_CLASS: Kind = {
   setDefaults(runtimeClass) {

@@ -9,11 +9,11 @@ import {
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../checks.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { pemBlocks } from "../../../base/pem.ts";
 import { signerNameErrors } from "./signer-name.ts";
 import { requestProblem } from "./signing-request-text.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 import { goJsonLines } from "../../../meta/go-json.ts";
 
 const CONDITIONS = "status.conditions";

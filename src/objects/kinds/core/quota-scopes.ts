@@ -4,7 +4,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import { isQuotaResource } from "./resource-amounts.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const POD_COUNT: ReadonlySet<string> = new Set(["pods"]);
 const PODS: ReadonlySet<string> = new Set([

@@ -8,7 +8,7 @@ import { nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { canonicalCidrErrors } from "./ip-checks.ts";
 import { segmentErrors } from "./references.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const FIXED = "field is immutable";
 

@@ -10,7 +10,7 @@ import { driverNameErrors } from "../pods/rules/formats.ts";
 import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 import { deprecatedExpressionWarnings } from "./node-selector.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
 /** As kubernetes lists them. */

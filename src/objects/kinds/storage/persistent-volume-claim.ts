@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { canonicalQuantity, millisOf, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { claimSpecErrors, type ClaimSpecOptions } from "./claim-spec.ts";
 import {
   addFinalizer,
@@ -18,7 +18,7 @@ import {
   setRoundedResources,
 } from "../defaults.ts";
 import { basicQuantityErrors } from "./volume-spec.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 import { goJsonLines } from "../../../meta/go-json.ts";
 import { isNativeResource } from "../core/resource-amounts.ts";
 

@@ -4,12 +4,12 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { setRemoteDefaults } from "../pods/volume-defaults.ts";
 import { addFinalizer, ownStruct, setEmpty, setMissing, setRoundedResources } from "../defaults.ts";
 import { deprecatedExpressionWarnings, hasInvalidSelectorValue } from "./node-selector.ts";
 import { volumeSpecErrors } from "./volume-spec.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 import { goJsonLines } from "../../../meta/go-json.ts";
 
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";

@@ -14,7 +14,7 @@ import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { addFinalizer, setMissing } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const PARAMETERS_MAX = 512;
 const PARAMETERS_BYTES_MAX = 256 * 1024;

@@ -9,7 +9,7 @@ import { driverNameErrors } from "../pods/rules/formats.ts";
 import { ownPointer, ownStruct, setMissing, setRoundedResources } from "../defaults.ts";
 import { setVolumeSourceDefaults } from "./persistent-volume.ts";
 import { inlineVolumeSpecErrors } from "./volume-spec.ts";
-import { internalValue, isSameInternal } from "../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const METADATA_BYTES_MAX = 256 * 1024;
 const ERROR_MESSAGE_BYTES_MAX = 1024;

@@ -8,7 +8,7 @@ import { canonicalQuantity, nanosOf, unitsOf } from "../../../meta/quantity.ts";
 import { nameErrors } from "../checks.ts";
 import { nodeSelectorErrors } from "../pods/rules/scheduling-rules.ts";
 import { volumeSourceErrors } from "./volume-sources.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const ACCESS_MODES: readonly string[] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const RECLAIM_POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"];

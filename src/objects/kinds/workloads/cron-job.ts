@@ -13,7 +13,7 @@ import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
 import { specOf } from "./members.ts";
 import { timeZoneError } from "./time-zone.ts";
 import { structAt, setEmpty } from "../defaults.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 /** A Job's name is its CronJob's with eleven characters more. */
 const NAME_LENGTH_MAX = 52;

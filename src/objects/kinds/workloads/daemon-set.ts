@@ -20,7 +20,7 @@ import { specOf, statusOf } from "./members.ts";
 import { collisionCountErrors, negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { setTemplateGeneration, templateGeneration, templateGenerationAfter } from "./template-generation.ts";
 import { structAt, setEmpty } from "../defaults.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const COUNTS_WRITTEN: readonly string[] = [
   "currentNumberScheduled",

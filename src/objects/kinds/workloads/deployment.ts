@@ -14,7 +14,7 @@ import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
 import { structAt, setEmpty } from "../defaults.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export const DEPLOYMENT: Kind = {
   setDefaults: setDeploymentDefaults,

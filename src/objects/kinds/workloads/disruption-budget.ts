@@ -9,7 +9,7 @@ import { intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors, setStatusCounts } from "./status-counts.ts";
 import { structAt } from "../defaults.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const COUNTS: readonly string[] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
 

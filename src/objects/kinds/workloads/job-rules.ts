@@ -7,7 +7,7 @@ import { nameErrors, nonNegativeErrors, numberAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
 import { podFailurePolicyErrors, successPolicyErrors } from "./job-policies.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const PARALLELISM_MAX = 100_000;
 const FAILED_INDEXES_MAX = 100_000;

@@ -9,7 +9,7 @@ import { isIndexed } from "./job-rules.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { specOf, statusOf } from "./members.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const IMMUTABLE = "field is immutable";
 /** Since then a suspended Job may change more of its template, also after it has run. */

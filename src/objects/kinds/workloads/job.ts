@@ -20,7 +20,7 @@ import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
 import { specOf } from "./members.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export const JOB: Kind = {
   orphaningWarning:

@@ -4,7 +4,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, objectsAt } from "../checks.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 /** Undefined when the workload has none. */
 export function selectorOf(spec: JsonObject): JsonObject | undefined {

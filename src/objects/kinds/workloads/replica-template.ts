@@ -7,7 +7,7 @@ import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export function* selectorErrors(spec: JsonObject, kind: string): Generator<FieldError> {
   const selector = selectorOf(spec);

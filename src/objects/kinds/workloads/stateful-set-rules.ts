@@ -13,7 +13,7 @@ import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-perc
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { selectorErrors } from "./replica-template.ts";
-import { internalValue } from "../internal/internal-value.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 /** Templates of pods and claims were taken as they came before. */
 const TEMPLATE_CHECKED_SINCE_MINOR = 34;

@@ -5,7 +5,7 @@ import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { immutableErrors, numberAt } from "../../checks.ts";
 import type { EventNames } from "./event-fields.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const TEXT_BYTES_MAX = 128;
 const NOTE_BYTES_MAX = 1024;

@@ -3,7 +3,7 @@ import { duplicateValue, invalidValue, required, unsupportedValue } from "../../
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const EFFECTS: readonly string[] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

@@ -18,7 +18,7 @@ import {
   type ContainerContext,
 } from "./container-rules.ts";
 import { handlersErrors, noHandlersErrors, type HandlerContext } from "./probe-rules.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 type ListContext = ContainerContext & HandlerContext;
 

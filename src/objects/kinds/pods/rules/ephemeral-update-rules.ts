@@ -4,10 +4,10 @@ import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { unifiedDiff } from "../../internal/unified-diff.ts";
+import { unifiedDiff } from "../../internal-version/unified-diff.ts";
 import { annotationUpdateErrors, MIRROR_POD } from "./annotation-rules.ts";
 import { podErrors } from "./pod-rules.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const FIELD = "spec.ephemeralContainers";

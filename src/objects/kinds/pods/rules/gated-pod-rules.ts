@@ -4,7 +4,7 @@ import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../..
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const TERMS_FIELD = `spec.affinity.nodeAffinity.${REQUIRED}.nodeSelectorTerms`;

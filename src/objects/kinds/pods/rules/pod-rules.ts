@@ -4,14 +4,14 @@ import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { unifiedDiff } from "../../internal/unified-diff.ts";
+import { unifiedDiff } from "../../internal-version/unified-diff.ts";
 import { annotationUpdateErrors, podAnnotationErrors, profileMatchErrors } from "./annotation-rules.ts";
 import { imageWhitespaceErrors } from "./container-rules.ts";
 import { gatedPodErrors, withGatedChangesUndone } from "./gated-pod-rules.ts";
 import { tokenWithoutAccountErrors } from "./projected-rules.ts";
 import { tolerationsErrors } from "./scheduling-rules.ts";
 import { podSpecErrors } from "./spec-rules.ts";
-import { internalValue, isSameInternal } from "../../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../../internal-version/internal-value.ts";
 import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const INT32_MAX = 2_147_483_647;

@@ -13,7 +13,7 @@ import { numberAt, objectsAt } from "../../checks.ts";
 import { descendingPathErrors, idErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { windowsOptionsErrors } from "./windows-rules.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const PROC_MOUNTS: readonly string[] = ["Default", "Unmasked"];
 const PROFILE_TYPES: readonly string[] = ["Localhost", "RuntimeDefault", "Unconfined"];

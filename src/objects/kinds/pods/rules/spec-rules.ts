@@ -18,7 +18,7 @@ import type { SpecContext } from "./spec-context.ts";
 import { topologySpreadErrors } from "./topology-spread-rules.ts";
 import { checkedVolumes } from "./volume-rules.ts";
 import { hostProcessErrors, operatingSystemErrors } from "./windows-rules.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const RESTART_POLICIES: readonly string[] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: readonly string[] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];

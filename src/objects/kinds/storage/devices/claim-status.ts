@@ -22,7 +22,7 @@ import { referenceErrors, referenceListErrors, setTolerationDefaults } from "./d
 import { poolNameErrors } from "./resource-slice.ts";
 import { bindingErrors } from "./slice-device.ts";
 import { uuidErrors } from "./uuid.ts";
-import { internalValue, isSameInternal } from "../../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../../internal-version/internal-value.ts";
 
 const RESERVED_FOR_MAX = 256;
 const RESULTS_MAX = 32;

@@ -14,7 +14,7 @@ import {
   setDeviceClaimDefaults,
   type RequestForm,
 } from "./device-claim.ts";
-import { internalValue, isSameInternal } from "../../internal/internal-value.ts";
+import { internalValue, isSameInternal } from "../../internal-version/internal-value.ts";
 
 /** The release from which constraints can ask for different values without asking for it. */
 const DISTINCT_ATTRIBUTE_FROM_MINOR = 36;

@@ -10,7 +10,7 @@ import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { ownPointer, ownStruct, setMissing } from "../../defaults.ts";
 import { listErrors, uniquenessErrors } from "./device-checks.ts";
 import { counterNameErrors, countersErrors, deviceErrors } from "./slice-device.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const DEVICES_MAX = 128;
 const ADVANCED_DEVICES_MAX = 64;

@@ -15,7 +15,7 @@ import { parseVersion } from "../../network/semantic-version.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { attributeNameErrors, listErrors, taintErrors, uniquenessErrors } from "./device-checks.ts";
 import { requestPolicyErrors } from "./request-policy.ts";
-import { internalValue } from "../../internal/internal-value.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const ATTRIBUTES_AND_CAPACITIES_MAX = 32;
 const ATTRIBUTE_VALUES_MAX = 48;
