@@ -11,7 +11,7 @@ import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../.
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
-import { parseVersion } from "../../network/semantic-version.ts";
+import { versionOf } from "../../../../meta/semantic-version.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { attributeNameErrors, listErrors, taintErrors, uniquenessErrors } from "./device-checks.ts";
 import { requestPolicyErrors } from "./request-policy.ts";
@@ -87,7 +87,7 @@ function* attributeValueErrors(attribute: JsonObject, field: string): Generator<
   if (Buffer.byteLength(stringAt(attribute, "string")) > ATTRIBUTE_BYTES_MAX)
     yield tooLong(`${field}.string`, ATTRIBUTE_BYTES_MAX);
   if (typeof version === "string") {
-    if (parseVersion(version) === undefined)
+    if (versionOf(version) === undefined)
       yield invalidValue(`${field}.version`, version, "must be a string compatible with semver.org spec 2.0.0");
     if (Buffer.byteLength(version) > ATTRIBUTE_BYTES_MAX) yield tooLong(`${field}.version`, ATTRIBUTE_BYTES_MAX);
   }
