@@ -1,4 +1,5 @@
 /** What is wrong with a field, in the sentences clients know. */
+import { goJson } from "./go-json.ts";
 import { goQuote } from "./go-quote.ts";
 import type { FieldError } from "./status-error.ts";
 
@@ -37,6 +38,11 @@ export function required(field: string, why = ""): FieldError {
 
 export function invalidValue(field: string, value: unknown, why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shown(value)}: ${why}` };
+}
+
+/** Of a value that is no scalar: Go writes it as JSON that is safe to stand in HTML. */
+export function invalidGoValue(field: string, value: unknown, why: string): FieldError {
+  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${cutValue(goJson(value))}: ${why}` };
 }
 
 /** A list of strings is shown as Go writes it. */

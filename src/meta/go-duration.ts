@@ -1,41 +1,52 @@
 /** Durations as Go writes them ("1h30m"). */
-const UNIT_MS: ReadonlyMap<string, number> = new Map([
-  ["ns", 1e-6],
-  ["us", 1e-3],
-  ["\u00b5s", 1e-3],
-  ["\u03bcs", 1e-3],
-  ["ms", 1],
-  ["s", 1_000],
-  ["m", 60_000],
-  ["h", 3_600_000],
+const SECOND = 1_000_000_000n;
+const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
+  ["ns", 1n],
+  ["us", 1000n],
+  ["\u00b5s", 1000n],
+  ["\u03bcs", 1000n],
+  ["ms", 1_000_000n],
+  ["s", SECOND],
+  ["m", 60n * SECOND],
+  ["h", 3600n * SECOND],
 ]);
-/** In 64 bits of nanoseconds. */
-const MS_MAX = 2 ** 63 / 1e6;
+const NANOS_PER_MS = 1e6;
+const INT64_LIMIT = 2n ** 63n;
+/** Longer texts are not parsed: arithmetic with them would be slow. */
+const LENGTH_MAX = 1000;
 
-/** In milliseconds; or what Go says about a text that is none. */
-export function parseGoDuration(text: string): number | string {
+/** In nanoseconds; or Go's error message for a text that is no duration. */
+export function parseGoNanos(text: string): bigint | string {
   const quoted = JSON.stringify(text);
   const invalid = `time: invalid duration ${quoted}`;
+  const isNegative = text.startsWith("-");
   let rest = text.replace(/^[+-]/, "");
-  let total = 0;
-  if (rest === "0") return 0;
-  if (rest === "") return invalid;
+  if (rest === "0") return 0n;
+  if (rest === "" || rest.length > LENGTH_MAX) return invalid;
+  let total = 0n;
   while (rest !== "") {
-    const number = /^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)/.exec(rest);
-    if (number === null) return invalid;
-    rest = rest.slice(number[0].length);
+    const [number, whole = "", fraction = ""] = /^([0-9]*)(?:\.([0-9]*))?/.exec(rest)!;
+    if (whole === "" && fraction === "") return invalid;
+    rest = rest.slice(number.length);
     const unit = /^[^.0-9]*/.exec(rest)![0];
     if (unit === "") return `time: missing unit in duration ${quoted}`;
-    const unitMs = UNIT_MS.get(unit);
-    if (unitMs === undefined) return `time: unknown unit ${JSON.stringify(unit)} in duration ${quoted}`;
-    total += Number(number[0]) * unitMs;
-    if (total >= MS_MAX) return invalid;
+    const nanos = UNIT_NANOS.get(unit);
+    if (nanos === undefined) return `time: unknown unit ${JSON.stringify(unit)} in duration ${quoted}`;
+    total += (BigInt(whole + fraction) * nanos) / 10n ** BigInt(fraction.length);
+    if (total > INT64_LIMIT) return invalid;
     rest = rest.slice(unit.length);
   }
-  return text.startsWith("-") ? -total : total;
+  if (isNegative) return -total;
+  return total === INT64_LIMIT ? invalid : total;
+}
+
+/** In milliseconds; or Go's error message. */
+export function parseGoDuration(text: string): number | string {
+  const nanos = parseGoNanos(text);
+  return typeof nanos === "string" ? nanos : Number(nanos) / NANOS_PER_MS;
 }
 
 export function durationError(text: string): string | undefined {
-  const parsed = parseGoDuration(text);
+  const parsed = parseGoNanos(text);
   return typeof parsed === "string" ? parsed : undefined;
 }

@@ -10,6 +10,11 @@ export function objectAt(parent: JsonObject, key: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+/** The annotations in the metadata of an object. */
+export function annotationsOf(object: JsonObject): JsonObject {
+  return objectAt(objectAt(object, "metadata"), "annotations");
+}
+
 export function stringAt(parent: JsonObject, key: string): string {
   const value = parent[key];
   return typeof value === "string" ? value : "";
@@ -37,9 +42,9 @@ export function jsonEquals(left: unknown, right: unknown): boolean {
   return true;
 }
 
-/** Objects answer to `constructor` and the like without having such a member. */
-function ownMember(parent: JsonObject, key: string): unknown {
-  return Object.hasOwn(parent, key) ? parent[key] : undefined;
+/** Undefined when there is none: objects answer to `constructor` and the like without having such a member. */
+export function ownMember(value: unknown, key: string): unknown {
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** Writes a member without ever touching a prototype: request bodies may name `__proto__`. */

@@ -3,11 +3,12 @@
  * unknown ones are left out and reported by path, null counts as absent.
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
-import { base64Error, quantityError, timeError } from "./go/go-text.ts";
-import { canonicalQuantity } from "./table/quantity.ts";
+import { base64Error, timeError } from "./go/go-text.ts";
+import { canonicalQuantity, quantityError } from "../meta/quantity.ts";
 import { ReportedPaths } from "./json/json-text.ts";
 import { fillStatusItems, isEmptyCollection, isZeroScalar, zeroValue, type GoZeros } from "./go/go-zeros.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
+import { unmarshalError } from "../meta/go-fmt.ts";
 
 export interface TypedObject {
   readonly object: JsonObject;
@@ -178,17 +179,13 @@ function checked(text: string, problem: string | undefined): string {
 function mismatch(value: unknown, schema: FieldSchema, place: Place): TypeMismatchError {
   const structName = place.struct.name.slice(place.struct.name.lastIndexOf(".") + 1);
   return new TypeMismatchError(
-    `json: cannot unmarshal ${goKind(value, schema)} into Go struct field ${structName}.${place.goPath} of type ${goType(schema)}`,
+    unmarshalError(value, `struct field ${structName}.${place.goPath} of type ${goType(schema)}`, isNumeric(schema)),
   );
 }
 
 /** A number that does not fit a field for numbers is shown; elsewhere its being a number is the mistake. */
-function goKind(value: unknown, schema: FieldSchema): string {
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  if (typeof value === "number")
-    return schema.type === "integer" || schema.type === "number" || schema.intOrString ? `number ${value}` : "number";
-  return typeof value;
+function isNumeric({ type, intOrString }: FieldSchema): boolean {
+  return type === "integer" || type === "number" || intOrString;
 }
 
 /** The Go type a field most likely has; named string types cannot be known from a schema. */

@@ -6,7 +6,7 @@
  * item with the same keys, or, in lists whose items have no keys, an item that has not changed as far as this release
  * can tell. What is removed or replaced takes the fields in it along.
  */
-import { isJsonObject, jsonEquals, setMember, type JsonObject } from "../meta/json.ts";
+import { isJsonObject, jsonEquals, ownMember, setMember, type JsonObject } from "../meta/json.ts";
 import { matchItems } from "./list-items.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
@@ -188,7 +188,7 @@ function settleStruct(versions: Versions<JsonObject>, schema: StructSchema, plac
   for (const key of Object.keys(known)) {
     const field = schema.fields.get(key);
     if (field === undefined || !mayHold(field)) continue;
-    const member = { sent: sent[key], known: known[key], existing: existing && own(existing, key) };
+    const member = { sent: sent[key], known: known[key], existing: existing && ownMember(existing, key) };
     const settled = settleValue(member, field, memberPlace(place, key));
     if (settled !== known[key]) members.set(key, settled);
   }
@@ -205,7 +205,7 @@ function settleUnknownMembers(
   const { findings } = place;
   for (const key of Object.keys(sent)) {
     if (fields.has(key)) continue;
-    const there = own(existing, key);
+    const there = ownMember(existing, key);
     const at = memberPlace(place, key);
     if (there !== undefined && jsonEquals(sent[key], there)) {
       kept.set(key, there);
@@ -238,7 +238,7 @@ function settleValue(versions: Versions<unknown>, field: FieldSchema, place: Pla
 function settleMap({ sent, known, existing }: Versions<JsonObject>, items: FieldSchema, place: Place): JsonObject {
   const members = new Map<string, unknown>();
   for (const key of Object.keys(known)) {
-    const member = { sent: sent[key], known: known[key], existing: existing && own(existing, key) };
+    const member = { sent: sent[key], known: known[key], existing: existing && ownMember(existing, key) };
     const settled = settleValue(member, items, memberPlace(place, key));
     if (settled !== known[key]) members.set(key, settled);
   }
@@ -257,10 +257,6 @@ function settleList({ sent, known, existing }: Versions<unknown[]>, field: Field
     }),
   );
   return settled.every((item, index) => item === known[index]) ? known : settled;
-}
-
-function own(object: JsonObject, key: string): unknown {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 /** Whether a type has a place for such a value. What is not as the type would have it is not for this to say. */

@@ -3,6 +3,7 @@ import type { User } from "../auth/user.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import type { Status } from "../../meta/status-error.ts";
 import type { Level, Stage } from "./policy.ts";
+import { escapeJsonForHtml } from "../../meta/go-json.ts";
 
 export interface ObjectReference {
   readonly resource: string;
@@ -64,7 +65,7 @@ export function jsonLine(event: AuditEvent): string {
   });
   const request = requestObject === undefined ? "" : `,"requestObject":${requestObject}`;
   const response = responseObject === undefined ? "" : `,"responseObject":${responseObject}`;
-  return `${htmlSafe(`${head.slice(0, -1)}${request}${response},${tail.slice(1)}`)}\n`;
+  return `${escapeJsonForHtml(`${head.slice(0, -1)}${request}${response},${tail.slice(1)}`)}\n`;
 }
 
 /** As kubernetes audit/format.go#EventString. */
@@ -124,13 +125,6 @@ function given(text: string): string | undefined {
 /** Keys may be called anything, `__proto__` as well: `fromEntries` defines, it does not assign. */
 function sorted<Value>(entries: ReadonlyMap<string, Value>): Record<string, Value> {
   return Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
-}
-
-const HTML = /[<>&\u2028\u2029]/g;
-
-/** As Go writes JSON: none of these can stand outside of a string, so that all may be replaced. */
-function htmlSafe(json: string): string {
-  return json.replace(HTML, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** RFC 3339 with six digits of a second. */

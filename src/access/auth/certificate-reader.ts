@@ -1,8 +1,9 @@
 /**
- * What Node does not tell exactly about a certificate, read from its DER. `X509Certificate.subject` is text for people:
+ * Reads from the DER of a certificate, or of a request for one, what Node does not tell exactly. `X509Certificate.subject` is text for people:
  * a value with a line break in it looks there like two attributes.
  */
-import { DER_TAG, partsOf, readElements, type DerElement } from "./der-reader.ts";
+import { DER_TAG, partsOf, readElement, readElements, type DerElement } from "../../base/der-reader.ts";
+import { pemBlocks } from "../../base/pem.ts";
 
 export interface CertificateSubject {
   /** Empty when there is none; of several the last, as in Go. */
@@ -15,9 +16,21 @@ const OID = { commonName: "550403", organization: "55040a", basicConstraints: "5
 const EXTENSIONS_TAG = 0xa3;
 const VERSION_TAG = 0xa0;
 
-/** Undefined when the name cannot be read: who it names is then unknown. */
+/** Undefined when the name cannot be read: the user is then unknown. */
 export function readSubject(certificate: Buffer): CertificateSubject | undefined {
-  const names = partsOf(readFields(certificate)?.[SUBJECT_INDEX], DER_TAG.sequence);
+  return readName(readFields(certificate)?.[SUBJECT_INDEX]);
+}
+
+/** The subject that a PKCS#10 request asks for, given as base64 of PEM; undefined when it cannot be read. */
+export function readRequestedSubject(base64: string): CertificateSubject | undefined {
+  const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
+  const outer = block === undefined ? undefined : readElement(block.bytes);
+  const info = outer === undefined ? undefined : readElement(outer.content);
+  return info === undefined ? undefined : readName(readElements(info.content)?.[REQUEST_SUBJECT_INDEX]);
+}
+
+function readName(element: DerElement | undefined): CertificateSubject | undefined {
+  const names = partsOf(element, DER_TAG.sequence);
   if (names === undefined) return undefined;
   let commonName = "";
   const organizations: string[] = [];
@@ -60,6 +73,8 @@ export function readPathLengthMax(certificate: Buffer): number {
 
 /** Serial number, signature algorithm, issuer and validity stand before the subject. */
 const SUBJECT_INDEX = 4;
+/** Behind the version of the request. */
+const REQUEST_SUBJECT_INDEX = 1;
 
 /** The fields of the signed part from the serial number on. */
 function readFields(certificate: Buffer): DerElement[] | undefined {

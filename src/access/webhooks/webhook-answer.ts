@@ -2,6 +2,7 @@
 import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../objects/json/json-text.ts";
+import { jsonKind } from "../../meta/go-fmt.ts";
 
 export interface WebhookAnswer {
   readonly status: number;
@@ -34,15 +35,10 @@ function parse(body: Buffer): JsonObject | string {
   }
   if (value === null) return {};
   if (isJsonObject(value)) return value;
-  return `json: cannot unmarshal ${jsonTypeText(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+  return `json: cannot unmarshal ${jsonKind(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 }
 
 /** As Go names what it found in the place of something else. */
-export function jsonTypeText(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
-}
-
 /** A webhook may say in a Status what went wrong. */
 function isStatus({ kind, apiVersion }: JsonObject): boolean {
   return kind === "Status" && apiVersion === "v1";

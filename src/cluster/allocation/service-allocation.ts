@@ -30,11 +30,11 @@ import {
   needsClusterIp,
   needsHealthCheckPort,
   needsNodePorts,
-  numberAt,
   portsOf,
   specOf,
   type Holdings,
 } from "../../objects/kinds/core/services/service-fields.ts";
+import { countAt } from "../../objects/kinds/checks.ts";
 
 const ALREADY_ALLOCATED = "provided port is already allocated";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
@@ -206,22 +206,22 @@ class ServiceAllocation implements AllocationSession {
     const own = new Set(held.ports);
     await this.#refuseHopelessPorts(spec, own, existing === undefined ? "shared" : "each");
     for (const [index, port] of ports.entries()) {
-      const nodePort = numberAt(port, "nodePort");
+      const nodePort = countAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort)) continue;
       await this.#takePort(nodePort, (why) => this.#invalidNodePort(index, nodePort, why));
       own.add(nodePort);
     }
     const byPort = new Map(
       ports
-        .map((port) => [numberAt(port, "port"), numberAt(port, "nodePort")])
+        .map((port) => [countAt(port, "port"), countAt(port, "nodePort")])
         .filter(([, nodePort]) => nodePort !== 0) as [number, number][],
     );
     for (const port of allocatesNodePorts(spec) ? ports : []) {
-      if (numberAt(port, "nodePort") !== 0) continue;
+      if (countAt(port, "nodePort") !== 0) continue;
       // A new service that offers one port over two protocols offers it on the same port of the nodes.
-      const shared = existing === undefined ? byPort.get(numberAt(port, "port")) : undefined;
+      const shared = existing === undefined ? byPort.get(countAt(port, "port")) : undefined;
       port["nodePort"] = shared ?? (await this.#takeAnyPort(NODE_PORTS_FULL));
-      byPort.set(numberAt(port, "port"), numberAt(port, "nodePort"));
+      byPort.set(countAt(port, "port"), countAt(port, "nodePort"));
     }
     if (needsHealthCheckPort(spec)) await this.#assignHealthCheckPort(spec, own);
   }
@@ -232,7 +232,7 @@ class ServiceAllocation implements AllocationSession {
     const ports = portsOf(spec);
     const asked = new Set<number>();
     for (const [index, port] of ports.entries()) {
-      const nodePort = numberAt(port, "nodePort");
+      const nodePort = countAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort) || asked.has(nodePort)) continue;
       const number = String(nodePort);
       if (nodePorts.range.indexOf(number) === undefined)
@@ -248,7 +248,7 @@ class ServiceAllocation implements AllocationSession {
   }
 
   async #assignHealthCheckPort(spec: JsonObject, own: ReadonlySet<number>): Promise<void> {
-    const port = numberAt(spec, "healthCheckNodePort");
+    const port = countAt(spec, "healthCheckNodePort");
     if (port === 0)
       spec["healthCheckNodePort"] = await this.#takeAnyPort(
         "failed to allocate a HealthCheck NodePort 0: range is full",
@@ -322,10 +322,10 @@ class ServiceAllocation implements AllocationSession {
 function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
   if (!allocatesNodePorts(spec)) return 0;
   const ports = portsOf(spec);
-  const open = ports.filter((port) => numberAt(port, "nodePort") === 0);
+  const open = ports.filter((port) => countAt(port, "nodePort") === 0);
   if (unasked === "each") return open.length;
-  const given = new Set(ports.filter((port) => numberAt(port, "nodePort") !== 0).map((port) => numberAt(port, "port")));
-  return new Set(open.map((port) => numberAt(port, "port")).filter((port) => !given.has(port))).size;
+  const given = new Set(ports.filter((port) => countAt(port, "nodePort") !== 0).map((port) => countAt(port, "port")));
+  return new Set(open.map((port) => countAt(port, "port")).filter((port) => !given.has(port))).size;
 }
 
 function outOfRange({ range }: ClaimPool): string {

@@ -2,6 +2,7 @@
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { ServiceReference } from "../../access/webhooks/service-resolver.ts";
+import { objectsAt } from "../../objects/kinds/checks.ts";
 
 export const API_SERVICES: ResourceType = {
   group: "apiregistration.k8s.io",
@@ -109,8 +110,7 @@ export function statusWith(object: ApiServiceObject, condition: Condition, time:
 }
 
 function conditionsOf(object: ApiServiceObject): readonly JsonObject[] {
-  const conditions = objectAt({ status: object.status }, "status")["conditions"];
-  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+  return objectsAt(objectAt({ status: object.status }, "status"), "conditions");
 }
 
 function integerAt(parent: JsonObject, key: string, otherwise: number): number {

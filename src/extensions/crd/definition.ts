@@ -1,5 +1,6 @@
 /** A CustomResourceDefinition as the rest of the server knows it: names, versions, state. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { objectsAt } from "../../objects/kinds/checks.ts";
 
 export interface Definition {
   /** plural.group */
@@ -112,11 +113,6 @@ export function parseDefinition(object: JsonObject, read: () => JsonObject = () 
     isTerminating: isTrue("Terminating"),
     isBeingDeleted: metadata["deletionTimestamp"] !== undefined,
   };
-}
-
-function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const value = parent[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 function conditionStatus(conditions: readonly JsonObject[], type: string): string {

@@ -2,13 +2,14 @@
 import { isJsonObject } from "../../meta/json.ts";
 import { presentMembers } from "./members.ts";
 import type { JsonObject } from "../../meta/json.ts";
+import { goJson } from "../../meta/go-json.ts";
 
 /** Annotations are the user's to write: deeper text than any metric needs is not taken for one. */
 const ANNOTATION_DEPTH_MAX = 32;
 
 /** Undefined for an empty list, which needs no annotation. */
 export function encodeAnnotation(list: readonly JsonObject[]): string | undefined {
-  return list.length === 0 ? undefined : toGoJson(list);
+  return list.length === 0 ? undefined : goJson(list);
 }
 
 /** Undefined when there is no list of objects in it. */
@@ -32,7 +33,7 @@ const POLICY_NAMES: readonly string[] = Object.freeze(["type", "value", "periodS
 
 export function encodeBehavior(behavior: unknown): string | undefined {
   if (!isJsonObject(behavior)) return undefined;
-  return toGoJson(capitalize(behavior, BEHAVIOR_NAMES, (rules) => capitalize(rules, RULES_NAMES, encodePolicies)));
+  return goJson(capitalize(behavior, BEHAVIOR_NAMES, (rules) => capitalize(rules, RULES_NAMES, encodePolicies)));
 }
 
 function encodePolicies(policies: unknown): unknown {
@@ -84,12 +85,4 @@ function parseAnnotation(text: unknown): unknown {
 function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth === 0 || Object.values(value).some((member) => isDeeperThan(member, depth - 1));
-}
-
-/** Go escapes what could end a script element. */
-function toGoJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

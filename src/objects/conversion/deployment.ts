@@ -1,5 +1,5 @@
-import { isJsonObject, objectAt } from "../../meta/json.ts";
-import { annotationsOf, changeAnnotations, omitMembers } from "./members.ts";
+import { annotationsOf, isJsonObject, objectAt } from "../../meta/json.ts";
+import { changeAnnotations, omitMembers } from "./members.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 

@@ -1,5 +1,5 @@
-import { annotationsOf, changeAnnotations, renameMembers, updateObject } from "./members.ts";
-import { objectAt } from "../../meta/json.ts";
+import { changeAnnotations, renameMembers, updateObject } from "./members.ts";
+import { annotationsOf, objectAt } from "../../meta/json.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 

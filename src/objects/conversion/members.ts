@@ -1,4 +1,4 @@
-import { isJsonObject, jsonEquals, objectAt } from "../../meta/json.ts";
+import { annotationsOf, isJsonObject, jsonEquals, objectAt } from "../../meta/json.ts";
 import type { JsonObject } from "../../meta/json.ts";
 
 /** Replaces a member that is an object; anything else stays as it is. */
@@ -40,10 +40,6 @@ export function presentMembers(members: JsonObject): JsonObject {
 
 export function invertNames(names: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(names).map(([from, to]) => [to, from]));
-}
-
-export function annotationsOf(object: JsonObject): JsonObject {
-  return objectAt(objectAt(object, "metadata"), "annotations");
 }
 
 /** Sets annotations, and removes those given as undefined. Annotations that become empty disappear. */

@@ -43,21 +43,6 @@ function isLineBreak(character: string): boolean {
   return character === "\n" || character === "\r";
 }
 
-const QUANTITY_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-/** The longest quantity looked at: nobody writes one, and Go's arithmetic with it would be slow. */
-const QUANTITY_LENGTH_MAX = 256;
-
-export function quantityError(text: string): string | undefined {
-  const match =
-    text.length > QUANTITY_LENGTH_MAX || text === ""
-      ? null
-      : /^[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
-  if (match === null) return QUANTITY_FORMAT;
-  return /^(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$/.test(match[1]!)
-    ? undefined
-    : "unable to parse quantity's suffix";
-}
-
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
 /** The parts of the layout in order, each with what it may look like; the hour may have one digit. */
 const TIME_PARTS: readonly (readonly [layout: string, pattern: RegExp])[] = [

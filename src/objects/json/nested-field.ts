@@ -1,6 +1,6 @@
 /** Fields of unstructured objects by path, with what kubernetes says where a path does not fit. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
-import { goTypeText, goValueText, isInt64 } from "../go/go-value-text.ts";
+import { goType, goValueText, isInt64 } from "../../meta/go-fmt.ts";
 
 /** With neither member there is nothing at the path. */
 export interface NestedField<T> {
@@ -12,7 +12,7 @@ export function nestedInteger(object: JsonObject, path: readonly string[]): Nest
   const { value, problem } = nestedValue(object, path);
   if (problem !== undefined) return { problem };
   if (value === undefined) return {};
-  return typeof value === "number" && isInt64(value) ? { value } : { problem: mismatch(path, value, "int64") };
+  return isInt64(value) ? { value } : { problem: mismatch(path, value, "int64") };
 }
 
 export function nestedText(object: JsonObject, path: readonly string[]): NestedField<string> {
@@ -34,7 +34,7 @@ function nestedValue(object: JsonObject, path: readonly string[]): NestedField<u
 }
 
 function mismatch(path: readonly string[], value: unknown, expected: string): string {
-  const found = `${goValueText(value)} is of the type ${goTypeText(value)}`;
+  const found = `${goValueText(value)} is of the type ${goType(value)}`;
   return `${pathText(path)} accessor error: ${found}, expected ${expected}`;
 }
 

@@ -18,6 +18,11 @@ export function numberAt(parent: JsonObject, key: string): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
+/** 0 when it is absent. */
+export function countAt(parent: JsonObject, key: string): number {
+  return numberAt(parent, key) ?? 0;
+}
+
 export function* nonNegativeErrors(value: number | undefined, field: string): Generator<FieldError> {
   if (value !== undefined && value < 0) yield invalidValue(field, value, "must be greater than or equal to 0");
 }

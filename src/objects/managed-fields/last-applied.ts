@@ -2,13 +2,14 @@
  * The annotation by which client-side apply remembers what it applied. Whoever goes on as `kubectl` with server-side
  * apply takes over what the annotation and the object agree on, and the annotation goes along.
  */
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { annotationsOf, isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
 import { checkApplied } from "./applied-check.ts";
 import type { FieldSet } from "./field-set.ts";
 import { FieldSetError } from "./path-element.ts";
 import type { TrackedRequest } from "./tracking.ts";
 import { changedFields, fieldsOf } from "./typed-set.ts";
+import { sortedGoJson } from "../../meta/go-json.ts";
 
 export const LAST_APPLIED_MANAGER = "kubectl";
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration";
@@ -46,14 +47,10 @@ export function withLastApplied(object: JsonObject, applied: JsonObject): JsonOb
   const annotations = annotationsOf(object);
   if (stringAt(annotations, ANNOTATION) === "") return object;
   const { [ANNOTATION]: _before, ...others } = annotations;
-  const next = { ...others, [ANNOTATION]: `${sortedJson(withoutAnnotation(applied))}\n` };
+  const next = { ...others, [ANNOTATION]: `${sortedGoJson(withoutAnnotation(applied))}\n` };
   const kept = sizeOf(next) > ANNOTATIONS_BYTES_MAX ? others : next;
   if (jsonEquals(kept, annotations)) return object;
   return { ...object, metadata: { ...objectAt(object, "metadata"), annotations: kept } };
-}
-
-function annotationsOf(object: JsonObject): JsonObject {
-  return objectAt(objectAt(object, "metadata"), "annotations");
 }
 
 function withoutAnnotation(applied: JsonObject): JsonObject {
@@ -67,22 +64,5 @@ function sizeOf(annotations: JsonObject): number {
   return Object.keys(annotations).reduce(
     (sum, name) => sum + Buffer.byteLength(name) + Buffer.byteLength(stringAt(annotations, name)),
     0,
-  );
-}
-
-/** As Go writes a map: members in order, and nothing that HTML would take for its own. */
-function sortedJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
-  if (!isJsonObject(value)) return goScalar(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((name) => `${goScalar(name)}:${sortedJson(value[name])}`);
-  return `{${members.join(",")}}`;
-}
-
-function goScalar(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

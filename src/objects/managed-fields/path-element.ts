@@ -3,6 +3,7 @@
  * `k:{"name":"c"}`; the key is canonical, so that equal steps are equal strings.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { goJson } from "../../meta/go-json.ts";
 
 export type PathElement =
   | { readonly kind: "field"; readonly name: string }
@@ -114,7 +115,7 @@ const VALUE_DEPTH_MAX = 16;
 
 /** JSON with sorted members and Go's HTML escapes, because these texts are compared and shown as Go writes them. */
 function canonicalJson(value: unknown, depth = 0): string {
-  if (typeof value === "string") return escapeAsGo(JSON.stringify(value));
+  if (typeof value === "string") return goJson(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (depth >= VALUE_DEPTH_MAX)
     throw new FieldSetError(`a list item's key or value nests deeper than ${VALUE_DEPTH_MAX}`);
@@ -125,13 +126,6 @@ function canonicalJson(value: unknown, depth = 0): string {
     text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${canonicalJson(object[name], depth + 1)}`;
   }
   return `{${text}}`;
-}
-
-const HTML_UNSAFE = /[<>&\u2028\u2029]/g;
-
-function escapeAsGo(text: string): string {
-  if (text.search(HTML_UNSAFE) < 0) return text;
-  return text.replace(HTML_UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 const KIND_ORDER: readonly string[] = ["f", "k", "v", "i"];

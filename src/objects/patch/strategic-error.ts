@@ -1,6 +1,13 @@
 /** What can be wrong with a strategic merge patch, in Kubernetes' words. */
 import type { JsonObject } from "../../meta/json.ts";
-import { goType, printAsString, printValue } from "./go-value.ts";
+import { goStringText, goType, goValueText, type TextOptions } from "../../meta/go-fmt.ts";
+
+const PRINTED: TextOptions = { charactersMax: 8 * 1024 };
+
+/** A part of a patch, as messages quote it. */
+export function printed(value: unknown): string {
+  return goValueText(value, PRINTED);
+}
 
 /** How the server takes it: a bad request, something it cannot process, or (most of them) a failure of its own. */
 export type StrategicPatchProblem = "bad-request" | "unprocessable" | "internal";
@@ -28,16 +35,16 @@ export function noListOfLists(): StrategicPatchError {
 }
 
 export function noMergeKey(item: JsonObject, mergeKey: string): StrategicPatchError {
-  return internal(`map: ${printValue(item)} does not contain declared merge key: ${mergeKey}`);
+  return internal(`map: ${printed(item)} does not contain declared merge key: ${mergeKey}`);
 }
 
 export function badArgType(
   expected: "[]interface {}" | "map[string]interface {}",
   actual: unknown,
 ): StrategicPatchError {
-  return internal(`expected a ${expected}, but received a ${goType(actual)}`);
+  return internal(`expected a ${expected}, but received a ${actual === null ? "%!s(<nil>)" : goType(actual)}`);
 }
 
 export function badPatchType(directive: unknown, map: JsonObject): StrategicPatchError {
-  return internal(`unknown patch type: ${printAsString(directive)} in map: ${printValue(map)}`);
+  return internal(`unknown patch type: ${goStringText(directive, PRINTED)} in map: ${printed(map)}`);
 }

@@ -1,7 +1,15 @@
 /** Lists in a strategic merge patch: which items stay, which are merged, and the order they come in. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
-import { goType, printValue } from "./go-value.ts";
-import { badArgType, badFormat, badPatchType, internal, noListOfLists, noMergeKey } from "./strategic-error.ts";
+import { goType } from "../../meta/go-fmt.ts";
+import {
+  badArgType,
+  badFormat,
+  badPatchType,
+  internal,
+  noListOfLists,
+  noMergeKey,
+  printed,
+} from "./strategic-error.ts";
 
 export const PATCH_DIRECTIVE = "$patch";
 export const ELEMENT_ORDER_DIRECTIVE = "$setElementOrder";
@@ -107,7 +115,7 @@ function elementKind(...lists: readonly List[]): "map" | "scalar" {
       if (first === undefined) {
         if (Array.isArray(item)) throw noListOfLists();
         first = type;
-      } else if (type !== first) throw internal(`list element types are not identical: ${printValue(lists)}`);
+      } else if (type !== first) throw internal(`list element types are not identical: ${printed(lists)}`);
     }
   }
   if (first === undefined) throw internal("no elements in any of the given slices");
@@ -154,7 +162,7 @@ export function checkElementOrder(patch: List, order: List, mergeKey: string): v
   }
   if (at >= items.length) return;
   throw internal(
-    `The order in patch list:\n${printValue(patch)}\n doesn't match ${ELEMENT_ORDER_DIRECTIVE} list:\n${printValue(order)}\n`,
+    `The order in patch list:\n${printed(patch)}\n doesn't match ${ELEMENT_ORDER_DIRECTIVE} list:\n${printed(order)}\n`,
   );
 }
 

@@ -1,8 +1,9 @@
 /** What Kubernetes says of a patched object whose values have the wrong types, where it was never JSON text. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
-import { base64Error, quantityError, timeError } from "../go/go-text.ts";
+import { base64Error, timeError } from "../go/go-text.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
-import { goKind, jsonKind } from "./go-value.ts";
+import { goType, unmarshalError } from "../../meta/go-fmt.ts";
+import { quantityError } from "../../meta/quantity.ts";
 
 /** The first sentence, if any. Asked only when something is known to be wrong. */
 export function unstructuredError(object: JsonObject, schema: StructSchema): string | undefined {
@@ -61,7 +62,7 @@ function integerError(value: unknown, type: string): string | undefined {
 function stringError(value: unknown, format: string | undefined): string | undefined {
   if (format === "date-time") {
     if (typeof value === "string") return timeError(value);
-    return `json: cannot unmarshal ${jsonKind(value)} into Go value of type string`;
+    return unmarshalError(value, "value of type string");
   }
   if (format === "byte") {
     if (typeof value !== "string") return `cannot restore slice from ${goKind(value)}`;
@@ -75,6 +76,11 @@ function stringError(value: unknown, format: string | undefined): string | undef
 
 function intOrStringError(value: unknown): string | undefined {
   if (typeof value === "string" || Number.isInteger(value)) return undefined;
-  const kind = typeof value === "number" ? `number ${value}` : jsonKind(value);
-  return `json: cannot unmarshal ${kind} into Go value of type int32`;
+  return unmarshalError(value, "value of type int32", true);
+}
+
+function goKind(value: unknown): string {
+  if (value === null) return "%!s(<nil>)";
+  if (Array.isArray(value)) return "slice";
+  return isJsonObject(value) ? "map" : goType(value);
 }

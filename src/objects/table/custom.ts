@@ -1,11 +1,11 @@
 /** Custom resources as rows: the columns are those of the definition's version, each with a path to its value. */
-import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { timeError } from "../go/go-text.ts";
-import { goValueText } from "../go/go-value-text.ts";
+import { goValueText } from "../../meta/go-fmt.ts";
 import { parseJsonPath, type JsonPath } from "../json/json-path.ts";
 import { columnDescription } from "./descriptions.ts";
 import { ageOf, textAt, type Cell } from "./row.ts";
 import type { ColumnDefinition, TableRenderer } from "./table.ts";
+import { sortedGoJson } from "../../meta/go-json.ts";
 
 /** One of additionalPrinterColumns. */
 export interface CustomColumn {
@@ -89,21 +89,7 @@ function toCell(type: string, value: unknown, now: number): Cell {
 function printed(value: unknown): string {
   if (value === null) return "<no value>";
   if (typeof value !== "object") return goValueText(value);
-  return JSON.stringify(sorted(value)).replace(/[<>&\u2028\u2029]/g, escapedCharacter);
-}
-
-function escapedCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const names = Object.keys(value).sort();
-  // No prototype: a member may be named __proto__.
-  const copy = Object.create(null) as JsonObject;
-  for (const name of names) copy[name] = sorted(value[name]);
-  return copy;
+  return sortedGoJson(value);
 }
 
 const NO_TIME = Date.parse("0001-01-01T00:00:00Z");

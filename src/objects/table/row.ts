@@ -3,8 +3,8 @@ import { isJsonObject } from "../../meta/json.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import { humanDuration } from "./duration.ts";
-import { canonicalQuantity } from "./quantity.ts";
 import type { ReleaseGates } from "../release-gates.ts";
+import { canonicalQuantity } from "../../meta/quantity.ts";
 
 export type Cell = string | number | boolean | null;
 

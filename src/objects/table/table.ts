@@ -17,17 +17,9 @@ import { NETWORKING_PRINTERS } from "./services-networking.ts";
 import { STORAGE_PRINTERS } from "./storage.ts";
 import { WORKLOAD_PRINTERS } from "./workloads.ts";
 import type { ReleaseGates } from "../release-gates.ts";
+import type { TableColumn } from "../catalogue/table-columns.ts";
 
 export type { Cell, RowCondition } from "./row.ts";
-
-/** A column as the catalogue lists it for a release. */
-export interface TableColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly format: string;
-  readonly priority: number;
-  readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
-}
 
 export interface ColumnDefinition {
   readonly name: string;

@@ -115,7 +115,12 @@ export async function startApiServer(world: World, options: ApiServerStart = {})
     tokenFile: "secret,tester,tester",
     peers: { serverId },
   });
-  const parts = { component: COMPONENT, resources: ownResources(resources, gatesOf("1.36")), main, authorizer: undefined };
+  const parts = {
+    component: COMPONENT,
+    resources: ownResources(resources, gatesOf("1.36")),
+    main,
+    authorizer: undefined,
+  };
   const server = await assembleServer(env, config, libraryAssembly(parts));
   if (isAwaited) await world.run(server.ready);
   return new TestApiServer(world, server);

@@ -15,6 +15,7 @@ import { readBody } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type JudgeFields } from "./field-loss.ts";
 import { invalidOptions, writeOptions, type FieldValidation, type WriteOptions } from "./options.ts";
+import { unmarshalError } from "../../meta/go-fmt.ts";
 
 export const APPLY_PATCH_TYPE = "application/apply-patch+yaml";
 
@@ -144,8 +145,7 @@ function undecodable(why: string): StatusError {
 }
 
 function notAMap(value: unknown): string {
-  const type = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+  return unmarshalError(value, "value of type map[string]interface {}");
 }
 
 function repeated(keys: readonly string[]): StatusError {

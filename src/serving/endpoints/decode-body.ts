@@ -13,7 +13,7 @@ import {
   measureJson,
   parseJsonText,
 } from "../../objects/json/json-text.ts";
-import { jsonKind } from "../../objects/patch/go-value.ts";
+import { jsonKind } from "../../meta/go-fmt.ts";
 import { goZeros, type GoZeros } from "../../objects/go/go-zeros.ts";
 import {
   decodeProtobufObject,

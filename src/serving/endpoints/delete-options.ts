@@ -1,7 +1,7 @@
 /** What a DELETE is told in its body. A precondition that cannot be read must not become a deletion without one. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest } from "../../meta/status-error.ts";
-import { jsonKind } from "../../objects/patch/go-value.ts";
+import { unmarshalError } from "../../meta/go-fmt.ts";
 import { notAnObject, typeMetaError } from "./decode-body.ts";
 
 interface OptionType {
@@ -66,8 +66,7 @@ function preconditionError(preconditions: unknown): string | undefined {
 
 function memberError(value: unknown, type: OptionType | undefined, field: string): string | undefined {
   if (type === undefined || value === null || value === undefined || type.isRight(value)) return undefined;
-  const shown = typeof value === "number" && type.goType === "int64" ? `number ${value}` : jsonKind(value);
-  return `json: cannot unmarshal ${shown} into Go struct field ${field} of type ${type.goType}`;
+  return unmarshalError(value, `struct field ${field} of type ${type.goType}`, type.goType === "int64");
 }
 
 function isBoolean(value: unknown): boolean {

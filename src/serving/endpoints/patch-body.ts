@@ -2,10 +2,10 @@
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { badRequest, requestEntityTooLarge, StatusError } from "../../meta/status-error.ts";
 import { findDuplicateMembers, ReportedPaths } from "../../objects/json/json-text.ts";
-import { jsonKind, printValue } from "../../objects/patch/go-value.ts";
+import { jsonKind } from "../../meta/go-fmt.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../objects/patch/json-patch.ts";
 import { applyMergePatch } from "../../objects/patch/merge-patch.ts";
-import { StrategicPatchError } from "../../objects/patch/strategic-error.ts";
+import { printed, StrategicPatchError } from "../../objects/patch/strategic-error.ts";
 import { applyStrategicMergePatch } from "../../objects/patch/strategic-merge.ts";
 import { unstructuredError } from "../../objects/patch/unstructured-error.ts";
 import { hasUnknownFields, type Omission } from "../../objects/unknown-fields.ts";
@@ -135,7 +135,7 @@ function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
     omission: "removed",
     refusal: (why, patched) => {
       const reason = why.startsWith("strict decoding error: ") ? why : (unstructuredError(patched, kind.schema) ?? why);
-      return invalidPatch(`${JSON.stringify(printValue(patch))}: ${reason}`);
+      return invalidPatch(`${JSON.stringify(printed(patch))}: ${reason}`);
     },
   };
 }

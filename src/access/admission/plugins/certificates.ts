@@ -7,7 +7,8 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/j
 import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { refused } from "./refuse.ts";
-import { requestedSubject } from "./requested-subject.ts";
+import { readRequestedSubject } from "../../auth/certificate-reader.ts";
+import { isSameButForOwnership } from "../../auth/rbac/ownership.ts";
 
 const GROUP = "certificates.k8s.io";
 const SIGNING_REQUESTS = "certificatesigningrequests";
@@ -63,18 +64,11 @@ export function clusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugi
       const { object, existing, operation, user } = attributes;
       const signer = signerOf(object);
       if (object === undefined || signer === "") return;
-      if (operation === "UPDATE" && existing !== undefined && isSameBundle(object, existing)) return;
+      if (operation === "UPDATE" && existing !== undefined && isSameButForOwnership(object, existing)) return;
       if (mayUseSigner(authorizer, user, "attest", signer)) return;
       throw refused(attributes, `user not permitted to attest for signerName ${goQuote(signer)}`);
     },
   };
-}
-
-/** Owners, finalizers and field managers may change: garbage collection and migration vouch for nothing. */
-function isSameBundle(bundle: JsonObject, existing: JsonObject): boolean {
-  const { ownerReferences, finalizers, selfLink, managedFields } = objectAt(existing, "metadata");
-  const metadata = { ...objectAt(bundle, "metadata"), ownerReferences, finalizers, selfLink, managedFields };
-  return jsonEquals({ ...bundle, metadata }, existing);
 }
 
 export function certificateSubjectRestriction(): AdmissionPlugin {
@@ -84,7 +78,7 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
     validate(attributes) {
       if (signerOf(attributes.object) !== CLIENT_SIGNER) return;
       const request = stringAt(objectAt(attributes.object ?? {}, "spec"), "request");
-      const subject = requestedSubject(request);
+      const subject = readRequestedSubject(request);
       if (subject === undefined) {
         // DIFFERS: what Go would say of a name it cannot read is not known here.
         const why = requestProblem(request) ?? "x509: invalid subject";

@@ -6,7 +6,7 @@ import type { ObjectReader } from "../../../meta/object-table.ts";
 import { requestEntityTooLarge } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { amountsAt } from "./amounts.ts";
+import { amountsAt } from "../../../meta/amounts.ts";
 import { limitErrors, requestErrors, type LimitItem } from "./limit-rules.ts";
 import { specifiedAmounts } from "./pod-amounts.ts";
 import { aggregate, refused } from "./refuse.ts";

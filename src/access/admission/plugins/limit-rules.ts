@@ -1,5 +1,6 @@
 /** Whether amounts keep to the limits of a namespace, and what is said when they do not. */
-import { millisOf, unitsOf, ZERO, type Amount, type Amounts } from "./amounts.ts";
+import { ZERO, type Amount, type Amounts } from "../../../meta/amounts.ts";
+import { millisOf, unitsOf } from "../../../meta/quantity.ts";
 
 /** Up to here amounts can be told in thousandths. */
 const UNITS_IN_MILLIS_MAX = (2n ** 63n - 1n) / 1000n;
@@ -84,9 +85,9 @@ function ratio(observed: Observed): string | undefined {
   if (limit === undefined || values.limit === 0n) return `${start} no limit is specified or limit is 0`;
   const found = Number(values.limit) / Number(values.request);
   const isExceeded =
-    unitsOf(enforced) <= UNITS_IN_MILLIS_MAX
-      ? found * 1000 > Number(millisOf(enforced))
-      : found > Number(unitsOf(enforced));
+    unitsOf(enforced.nanos) <= UNITS_IN_MILLIS_MAX
+      ? found * 1000 > Number(millisOf(enforced.nanos))
+      : found > Number(unitsOf(enforced.nanos));
   return isExceeded ? `${start} provided ratio is ${fixed(found)}` : undefined;
 }
 
@@ -96,9 +97,9 @@ function comparable({
   limit = ZERO,
   enforced,
 }: Observed): Record<"request" | "limit" | "enforced", bigint> {
-  const isFine = [request, limit, enforced].every((one) => unitsOf(one) <= UNITS_IN_MILLIS_MAX);
+  const isFine = [request, limit, enforced].every((one) => unitsOf(one.nanos) <= UNITS_IN_MILLIS_MAX);
   const value = isFine ? millisOf : unitsOf;
-  return { request: value(request), limit: value(limit), enforced: value(enforced) };
+  return { request: value(request.nanos), limit: value(limit.nanos), enforced: value(enforced.nanos) };
 }
 
 /** As Go writes it: what lies exactly between two numbers goes to the even one. */

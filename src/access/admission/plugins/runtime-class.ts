@@ -6,7 +6,7 @@ import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../met
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { handlesOnly } from "./about.ts";
-import { amountsAt, isSameAmounts } from "./amounts.ts";
+import { amountsAt, isSameAmounts } from "../../../meta/amounts.ts";
 import { mergedTolerations } from "./merged-tolerations.ts";
 import { refused } from "./refuse.ts";
 

@@ -1,5 +1,5 @@
 /** A claim grows only when it is bound and its storage class lets volumes grow. */
-import { nanosOf } from "../../../objects/kinds/quantity.ts";
+import { nanosOf } from "../../../meta/quantity.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";

@@ -5,6 +5,7 @@ import { refused } from "../plugins/refuse.ts";
 import type { DenyReason } from "./compiled-policy.ts";
 import type { PolicyDecision, PolicyOutcome } from "./decide.ts";
 import type { Binding, Policy } from "./policy-table.ts";
+import { goJson } from "../../../meta/go-json.ts";
 
 const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failure";
 const ANNOTATION_BYTES_MAX = 10 * 1024;
@@ -12,14 +13,6 @@ const ANNOTATION_BYTES_MAX = 10 * 1024;
 interface Denial {
   readonly message: string;
   readonly reason: DenyReason;
-}
-
-/** As Go writes it. */
-function goJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 function cut(value: string): string {

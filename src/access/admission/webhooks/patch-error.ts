@@ -1,6 +1,7 @@
 /** Why an operation of a JSON patch cannot be carried out, in the words of the library that Kubernetes uses. Pure. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 const MISSING = "missing value";
 
@@ -84,8 +85,7 @@ function twoPathProblem(document: unknown, { from, path }: JsonObject, op: "move
 function pathProblem(value: unknown, which: "path" | "from"): string {
   if (value === undefined || value === null)
     return `${which === "path" ? "operation missing path field" : "operation, missing from field"}: ${MISSING}`;
-  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return `json: cannot unmarshal ${kind} into Go value of type string`;
+  return unmarshalError(value, "value of type string");
 }
 
 function locate(document: unknown, path: string): Target | undefined {

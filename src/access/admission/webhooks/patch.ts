@@ -1,9 +1,11 @@
 /** The patch in a webhook's answer: read, and applied as kubernetes applies it. */
-import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../../objects/json/json-text.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../../objects/patch/json-patch.ts";
 import { describePatchProblem } from "./patch-error.ts";
 import type { Webhook } from "./webhook.ts";
+import { goJson, sortedMap } from "../../../meta/go-json.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 /** Something that is no patch, or does not fit; the message is for clients. */
 export class PatchProblem extends Error {
@@ -39,8 +41,7 @@ function isList(value: unknown): value is readonly unknown[] {
 }
 
 function unfit(value: unknown, type: "Patch" | "Operation"): PatchProblem {
-  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return new PatchProblem(`json: cannot unmarshal ${kind} into Go value of type jsonpatch.${type}`);
+  return new PatchProblem(unmarshalError(value, `value of type jsonpatch.${type}`));
 }
 
 /** A new object. Throws a PatchProblem. */
@@ -80,15 +81,6 @@ export function patchAnnotation(
   { configuration, name }: Pick<Webhook, "configuration" | "name">,
   operations: readonly unknown[],
 ): string {
-  const patch = operations.map((operation) => (isJsonObject(operation) ? inOrder(operation) : operation));
-  return JSON.stringify({ configuration, webhook: name, patch, patchType: "JSONPatch" }).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-function inOrder(operation: JsonObject): JsonObject {
-  const ordered: JsonObject = {};
-  for (const key of Object.keys(operation).sort()) setMember(ordered, key, operation[key]);
-  return ordered;
+  const patch = operations.map((operation) => (isJsonObject(operation) ? sortedMap(operation) : operation));
+  return goJson({ configuration, webhook: name, patch, patchType: "JSONPatch" });
 }

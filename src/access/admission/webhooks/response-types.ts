@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { base64Error } from "../../../objects/go/go-text.ts";
 import type { ReviewVersion } from "./webhook.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 interface Field {
   readonly is: "string" | "boolean" | "int32" | "int64" | "bytes" | "struct" | "map" | "strings" | "structs";
@@ -139,12 +140,5 @@ function isWhole(value: unknown, width: "int32" | "int64"): boolean {
 }
 
 function mismatch(value: unknown, go: string, { owner, path }: Place, showsNumber = false): string {
-  return `json: cannot unmarshal ${jsonKind(value, showsNumber)} into Go struct field ${owner}.${path} of type ${go}`;
-}
-
-function jsonKind(value: unknown, showsNumber: boolean): string {
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  if (typeof value === "number") return showsNumber ? `number ${value}` : "number";
-  return typeof value;
+  return unmarshalError(value, `struct field ${owner}.${path} of type ${go}`, showsNumber);
 }

@@ -1,5 +1,6 @@
 /** What a service account token says, as kubernetes 1.36 writes it, and when it holds. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 /** Registered claims; times are seconds since the epoch. */
 export interface PublicClaims {
@@ -156,6 +157,5 @@ function memberOf(claims: JsonObject, name: string): unknown {
 }
 
 function mismatch(value: unknown, type: string): ClaimError {
-  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return new ClaimError(`json: cannot unmarshal ${kind} into Go value of type ${type}`);
+  return new ClaimError(unmarshalError(value, `value of type ${type}`));
 }

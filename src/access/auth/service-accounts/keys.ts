@@ -1,5 +1,6 @@
 /** The keys of service account tokens: PEM in, and what each may sign and verify. */
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from "node:crypto";
+import { pemBlocks } from "../../../base/pem.ts";
 
 export type SignatureAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
@@ -27,15 +28,16 @@ const RSA_BITS_MIN = 1024;
 
 /** All keys of a file, public ones and the public halves of private ones. Throws an Error when there is none. */
 export function parsePublicKeys(pem: string): VerifyingKey[] {
-  const keys = pemBlocks(pem).flatMap((block) => verifyingKey(() => createPublicKey(block)) ?? []);
+  const keys = [...pemBlocks(pem)].flatMap(({ text }) => verifyingKey(() => createPublicKey(text)) ?? []);
   if (keys.length === 0) throw new Error("data does not contain any valid RSA or ECDSA public keys");
   return keys;
 }
 
 /** The first private key of a file. Throws an Error when there is none. */
 export function parseSigningKey(pem: string): SigningKey {
-  for (const block of pemBlocks(pem)) {
-    const privateKey = attempt(() => createPrivateKey(block));
+  for (const { text } of pemBlocks(pem)) {
+    // Blocks that are no keys, such as EC PARAMETERS, are skipped, as in Kubernetes.
+    const privateKey = attempt(() => createPrivateKey(text));
     const verifying = privateKey && verifyingKey(() => createPublicKey(privateKey));
     if (privateKey !== undefined && verifying !== undefined) return { ...verifying, privateKey };
   }
@@ -56,11 +58,6 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Si
 
 function keyIdOf(publicKey: KeyObject): string {
   return hash("sha256", publicKey.export({ type: "spki", format: "der" }), "base64url");
-}
-
-/** As kubernetes: blocks that are no keys, such as EC PARAMETERS, stand there for other readers. */
-function pemBlocks(pem: string): string[] {
-  return [...pem.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g)].map(([block]) => block);
 }
 
 function attempt(make: () => KeyObject): KeyObject | undefined {

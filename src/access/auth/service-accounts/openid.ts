@@ -1,6 +1,7 @@
 /** What others need to verify tokens of service accounts by themselves: OpenID's discovery document and the keys. */
 import type { ServiceAccountOptions } from "./options.ts";
 import type { VerifyingKey } from "./keys.ts";
+import { goJson } from "../../../meta/go-json.ts";
 
 export const OPENID_CONFIGURATION_PATH = "/.well-known/openid-configuration";
 export const JWKS_PATH = "/openid/v1/jwks";
@@ -27,7 +28,10 @@ export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [...new Set(options.keys.map(({ algorithm }) => algorithm))].toSorted(),
   };
-  return { configuration: goJson(configuration), keySet: goJson({ keys: options.keys.map(toJwk) }) };
+  return {
+    configuration: Buffer.from(goJson(configuration)),
+    keySet: Buffer.from(goJson({ keys: options.keys.map(toJwk) })),
+  };
 }
 
 function refuseUnfit(issuer: string): void {
@@ -50,13 +54,4 @@ function toJwk({ keyId, publicKey, algorithm }: VerifyingKey): object {
     alg: algorithm,
     ...(isCurve ? { x, y } : { n, e }),
   };
-}
-
-/** As Go writes it: safe to stand in HTML. */
-function goJson(value: object): Buffer {
-  const text = JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return Buffer.from(text);
 }

@@ -5,8 +5,7 @@ import { cutValue, firstErrors } from "../../../meta/field-errors.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { cloneJson, isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { goTypeText } from "../../../objects/go/go-value-text.ts";
-import { jsonTypeText } from "../../../access/webhooks/webhook-answer.ts";
+import { goType, jsonKind } from "../../../meta/go-fmt.ts";
 
 export type ConvertedObject =
   | { readonly kind: "accepted"; readonly object: JsonObject }
@@ -41,7 +40,7 @@ function refused(why: string): ConvertedObject {
 function notAnObject(value: unknown): string | undefined {
   if (value === null || value === undefined) return "unexpected end of JSON input";
   if (!isJsonObject(value))
-    return `json: cannot unmarshal ${jsonTypeText(value)} into Go value of type map[string]interface {}`;
+    return `json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`;
   // Of an apiVersion with two slashes Go makes nothing, not even a kind.
   return stringAt(value, "kind") === "" || stringAt(value, "apiVersion").split("/", 3).length > 2
     ? `Object 'Kind' is missing in '${cutValue(JSON.stringify(value))}'`
@@ -73,7 +72,7 @@ function identityMismatch(converted: JsonObject, original: JsonObject): string |
 function restoreMetadata(converted: JsonObject, original: JsonObject): JsonObject | string {
   const { metadata } = converted;
   if (metadata === undefined) return "missing metadata in converted object";
-  if (!isJsonObject(metadata)) return `invalid metadata of type ${goTypeText(metadata)} in converted object`;
+  if (!isJsonObject(metadata)) return `invalid metadata of type ${goType(metadata)} in converted object`;
   const restored = cloneJson(objectAt(original, "metadata"));
   for (const field of ["labels", "annotations"] as const) {
     const sent = metadata[field];
@@ -81,7 +80,7 @@ function restoreMetadata(converted: JsonObject, original: JsonObject): JsonObjec
       delete restored[field];
       continue;
     }
-    if (!isJsonObject(sent)) return `invalid metadata.${field} of type ${goTypeText(sent)} in converted object`;
+    if (!isJsonObject(sent)) return `invalid metadata.${field} of type ${goType(sent)} in converted object`;
     const problem = textsProblem(sent, objectAt(restored, field), field);
     if (problem !== undefined) return problem;
     setMember(restored, field, sent);
@@ -95,7 +94,7 @@ function textsProblem(sent: JsonObject, before: JsonObject, field: "labels" | "a
   for (const key of keys) {
     const value = sent[key];
     if (typeof value !== "string")
-      return `metadata.${field}[${key}] must be a string, but is ${goTypeText(value)} in converted object`;
+      return `metadata.${field}[${key}] must be a string, but is ${goType(value)} in converted object`;
     isChanged ||= !Object.hasOwn(before, key) || before[key] !== value;
   }
   if (!isChanged) return undefined;

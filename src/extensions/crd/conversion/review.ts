@@ -1,7 +1,7 @@
 /** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { jsonTypeText } from "../../../access/webhooks/webhook-answer.ts";
+import { jsonKind } from "../../../meta/go-fmt.ts";
 
 export type ReviewVersion = "v1" | "v1beta1";
 
@@ -44,7 +44,7 @@ export function readReview(
   const { convertedObjects = [] } = response;
   if (convertedObjects !== null && !Array.isArray(convertedObjects))
     return failed(
-      `json: cannot unmarshal ${jsonTypeText(convertedObjects)} into Go struct field ConversionResponse.response.convertedObjects of type []runtime.RawExtension`,
+      `json: cannot unmarshal ${jsonKind(convertedObjects)} into Go struct field ConversionResponse.response.convertedObjects of type []runtime.RawExtension`,
     );
   const answered = stringAt(response, "uid");
   // As kubernetes: whoever speaks v1beta1 may answer anything.

@@ -1,13 +1,12 @@
 /** How objects of one version become those of another. */
 import { X509Certificate } from "node:crypto";
-import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
+import { forbiddenField, invalidGoValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors } from "../../../objects/kinds/checks.ts";
-import { pemBlocks } from "../../../objects/kinds/access/pem.ts";
+import { pemBlocks } from "../../../base/pem.ts";
 import { webhookClientErrors } from "../../../objects/kinds/access/webhook-client.ts";
-import { invalidGoValue } from "./shown.ts";
 
 const REVIEW_VERSIONS: readonly string[] = ["v1", "v1beta1"];
 const FIELD = "spec.conversion";

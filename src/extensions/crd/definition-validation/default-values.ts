@@ -1,5 +1,5 @@
 /** Defaults of a schema are values it would take itself. */
-import { forbiddenField } from "../../../meta/field-errors.ts";
+import { forbiddenField, invalidGoValue } from "../../../meta/field-errors.ts";
 import { cloneJson, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
@@ -12,7 +12,7 @@ import type { StructuralSchema } from "../structural-schema/schema.ts";
 import { valueErrors } from "../structural-schema/validate/value-errors.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
 import { lenientSchemas, type LenientSchema } from "./lenient-schema.ts";
-import { invalidGoValue, shownJson } from "./shown.ts";
+import { shownJson } from "./shown.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const META_FIELDS: readonly string[] = ["metadata", "kind", "apiVersion"];

@@ -2,14 +2,8 @@
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import type { Kind, KindEntry } from "../../../objects/kinds/kind.ts";
-import {
-  ownPointer,
-  ownStruct,
-  setEmpty,
-  setMissing,
-  setMissingInItems,
-} from "../../../objects/kinds/storage/defaults.ts";
 import { beginDefinitionDeletion } from "./begin-definition-deletion.ts";
+import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../../../objects/kinds/defaults.ts";
 import { definitionErrors, definitionUpdateErrors, statusErrors } from "./definition-rules.ts";
 import { formatWarnings } from "./format-warnings.ts";
 import { readSchema } from "./read-schema.ts";

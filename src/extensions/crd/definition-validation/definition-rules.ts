@@ -1,5 +1,5 @@
 /** What is wrong with a definition that is created, or changed. */
-import { invalidValue, required } from "../../../meta/field-errors.ts";
+import { invalidGoValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors, immutableErrors, objectsAt } from "../../../objects/kinds/checks.ts";
@@ -11,7 +11,7 @@ import { createDemands, hasExtensions, updateDemands, type Demands } from "./dem
 import { hasStatus, internalSpec, openApiSchema, schemasOf, type InternalSpec } from "./internal-spec.ts";
 import { definitionNameErrors, groupErrors, labelErrors, namesErrors, neededNameErrors } from "./name-rules.ts";
 import { hasDefault, someSchema } from "./schema-node.ts";
-import { invalidGoValue, shownVersions } from "./shown.ts";
+import { shownVersions } from "./shown.ts";
 import { validationErrors } from "./validation-rules.ts";
 import { columnErrors, deprecationErrors, selectableFieldErrors, subresourceErrors } from "./version-rules.ts";
 

@@ -1,6 +1,7 @@
 /** Paths to fields, as rules and selectable fields name them, followed through the schema they are written for. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { hasAdditionalProperties, hasProperties, propertyOf } from "./schema-node.ts";
+import { pathTokens, unquoted } from "../structural-schema/rules/field-path.ts";
 
 interface FoundField {
   /** As kubernetes writes field paths: `spec.color`, `spec.labels[app]`. */
@@ -55,42 +56,4 @@ function stepInto(found: FoundField, name: string): FoundField | undefined {
   if (isNamed && below === undefined) return undefined;
   const step = isNamed ? (found.path === "" ? name : `.${name}`) : `[${name}]`;
   return { path: `${found.path}${step}`, root: found.path === "" ? step : found.root, schema: below };
-}
-
-/** The delimiters `.`, `[` and `]`, quoted texts, and what stands between them. */
-function* pathTokens(jsonPath: string): Generator<string> {
-  const token = /'(?:[^'\\]|\\[^])*'|[.[\]]|[^.[\]]+/y;
-  while (token.lastIndex < jsonPath.length) {
-    const at = token.lastIndex;
-    const match = token.exec(jsonPath);
-    if (match === null) {
-      yield jsonPath.slice(at);
-      return;
-    }
-    yield match[0];
-  }
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  a: "\u0007",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "'": "'",
-  "\\": "\\",
-};
-
-/** Undefined when it is not quoted, or escapes what cannot be escaped. */
-function unquoted(token: string): string | undefined {
-  if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) return undefined;
-  let isWrong = false;
-  const text = token.slice(1, -1).replace(/\\([^])/g, (_match, character: string) => {
-    const escaped = Object.hasOwn(ESCAPES, character) ? ESCAPES[character] : undefined;
-    isWrong ||= escaped === undefined;
-    return escaped ?? "";
-  });
-  return isWrong ? undefined : text;
 }

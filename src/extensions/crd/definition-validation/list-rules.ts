@@ -1,5 +1,11 @@
 /** What holds for lists that are sets or maps, and for the types of lists and maps. */
-import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
+import {
+  forbiddenField,
+  invalidGoValue,
+  invalidValue,
+  required,
+  unsupportedValue,
+} from "../../../meta/field-errors.ts";
 import { stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import {
@@ -13,7 +19,7 @@ import {
   propertyOf,
   typeOf,
 } from "./schema-node.ts";
-import { invalidGoValue, shownItems } from "./shown.ts";
+import { shownItems } from "./shown.ts";
 
 const LIST_TYPES: readonly string[] = ["atomic", "set", "map"];
 const MAP_TYPES: readonly string[] = ["atomic", "granular"];

@@ -5,6 +5,7 @@
 import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type MemberKind } from "./schema-members.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 /** Deeper ones are refused before anyone looks at them. */
 const DEPTH_MAX = 600;
@@ -138,15 +139,7 @@ function readStruct(value: unknown, place: Place, { type, members }: StructOf): 
 
 function refuse(value: unknown, type: string, { path }: Place): never {
   const isNumeric = type === "int64" || type === "float64";
-  const kind =
-    typeof value === "number" && isNumeric
-      ? `number ${value}`
-      : Array.isArray(value)
-        ? "array"
-        : typeof value === "boolean"
-          ? "bool"
-          : typeof value;
-  return fail(`json: cannot unmarshal ${kind} into Go struct field JSONSchemaProps.${path} of type ${type}`);
+  return fail(unmarshalError(value, `struct field JSONSchemaProps.${path} of type ${type}`, isNumeric));
 }
 
 function fail(why: string): never {

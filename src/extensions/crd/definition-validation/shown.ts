@@ -1,22 +1,9 @@
 /** Parts of a definition as messages show them: kubernetes' internal types, written by Go's JSON. */
-import { invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
-import type { FieldError } from "../../../meta/status-error.ts";
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
-import { goValue, type GoType } from "../../../objects/kinds/storage/go-value.ts";
 import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
-
-const ESCAPED = /[<>&\u2028\u2029]/g;
-
-/** Of a value that is no scalar, or a pointer to one. */
-export function invalidGoValue(field: string, value: unknown, why: string): FieldError {
-  const error = invalidValue(field, "", why);
-  const text = (JSON.stringify(value) ?? "null").replace(
-    ESCAPED,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return { ...error, message: `Invalid value: ${text}: ${why}` };
-}
+import { internalValue } from "../../../objects/kinds/internal-version/internal-value.ts";
+import { sortedMap } from "../../../meta/go-json.ts";
 
 /** DIFFERS: a schema is shown with more than forty members, so only so many of them are. */
 const SCHEMAS_SHOWN_MAX = 1000;
@@ -47,7 +34,7 @@ function shownMember(schema: JsonObject, [, key, kind]: SchemaMember, budget: Bu
     case "schema-map":
     case "definitions":
       return isJsonObject(value)
-        ? shownMap(value, (item) => (isJsonObject(item) ? shownSchema(item, budget) : null))
+        ? sortedMap(value, (item) => (isJsonObject(item) ? shownSchema(item, budget) : null))
         : null;
     case "schema-or-list":
       return value === undefined ? null : shownItems(schema, budget);
@@ -55,11 +42,11 @@ function shownMember(schema: JsonObject, [, key, kind]: SchemaMember, budget: Bu
       if (isJsonObject(value)) return { Allows: true, Schema: shownSchema(value, budget) };
       return typeof value === "boolean" ? { Allows: value, Schema: null } : null;
     case "dependencies":
-      return isJsonObject(value) ? shownMap(value, (item) => shownDependency(item, budget)) : null;
+      return isJsonObject(value) ? sortedMap(value, (item) => shownDependency(item, budget)) : null;
     case "documentation":
-      return goValue(value, DOCUMENTATION);
+      return internalValue(value, "*ExternalDocumentation");
     case "rules":
-      return goValue(value, RULES);
+      return internalValue(value, "[]ValidationRule");
     default:
       return value ?? null;
   }
@@ -85,82 +72,11 @@ function shownDependency(value: unknown, budget: Budget): JsonObject {
   };
 }
 
-function shownMap(value: JsonObject, show: (item: unknown) => unknown): JsonObject {
-  const sorted: JsonObject = {};
-  for (const key of Object.keys(value).sort()) setMember(sorted, key, show(value[key]));
-  return sorted;
-}
-
 /** Any value, with the members of objects in the order of the alphabet. */
 export function shownJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shownJson);
-  return isJsonObject(value) ? shownMap(value, shownJson) : (value ?? null);
+  return isJsonObject(value) ? sortedMap(value, shownJson) : (value ?? null);
 }
-
-const DOCUMENTATION: GoType = {
-  isPointer: true,
-  struct: [
-    ["Description", "description", "string"],
-    ["URL", "url", "string"],
-  ],
-};
-
-const RULES: GoType = {
-  list: {
-    struct: [
-      ["Rule", "rule", "string"],
-      ["Message", "message", "string"],
-      ["MessageExpression", "messageExpression", "string"],
-      ["Reason", "reason", "any"],
-      ["FieldPath", "fieldPath", "string"],
-      ["OptionalOldSelf", "optionalOldSelf", "any"],
-    ],
-  },
-};
-
-const SUBRESOURCES: GoType = {
-  isPointer: true,
-  struct: [
-    ["Status", "status", { isPointer: true, struct: [] }],
-    [
-      "Scale",
-      "scale",
-      {
-        isPointer: true,
-        struct: [
-          ["SpecReplicasPath", "specReplicasPath", "string"],
-          ["StatusReplicasPath", "statusReplicasPath", "string"],
-          ["LabelSelectorPath", "labelSelectorPath", "any"],
-        ],
-      },
-    ],
-  ],
-};
-
-const COLUMNS: GoType = {
-  list: {
-    struct: [
-      ["Name", "name", "string"],
-      ["Type", "type", "string"],
-      ["Format", "format", "string"],
-      ["Description", "description", "string"],
-      ["Priority", "priority", "number"],
-      ["JSONPath", "jsonPath", "string"],
-    ],
-  },
-};
-
-const SELECTABLE_FIELDS: GoType = { list: { struct: [["JSONPath", "jsonPath", "string"]] } };
-
-const VERSION: GoType = {
-  struct: [
-    ["Name", "name", "string"],
-    ["Served", "served", "boolean"],
-    ["Storage", "storage", "boolean"],
-    ["Deprecated", "deprecated", "boolean"],
-    ["DeprecationWarning", "deprecationWarning", "any"],
-  ],
-};
 
 /** What the versions have in common must have been taken from them already. */
 export function shownVersions(versions: readonly JsonObject[]): JsonObject[] {
@@ -172,12 +88,12 @@ function shownVersion(version: JsonObject, budget: Budget): JsonObject {
   const schema = version["schema"];
   const openApi = isJsonObject(schema) ? schema["openAPIV3Schema"] : undefined;
   return {
-    ...(goValue(version, VERSION) as JsonObject),
+    ...(internalValue(version, "CustomResourceDefinitionVersion") as JsonObject),
     Schema: isJsonObject(schema)
       ? { OpenAPIV3Schema: isJsonObject(openApi) ? shownSchema(openApi, budget) : null }
       : null,
-    Subresources: goValue(version["subresources"], SUBRESOURCES),
-    AdditionalPrinterColumns: goValue(version["additionalPrinterColumns"], COLUMNS),
-    SelectableFields: goValue(version["selectableFields"], SELECTABLE_FIELDS),
+    Subresources: internalValue(version["subresources"], "*CustomResourceSubresources"),
+    AdditionalPrinterColumns: internalValue(version["additionalPrinterColumns"], "[]CustomResourceColumnDefinition"),
+    SelectableFields: internalValue(version["selectableFields"], "[]SelectableField"),
   };
 }

@@ -1,5 +1,5 @@
 /** What holds for the schema that objects of a version, or of all versions, are held against. */
-import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
+import { forbiddenField, invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { parseStructural } from "../structural-schema/parse.ts";
@@ -9,7 +9,7 @@ import { patternSize } from "./pattern-size.ts";
 import { isMemberSet, SCHEMA_MEMBERS } from "./schema-members.ts";
 import { eachSchema, isTooDeep, typeOf, VALIDATIONS } from "./schema-node.ts";
 import { schemaErrors, type SchemaDemands } from "./schema-rules.ts";
-import { invalidGoValue, shownSchema } from "./shown.ts";
+import { shownSchema } from "./shown.ts";
 import { structuralErrors } from "./structural-rules.ts";
 import { unreadableReason } from "./unsupported-members.ts";
 

@@ -1,12 +1,11 @@
 /** What holds for a version beside its schema: deprecation, subresources, columns and selectable fields. */
-import { duplicateValue, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
+import { duplicateValue, invalidGoValue, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { followFieldPath } from "./field-path.ts";
 import { openApiSchema } from "./internal-spec.ts";
 import { isTooDeep, typeOf } from "./schema-node.ts";
-import { invalidGoValue } from "./shown.ts";
 import { unreadableReason } from "./unsupported-members.ts";
 
 const WARNING_BYTES_MAX = 256;

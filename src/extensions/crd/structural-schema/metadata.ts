@@ -8,7 +8,9 @@ import { ReportedPaths } from "../../../objects/json/json-text.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import { decodeTyped, TypeMismatchError, type TypedObject } from "../../../objects/typed-decode.ts";
 import { childPath, type VisitEmbedded } from "./embedded.ts";
-import { goJson, shownValue } from "./validate/go-values.ts";
+import { shownValue } from "./validate/go-values.ts";
+import { sortedGoJson } from "../../../meta/go-json.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 export interface MetadataType {
   /** ObjectMeta. */
@@ -30,8 +32,7 @@ export function coerceMetadata(object: JsonObject, type: MetadataType): readonly
 function decodeMetadata(value: unknown, { struct, zeros }: MetadataType): TypedObject {
   if (value === null) return { object: {}, unknownFields: [] };
   if (isJsonObject(value)) return decodeTyped(value, struct, { zeros });
-  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  throw new TypeMismatchError(`json: cannot unmarshal ${kind} into Go value of type v1.ObjectMeta`);
+  throw new TypeMismatchError(unmarshalError(value, "value of type v1.ObjectMeta"));
 }
 
 /** As coerceMetadata, for each embedded resource. */
@@ -160,7 +161,7 @@ function decodedOrError(value: unknown, field: string, type: MetadataType): Type
     return decodeMetadata(value, type);
   } catch (error) {
     if (!(error instanceof TypeMismatchError)) throw error;
-    const message = `Invalid value: ${typeof value === "string" ? shownValue(value) : goJson(value)}: ${error.message}`;
+    const message = `Invalid value: ${typeof value === "string" ? shownValue(value) : sortedGoJson(value)}: ${error.message}`;
     return { field, reason: "FieldValueInvalid", message };
   }
 }

@@ -1,6 +1,7 @@
 /** Reads openAPIV3Schema of a definition. What is not structural was refused when the definition was written: here nothing is. */
 import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule, ValueValidation } from "./schema.ts";
+import { numberAt } from "../../../objects/kinds/checks.ts";
 
 /** Bodies nest less deeply than this: below it nothing is said about values. */
 const DEPTH_MAX = 1000;
@@ -144,11 +145,6 @@ function sharedStrings(source: JsonObject, name: string): readonly string[] {
 function textAt(source: JsonObject, name: string): string | undefined {
   const text = stringAt(source, name);
   return text === "" ? undefined : text;
-}
-
-function numberAt(source: JsonObject, name: string): number | undefined {
-  const value = source[name];
-  return typeof value === "number" ? value : undefined;
 }
 
 function oneOf<Value extends string>(value: unknown, values: readonly Value[]): Value | undefined {

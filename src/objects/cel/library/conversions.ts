@@ -1,10 +1,11 @@
 /** Conversions between the basic types. */
-import { formatDouble, parseDouble, parseInteger } from "../values/number-text.ts";
+import { parseDouble, parseInteger } from "../values/number-text.ts";
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from "../values/time-text.ts";
 import { Duration, EvalError, Timestamp, TypeValue, typeName, Uint, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { checkedInt, checkedUint } from "./operators.ts";
 import { floorDivide, isInTimeRange, NANOS_PER_SECOND, TIMESTAMP_OVERFLOW } from "./time-arithmetic.ts";
+import { goFloat } from "../../../meta/go-fmt.ts";
 
 const INT_OVERFLOW = new EvalError("integer overflow");
 const UINT_OVERFLOW = new EvalError("unsigned integer overflow");
@@ -98,7 +99,7 @@ export const CONVERSIONS: readonly Overload[] = [
   overload("string_to_string", "string(string): string", same),
   overload("bool_to_string", "string(bool): string", String),
   overload("bytes_to_string", "string(bytes): string", bytesToString),
-  overload("double_to_string", "string(double): string", formatDouble),
+  overload("double_to_string", "string(double): string", goFloat),
   overload("duration_to_string", "string(duration): string", formatDuration),
   overload("int64_to_string", "string(int): string", String),
   overload("timestamp_to_string", "string(timestamp): string", formatTimestamp),

@@ -1,6 +1,6 @@
 /** The format of strings: `'%s has %d'.format([name, count])`. */
 import { goQuote } from "../../../meta/go-quote.ts";
-import { formatDouble } from "../values/number-text.ts";
+import { goFloat } from "../../../meta/go-fmt.ts";
 import { formatDuration, formatTimestamp } from "../values/time-text.ts";
 import {
   CostLimitExceeded,
@@ -74,7 +74,7 @@ function formatCollection(value: Value): string | undefined {
 function plainText(value: Value): string | undefined {
   if (typeof value === "string" || typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (value === null) return "null";
-  if (typeof value === "number") return formatDouble(value);
+  if (typeof value === "number") return goFloat(value);
   if (value instanceof Uint) return String(value.value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
   if (value instanceof Timestamp) return formatTimestamp(value);

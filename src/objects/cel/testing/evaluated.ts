@@ -2,7 +2,7 @@
 import { celEnvironment } from "../environment.ts";
 import { compile } from "../program.ts";
 import { formatType } from "../types/type.ts";
-import { formatDouble } from "../values/number-text.ts";
+import { goFloat } from "../../../meta/go-fmt.ts";
 import { formatDuration, formatTimestamp } from "../values/time-text.ts";
 import {
   Duration,
@@ -27,7 +27,7 @@ export interface Evaluated {
 const COST_MAX = 1_000_000;
 
 function shown(value: Value): string {
-  if (typeof value === "number") return formatDouble(value);
+  if (typeof value === "number") return goFloat(value);
   if (value instanceof Uint) return `${value.value}u`;
   if (value instanceof EvalError) return `error: ${value.message}`;
   if (value instanceof OptionalValue) return value.value === undefined ? "none" : `optional(${shown(value.value)})`;

@@ -1,23 +1,5 @@
 /** Numbers as text, as Go reads and writes them. */
 
-/** From here on %g writes an exponent. */
-const EXPONENT_MAX = 6;
-
-function exponentText(exponent: number): string {
-  return `${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-}
-
-/** The shortest text that reads back as the same number, with an exponent where %g has one. */
-export function formatDouble(value: number): string {
-  if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
-  if (value === 0) return Object.is(value, -0) ? "-0" : "0";
-  const [mantissa = "", exponentDigits = "0"] = value.toExponential().split("e");
-  const exponent = Number(exponentDigits);
-  if (exponent < -4 || exponent >= EXPONENT_MAX) return `${mantissa}e${exponentText(exponent)}`;
-  return String(value).includes("e") ? value.toFixed(20).replace(/0+$/, "") : String(value);
-}
-
 const DOUBLE = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
 const SPECIAL = /^([-+]?)(inf|infinity|nan)$/i;
 

@@ -1,5 +1,6 @@
 /** Times and durations as text, as Go reads and writes them. */
 import { Duration, Timestamp } from "./value.ts";
+import { parseGoNanos } from "../../../meta/go-duration.ts";
 
 const NANOS = 1_000_000_000n;
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
@@ -50,45 +51,10 @@ export function formatTimestamp(time: Timestamp): string {
   return `${day}T${clock}${fraction}${zoneText(time.offsetSeconds)}`;
 }
 
-const UNITS: ReadonlyMap<string, bigint> = new Map([
-  ["ns", 1n],
-  ["us", 1000n],
-  ["\u00b5s", 1000n],
-  ["\u03bcs", 1000n],
-  ["ms", 1_000_000n],
-  ["s", NANOS],
-  ["m", 60n * NANOS],
-  ["h", 3600n * NANOS],
-]);
-
-const DURATION_PARTS = /(\d*)(?:\.(\d*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
-const TEXT_LENGTH_MAX = 1000;
-
-function partNanos(whole: string, fraction: string, unit: bigint): bigint {
-  const scaled = BigInt(whole === "" ? 0 : whole) * unit;
-  if (fraction === "") return scaled;
-  return scaled + (BigInt(fraction) * unit) / 10n ** BigInt(fraction.length);
-}
-
 /** Such as `1h30m`; undefined when it is none. */
 export function parseDuration(text: string): Duration | undefined {
-  const isNegative = text.startsWith("-");
-  const body = /^[-+]/.test(text) ? text.slice(1) : text;
-  if (body === "0") return new Duration(0n);
-  if (body === "" || body.length > TEXT_LENGTH_MAX) return undefined;
-  let sum = 0n;
-  DURATION_PARTS.lastIndex = 0;
-  let position = 0;
-  while (position < body.length) {
-    DURATION_PARTS.lastIndex = position;
-    const match = DURATION_PARTS.exec(body);
-    const [all = "", whole = "", fraction = "", unit = ""] = match ?? [];
-    if (match === null || (whole === "" && fraction === "")) return undefined;
-    sum += partNanos(whole, fraction, UNITS.get(unit) ?? 0n);
-    position += all.length;
-  }
-  const nanos = isNegative ? -sum : sum;
-  return BigInt.asIntN(64, nanos) === nanos ? new Duration(nanos) : undefined;
+  const nanos = parseGoNanos(text);
+  return typeof nanos === "string" ? undefined : new Duration(nanos);
 }
 
 /** In seconds, as conversions to string write it. */

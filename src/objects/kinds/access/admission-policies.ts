@@ -11,12 +11,12 @@ import { dnsSubdomainErrors, pathSegmentErrors, qualifiedNameErrors } from "../.
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors, labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
-import { goValue } from "../storage/go-value.ts";
+import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";
 import { matchConditionErrors, namedRuleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";
 import { ExpressionCheck } from "./expressions/expression-errors.ts";
 import { paramKindErrors } from "./param-kind.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const FAILURE_POLICIES: readonly string[] = ["Fail", "Ignore"];
 const MATCH_POLICIES: readonly string[] = ["Equivalent", "Exact"];
@@ -230,14 +230,7 @@ function* auditAnnotationErrors(
   if (annotations.length > AUDIT_ANNOTATIONS_MAX)
     yield invalidValue(
       field,
-      annotations.map((annotation) =>
-        goValue(annotation, {
-          struct: [
-            ["Key", "key", "string"],
-            ["ValueExpression", "valueExpression", "string"],
-          ],
-        }),
-      ),
+      annotations.map((annotation) => internalValue(annotation, "AuditAnnotation")),
       `must not have more than ${AUDIT_ANNOTATIONS_MAX} auditAnnotations`,
     );
   const keys = new Set<string>();

@@ -5,7 +5,7 @@ import { dns1035LabelErrors, dnsSubdomainErrors, pathSegmentErrors } from "../..
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
+import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1000;

@@ -6,8 +6,8 @@ import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownStruct, setMissing, setMissingInItems } from "../storage/defaults.ts";
-import { pemBlocks } from "./pem.ts";
+import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
+import { pemBlocks } from "../../../base/pem.ts";
 import { signerNameErrors } from "./signer-name.ts";
 import { requestErrors, requestUpdateErrors } from "./signing-request-rules.ts";
 

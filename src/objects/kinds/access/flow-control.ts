@@ -4,16 +4,11 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../storage/defaults.ts";
-import { goValue, isSemanticallyEqual } from "../storage/go-value.ts";
-import {
-  FLOW_SCHEMA_SPEC,
-  MANDATORY_FLOW_SCHEMAS,
-  MANDATORY_PRIORITY_LEVELS,
-  PRIORITY_LEVEL_SPEC,
-} from "./flow-control-fixed.ts";
+import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../defaults.ts";
+import { MANDATORY_FLOW_SCHEMAS, MANDATORY_PRIORITY_LEVELS } from "./flow-control-fixed.ts";
 import { flowSchemaSpecErrors } from "./flow-schema-rules.ts";
 import { priorityLevelSpecErrors, type SharesField } from "./priority-level-rules.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const PRESERVED_ZERO_ANNOTATION = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 const DEFAULT_SHARES = 30;
@@ -22,7 +17,7 @@ export const FLOW_SCHEMA: Kind = {
   setDefaults(schema) {
     const spec = ownStruct(schema, "spec");
     ownStruct(spec, "priorityLevelConfiguration");
-    setUnlessPositive(spec, { matchingPrecedence: 1000 });
+    setEmpty(spec, { matchingPrecedence: 1000 });
     setRuleDefaults(spec);
     setStatusDefaults(schema);
   },
@@ -94,16 +89,11 @@ function setLimitedDefaults(
   { sharesField, isZeroUnsaid }: LevelVersion,
 ): void {
   const shares = { [sharesField]: DEFAULT_SHARES };
-  if (isZeroUnsaid && !preservesZero(metadata)) setUnlessPositive(limited, shares);
+  if (isZeroUnsaid && !preservesZero(metadata)) setEmpty(limited, shares);
   else setMissing(limited, shares);
   setMissing(limited, { lendablePercent: 0 });
   const queuing = ownPointer(ownStruct(limited, "limitResponse"), "queuing");
-  if (queuing !== undefined) setUnlessPositive(queuing, { handSize: 8, queues: 64, queueLengthLimit: 50 });
-}
-
-/** Zero counts as unsaid. */
-function setUnlessPositive(target: JsonObject, defaults: Readonly<Record<string, number>>): void {
-  for (const key of Object.keys(defaults)) if ((target[key] ?? 0) === 0) target[key] = defaults[key];
+  if (queuing !== undefined) setEmpty(queuing, { handSize: 8, queues: 64, queueLengthLimit: 50 });
 }
 
 function clearStatus(object: JsonObject): void {
@@ -115,8 +105,8 @@ function* flowSchemaErrors(schema: JsonObject): Generator<FieldError> {
   const spec = objectAt(schema, "spec");
   yield* flowSchemaSpecErrors(spec, name);
   const fixed = MANDATORY_FLOW_SCHEMAS.get(name);
-  if (fixed !== undefined && !isSemanticallyEqual(spec, fixed, FLOW_SCHEMA_SPEC))
-    yield invalidValue("spec", goValue(spec, FLOW_SCHEMA_SPEC), `spec of '${name}' must equal the fixed value`);
+  if (fixed !== undefined && !isSameInternal(spec, fixed, "FlowSchemaSpec"))
+    yield invalidValue("spec", internalValue(spec, "FlowSchemaSpec"), `spec of '${name}' must equal the fixed value`);
   yield* conditionErrors(schema);
 }
 
@@ -147,10 +137,10 @@ function* fixedLevelErrors(spec: JsonObject, name: string): Generator<FieldError
   const isExempt = name === "exempt";
   const compared = isExempt ? { ...spec, exempt: fixed["exempt"] } : spec;
   const besides = isExempt ? " except the 'spec.exempt' field" : "";
-  if (!isSemanticallyEqual(compared, fixed, PRIORITY_LEVEL_SPEC))
+  if (!isSameInternal(compared, fixed, "PriorityLevelConfigurationSpec"))
     yield invalidValue(
       "spec",
-      goValue(spec, PRIORITY_LEVEL_SPEC),
+      internalValue(spec, "PriorityLevelConfigurationSpec"),
       `spec of '${name}'${besides} must equal the fixed value`,
     );
 }

@@ -4,8 +4,7 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/js
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../checks.ts";
-import { goValue } from "../storage/go-value.ts";
-import { DISTINGUISHER_METHOD } from "./flow-control-fixed.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const PRECEDENCE_MAX = 10_000;
 const DISTINGUISHER_METHODS: readonly string[] = ["ByNamespace", "ByUser"];
@@ -28,7 +27,7 @@ export function* flowSchemaSpecErrors(spec: JsonObject, name: string): Generator
   if (spec["distinguisherMethod"] !== undefined && !DISTINGUISHER_METHODS.includes(method))
     yield unsupportedValue(
       "spec.distinguisherMethod.type",
-      goValue(spec["distinguisherMethod"], DISTINGUISHER_METHOD),
+      internalValue(spec["distinguisherMethod"], "*FlowDistinguisherMethod"),
       DISTINGUISHER_METHODS,
     );
   const level = stringAt(objectAt(spec, "priorityLevelConfiguration"), "name");

@@ -5,19 +5,11 @@ import { dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownStruct, setEmpty, setMissing } from "../storage/defaults.ts";
-import { goValue, type GoType } from "../storage/go-value.ts";
+import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 const VALUE_FIELD = /\.values\[\d+\]$/;
-
-const ROLE_REFERENCE: GoType = {
-  struct: [
-    ["APIGroup", "apiGroup", "string"],
-    ["Kind", "kind", "string"],
-    ["Name", "name", "string"],
-  ],
-};
 
 export const ROLE: Kind = {
   setDefaults: setNoRules,
@@ -100,7 +92,7 @@ function bindingOf(roleKinds: readonly string[]): Kind {
       yield* bindingErrors(binding, roleKinds);
       const [role, before] = [objectAt(binding, "roleRef"), objectAt(existing, "roleRef")];
       if (["apiGroup", "kind", "name"].some((key) => stringAt(role, key) !== stringAt(before, key)))
-        yield invalidValue("roleRef", goValue(role, ROLE_REFERENCE), "cannot change roleRef");
+        yield invalidValue("roleRef", internalValue(role, "RoleRef"), "cannot change roleRef");
     },
   };
 }

@@ -7,9 +7,9 @@ import { immutableErrors, labelsErrors, nameErrors, objectsAt } from "../checks.
 import type { Kind } from "../kind.ts";
 import { overheadErrors } from "../pods/rules/resource-rules.ts";
 import { tolerationsErrors } from "../pods/rules/scheduling-rules.ts";
-import { ownPointer, setMissing, setRoundedResources } from "../storage/defaults.ts";
-import { goValue, TOLERATION } from "../storage/go-value.ts";
+import { ownPointer, setMissing, setRoundedResources } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export const RUNTIME_CLASS: Kind = {
   setDefaults(runtimeClass) {
@@ -43,7 +43,8 @@ function* runtimeClassErrors(runtimeClass: JsonObject): Generator<FieldError> {
   const seen = new Set<string>();
   for (const [index, toleration] of tolerations.entries()) {
     const identity = JSON.stringify(["key", "operator", "value", "effect"].map((key) => stringAt(toleration, key)));
-    if (seen.has(identity)) yield duplicateValue(`scheduling.tolerations[${index}]`, goValue(toleration, TOLERATION));
+    if (seen.has(identity))
+      yield duplicateValue(`scheduling.tolerations[${index}]`, internalValue(toleration, "Toleration"));
     seen.add(identity);
   }
 }

@@ -9,11 +9,12 @@ import {
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../checks.ts";
-import { unifiedDiff } from "../pods/internal/unified-diff.ts";
-import { goPrettyLines, goValue, isSemanticallyEqual, type GoType } from "../storage/go-value.ts";
-import { pemBlocks } from "./pem.ts";
+import { unifiedDiff } from "../internal-version/unified-diff.ts";
+import { pemBlocks } from "../../../base/pem.ts";
 import { signerNameErrors } from "./signer-name.ts";
 import { requestProblem } from "./signing-request-text.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
+import { goJsonLines } from "../../../meta/go-json.ts";
 
 const CONDITIONS = "status.conditions";
 const CERTIFICATE = "status.certificate";
@@ -50,19 +51,6 @@ const USAGES: readonly string[] = [
   "signing",
   "timestamping",
 ];
-
-const SHOWN_CONDITIONS: GoType = {
-  list: {
-    struct: [
-      ["Type", "type", "string"],
-      ["Status", "status", "string"],
-      ["Reason", "reason", "string"],
-      ["Message", "message", "string"],
-      ["LastUpdateTime", "lastUpdateTime", "any"],
-      ["LastTransitionTime", "lastTransitionTime", "any"],
-    ],
-  },
-};
 
 /** Which part of a request a door may write. */
 export type RequestDoor = "main" | "status" | "approval";
@@ -185,8 +173,13 @@ function* verdictErrors(request: JsonObject, existing: JsonObject): Generator<Fi
     const [conditions, before] = [ofType(request, type), ofType(existing, type)];
     if (conditions.length > before.length)
       yield forbiddenField(CONDITIONS, `updates may not add a condition of type ${JSON.stringify(type)}`);
-    else if (conditions.length === before.length && !isSemanticallyEqual(conditions, before, SHOWN_CONDITIONS)) {
-      const [old, now] = [before, conditions].map((some) => goPrettyLines(goValue(some, SHOWN_CONDITIONS)));
+    else if (
+      conditions.length === before.length &&
+      !isSameInternal(conditions, before, "[]CertificateSigningRequestCondition")
+    ) {
+      const [old, now] = [before, conditions].map((some) =>
+        goJsonLines(internalValue(some, "[]CertificateSigningRequestCondition")),
+      );
       const difference = unifiedDiff(old!, now!);
       yield forbiddenField(
         CONDITIONS,

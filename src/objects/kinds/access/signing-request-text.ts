@@ -1,10 +1,10 @@
 /** The request itself: PEM of a PKCS#10 request that its own key has signed. */
 import { createPublicKey, verify, type KeyObject } from "node:crypto";
-import { derElement, derElements, type DerElement } from "./der.ts";
-import { pemBlocks } from "./pem.ts";
+import { DER_TAG, firstElements, readElement, type DerElement } from "../../../base/der-reader.ts";
+import { pemBlocks } from "../../../base/pem.ts";
 
 const BLOCK_TYPE = "CERTIFICATE REQUEST";
-const SEQUENCE = 16;
+const GO_SEQUENCE = 16;
 const GO_NO_PARAMETERS =
   "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false}";
 
@@ -59,18 +59,19 @@ export function requestProblem(base64: string): string | undefined {
 function outerProblem(bytes: Buffer): string | undefined {
   if (bytes.length === 0) return "asn1: syntax error: sequence truncated";
   if (bytes.length === 1) return "asn1: syntax error: truncated tag or length";
-  const outer = derElement(bytes);
+  const outer = readElement(bytes);
   if (outer === undefined) return undefined;
-  const { tagClass, tag, isCompound, content, headerBytes } = outer;
-  if (tagClass !== 0 || tag !== SEQUENCE || !isCompound) {
-    const found = `{class:${tagClass} tag:${tag} length:${content.length} isCompound:${isCompound}}`;
-    return `asn1: structure error: tags don't match (${SEQUENCE} vs ${found}) ${GO_NO_PARAMETERS} certificateRequest @${headerBytes}`;
+  const { tag, content, whole } = outer;
+  if (tag !== DER_TAG.sequence) {
+    const found = `{class:${tag >> 6} tag:${tag & 0x1f} length:${content.length} isCompound:${(tag & 0x20) !== 0}}`;
+    const headerBytes = whole.length - content.length;
+    return `asn1: structure error: tags don't match (${GO_SEQUENCE} vs ${found}) ${GO_NO_PARAMETERS} certificateRequest @${headerBytes}`;
   }
-  return outer.whole.length < bytes.length ? "asn1: syntax error: trailing data" : undefined;
+  return whole.length < bytes.length ? "asn1: syntax error: trailing data" : undefined;
 }
 
 function signatureProblem(bytes: Buffer): string | undefined {
-  const parts = derElements(derElement(bytes)?.content ?? Buffer.alloc(0), 3) ?? [];
+  const parts = firstElements(readElement(bytes)?.content ?? Buffer.alloc(0), 3) ?? [];
   const [signed, algorithmPart, signaturePart] = parts;
   if (signed === undefined || algorithmPart === undefined || signaturePart === undefined) return undefined;
   const algorithm = algorithmOf(algorithmPart);
@@ -87,13 +88,13 @@ function signatureProblem(bytes: Buffer): string | undefined {
 }
 
 function algorithmOf(part: DerElement): Algorithm | undefined {
-  const identifier = derElement(part.content);
+  const identifier = readElement(part.content);
   return identifier === undefined ? undefined : ALGORITHMS.get(identifier.content.toString("hex"));
 }
 
 /** Third in what is signed, behind the version and the subject. */
 function publicKeyOf(signed: DerElement): KeyObject | undefined {
-  const key = derElements(signed.content, 3)?.[2];
+  const key = firstElements(signed.content, 3)?.[2];
   if (key === undefined) return undefined;
   try {
     return createPublicKey({ key: key.whole, format: "der", type: "spki" });

@@ -5,7 +5,7 @@ import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { ownPointer, ownStruct, setMissing } from "../storage/defaults.ts";
+import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 import { matchConditionErrors, ruleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";
 import { ExpressionCheck } from "./expressions/expression-errors.ts";
 import { webhookClientErrors } from "./webhook-client.ts";

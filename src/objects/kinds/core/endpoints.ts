@@ -3,7 +3,7 @@ import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, nameErrors, numberAt, objectsAt, portNumberErrors } from "../checks.ts";
+import { enumErrors, nameErrors, countAt, objectsAt, portNumberErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { endpointIpErrors, ipWarnings, legacyIpErrors } from "../network/ip-checks.ts";
 import { PROTOCOLS } from "./services/service-fields.ts";
@@ -58,7 +58,7 @@ function* portErrors(port: JsonObject, field: string, isOneOfMany: boolean): Gen
   const name = stringAt(port, "name");
   if (name !== "") yield* nameErrors(name, `${field}.name`, dnsLabelErrors);
   else if (isOneOfMany) yield required(`${field}.name`);
-  yield* portNumberErrors(numberAt(port, "port") ?? 0, `${field}.port`);
+  yield* portNumberErrors(countAt(port, "port") ?? 0, `${field}.port`);
   yield* enumErrors(stringAt(port, "protocol"), `${field}.protocol`, PROTOCOLS);
   if (port["appProtocol"] !== undefined)
     for (const sentence of qualifiedNameErrors(stringAt(port, "appProtocol")))

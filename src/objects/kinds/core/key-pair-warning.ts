@@ -2,9 +2,7 @@
  * What is told about a certificate and a key that can hardly belong together, in the words of Go's tls.X509KeyPair.
  * DIFFERS: only texts are looked at; whether a key fits its certificate is not.
  */
-const BEGIN = "-----BEGIN ";
-const END = "-----END ";
-const DASHES = "-----";
+import { pemBlocks } from "../../../base/pem.ts";
 
 export function keyPairWarning(certificate: Buffer, key: Buffer): string | undefined {
   return certificateWarning(pemTypes(certificate)) ?? keyWarning(pemTypes(key));
@@ -30,28 +28,6 @@ function goList(types: readonly string[]): string {
   return `[${types.join(" ")}]`;
 }
 
-/** The types of the blocks in a text, in one pass over it. */
 function pemTypes(bytes: Buffer): string[] {
-  const text = bytes.toString("latin1");
-  const types: string[] = [];
-  for (let at = text.indexOf(BEGIN); at >= 0; at = text.indexOf(BEGIN, at)) {
-    const type = headerType(text, at + BEGIN.length);
-    const end = text.indexOf(END, at);
-    if (end < 0) break;
-    if (type !== undefined && type === headerType(text, end + END.length)) types.push(type);
-    at = end + END.length;
-  }
-  return types;
-}
-
-/** No type of block is longer; lines may be. */
-const HEADER_LENGTH_MAX = 128;
-
-/** What stands between a line's dashes. */
-function headerType(text: string, from: number): string | undefined {
-  const line = text
-    .slice(from, from + HEADER_LENGTH_MAX)
-    .split("\n", 1)[0]!
-    .trimEnd();
-  return line.endsWith(DASHES) ? line.slice(0, -DASHES.length) : undefined;
+  return Array.from(pemBlocks(bytes.toString("latin1")), ({ type }) => type);
 }

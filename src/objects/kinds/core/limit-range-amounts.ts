@@ -2,8 +2,8 @@
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nanosOf } from "../quantity.ts";
-import { amountText, isHugePages, isNativeResource, millisOf } from "./resource-amounts.ts";
+import { millisOf, nanosOf } from "../../../meta/quantity.ts";
+import { amountText, isHugePages, isNativeResource } from "./resource-amounts.ts";
 
 interface Amount {
   readonly nanos: bigint;
@@ -48,7 +48,8 @@ function amountsOf(limit: JsonObject, name: string): Amounts {
 }
 
 function amountOf(value: unknown): Amount {
-  return { nanos: nanosOf(value), millis: millisOf(value), text: amountText(value) };
+  const nanos = nanosOf(value);
+  return { nanos, millis: millisOf(nanos), text: amountText(value) };
 }
 
 interface Order {

@@ -6,7 +6,8 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { amountComparisonErrors } from "./limit-range-amounts.ts";
-import { containerResourceNameErrors, resourceNameErrors, setAmountDefaults } from "./resource-amounts.ts";
+import { containerResourceNameErrors, resourceNameErrors } from "./resource-amounts.ts";
+import { setRoundedResources } from "../defaults.ts";
 
 export const LIMIT_RANGE: Kind = {
   setDefaults(limitRange) {
@@ -22,7 +23,7 @@ const AMOUNTS = ["max", "min", "default", "defaultRequest", "maxLimitRequestRati
 
 function withDefaults(given: JsonObject): JsonObject {
   const limit: JsonObject = { ...given };
-  for (const key of AMOUNTS) setAmountDefaults(limit, key);
+  for (const key of AMOUNTS) setRoundedResources(limit, key);
   if (limit["type"] !== "Container") return limit;
   const amounts = filled(objectAt(limit, "default"), objectAt(limit, "max"));
   const requests = filled(filled(objectAt(limit, "defaultRequest"), amounts), objectAt(limit, "min"));

@@ -4,6 +4,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../checks.ts";
 import { isQuotaResource } from "./resource-amounts.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const POD_COUNT: ReadonlySet<string> = new Set(["pods"]);
 const PODS: ReadonlySet<string> = new Set([
@@ -73,7 +74,7 @@ function* selectorErrors(spec: JsonObject, selector: JsonObject): Generator<Fiel
   for (const requirement of requirements) {
     const scope = stringAt(requirement, "scopeName");
     if (!SCOPES.has(scope)) yield invalidValue(`${field}.scopeName`, scope, "unsupported scope");
-    yield* unfitErrors(unfit.get(scope), field, () => shownSelector(selector));
+    yield* unfitErrors(unfit.get(scope), field, () => internalValue(selector, "ScopeSelector"));
     yield* operatorErrors(requirement, field);
   }
   const names = requirements.map((requirement) => stringAt(requirement, "scopeName"));
@@ -117,15 +118,4 @@ function* operatorErrors(requirement: JsonObject, field: string): Generator<Fiel
 function* conflictErrors(scopes: readonly string[], field: string, shown: unknown): Generator<FieldError> {
   for (const pair of OPPOSITES)
     if (pair.every((scope) => scopes.includes(scope))) yield invalidValue(field, shown, "conflicting scopes");
-}
-
-/** As kubernetes' own form shows it. */
-function shownSelector(selector: JsonObject): JsonObject {
-  return {
-    MatchExpressions: objectsAt(selector, "matchExpressions").map((requirement) => ({
-      ScopeName: stringAt(requirement, "scopeName"),
-      Operator: stringAt(requirement, "operator"),
-      Values: requirement["values"] ?? null,
-    })),
-  };
 }

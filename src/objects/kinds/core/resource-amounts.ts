@@ -1,10 +1,8 @@
 /** Lists of resources with amounts, such as quotas and capacities have: names, texts and checks. */
 import { invalidValue } from "../../../meta/field-errors.ts";
-import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
-import { nanosOf, roundedUpToMilli } from "../quantity.ts";
+import { canonicalQuantity, isWholeAmount, nanosOf } from "../../../meta/quantity.ts";
 
 const OBJECT_COUNTS: readonly string[] = [
   "configmaps",
@@ -30,19 +28,6 @@ const INTEGER_RESOURCES: ReadonlySet<string> = new Set(OBJECT_COUNTS);
 
 const HUGE_PAGES = "hugepages-";
 const REQUESTS = "requests.";
-const NANOS_PER_MILLI = 1_000_000n;
-const MILLIS_PER_UNIT = 1000n;
-
-/** The member with amounts as servers keep them; nothing when there is no such member. */
-export function setAmountDefaults(parent: JsonObject, key: string): void {
-  if (parent[key] !== undefined) parent[key] = roundedAmounts(objectAt(parent, key));
-}
-
-function roundedAmounts(list: JsonObject): JsonObject {
-  const rounded: JsonObject = {};
-  for (const name of Object.keys(list)) setMember(rounded, name, roundedUpToMilli(String(list[name])));
-  return rounded;
-}
 
 export function isHugePages(name: string): boolean {
   return name.startsWith(HUGE_PAGES);
@@ -57,7 +42,7 @@ export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }
 
-function isExtendedResource(name: string): boolean {
+export function isExtendedResource(name: string): boolean {
   return (
     !isNativeResource(name) && !name.startsWith(REQUESTS) && qualifiedNameErrors(`${REQUESTS}${name}`).length === 0
   );
@@ -90,19 +75,11 @@ export function* amountErrors(name: string, value: unknown, field: string): Gene
   const nanos = nanosOf(value);
   const shown = amountText(value);
   if (nanos < 0n) yield invalidValue(field, shown, "must be greater than or equal to 0");
-  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && millisOf(value) % MILLIS_PER_UNIT !== 0n)
+  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && !isWholeAmount(value))
     yield invalidValue(field, shown, "must be an integer");
 }
 
 /** The one text of an amount. */
 export function amountText(value: unknown): string {
   return canonicalQuantity(String(value));
-}
-
-/** Thousandths, rounded away from nothing. */
-export function millisOf(value: unknown): bigint {
-  const nanos = nanosOf(value);
-  const millis = nanos / NANOS_PER_MILLI;
-  if (millis * NANOS_PER_MILLI === nanos) return millis;
-  return nanos < 0n ? millis - 1n : millis + 1n;
 }

@@ -3,18 +3,19 @@ import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { Kind } from "../kind.ts";
-import { nanosOf } from "../quantity.ts";
+import { nanosOf } from "../../../meta/quantity.ts";
 import { quotaScopeErrors, scopeSelectorErrors } from "./quota-scopes.ts";
-import { amountErrors, amountText, quotaResourceNameErrors, setAmountDefaults } from "./resource-amounts.ts";
+import { amountErrors, amountText, quotaResourceNameErrors } from "./resource-amounts.ts";
+import { setRoundedResources } from "../defaults.ts";
 
 export const RESOURCE_QUOTA: Kind = {
   setDefaults(quota) {
     const spec: JsonObject = { ...objectAt(quota, "spec") };
-    setAmountDefaults(spec, "hard");
+    setRoundedResources(spec, "hard");
     quota["spec"] = spec;
     const status: JsonObject = { ...objectAt(quota, "status") };
-    setAmountDefaults(status, "hard");
-    setAmountDefaults(status, "used");
+    setRoundedResources(status, "hard");
+    setRoundedResources(status, "used");
     quota["status"] = status;
   },
   prepareCreate(quota) {

@@ -7,6 +7,7 @@ import { immutableErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { dataKeyErrors, dataSizeErrors, decodedBytes, immutableDataErrors } from "./config-map.ts";
 import { keyPairWarning } from "./key-pair-warning.ts";
+import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 export const SECRET: Kind = {
   setDefaults: setSecretDefaults,
@@ -98,6 +99,5 @@ function objectTextProblem(text: Buffer): string | undefined {
     return describeSyntaxError(text);
   }
   if (value === null || isJsonObject(value)) return undefined;
-  const kind = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
-  return `json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`;
+  return unmarshalError(value, "value of type map[string]interface {}");
 }

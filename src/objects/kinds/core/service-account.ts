@@ -1,5 +1,5 @@
 /** Service accounts: identities of programs. */
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { annotationsOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 
@@ -19,10 +19,6 @@ export const SERVICE_ACCOUNT: Kind = {
     yield `metadata.annotations[${ENFORCE_MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
   },
 };
-
-function annotationsOf(object: JsonObject): JsonObject {
-  return objectAt(objectAt(object, "metadata"), "annotations");
-}
 
 /** Secrets of an account are in its namespace: a reference is a name and nothing else. */
 function keepNamesOfSecrets(account: JsonObject): void {

@@ -1,6 +1,6 @@
 /** Ingresses: which requests from outside go to which service. */
 import { invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { annotationsOf, isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../checks.ts";
@@ -56,10 +56,6 @@ function withGroup(backend: JsonObject): JsonObject {
   const { resource } = backend;
   if (!isJsonObject(resource) || resource["apiGroup"] !== undefined) return backend;
   return { ...backend, resource: { ...resource, apiGroup: null } };
-}
-
-function annotationsOf(ingress: JsonObject): JsonObject {
-  return objectAt(objectAt(ingress, "metadata"), "annotations");
 }
 
 function* classErrors(ingress: JsonObject): Generator<FieldError> {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, prepared, told, toldOfUpdate } from "../core/testing/told.ts";
 import { LEASE, LEASE_CANDIDATE } from "./lease.ts";
-import { compareVersions, parseVersion } from "./semantic-version.ts";
 
 describe("a lease", () => {
   test("lasts, and changes hands no less than never", () => {
@@ -65,18 +64,5 @@ describe("a candidate for a lease", () => {
     expect(toldOfUpdate(LEASE_CANDIDATE, { spec: SPEC }, { spec: { ...SPEC, leaseName: "m" } })).toEqual([
       'spec.leaseName: Invalid value: "m": field is immutable',
     ]);
-  });
-});
-
-describe("versions", () => {
-  test("are in order", () => {
-    const ordered = ["0.9.9", "1.0.0-1", "1.0.0-2", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta", "1.0.0", "1.10.0"];
-    for (const [index, version] of ordered.entries())
-      for (const [at, other] of ordered.entries())
-        expect(Math.sign(compareVersions(parseVersion(version), parseVersion(other)))).toBe(Math.sign(index - at));
-  });
-
-  test.each(["", "1", "1.2", "v1.2.3", "01.2.3", "1.2.3-01", "1.2.3-", "1.2.3+"])("%s is none", (text) => {
-    expect(parseVersion(text)).toBeUndefined();
   });
 });

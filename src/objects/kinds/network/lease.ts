@@ -5,7 +5,7 @@ import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, nonNegativeErrors, numberAt, positiveErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { compareVersions, parseVersion } from "./semantic-version.ts";
+import { compareVersions, versionOf } from "../../../meta/semantic-version.ts";
 
 export const LEASE: Kind = {
   setDefaults(lease) {
@@ -62,8 +62,8 @@ function* candidateErrors(candidate: JsonObject): Generator<FieldError> {
   if (stringAt(spec, "leaseName") === "") yield required("spec.leaseName");
   const emulation = stringAt(spec, "emulationVersion");
   const binary = stringAt(spec, "binaryVersion");
-  const emulated = parseVersion(emulation);
-  const own = parseVersion(binary);
+  const emulated = versionOf(emulation);
+  const own = versionOf(binary);
   if (emulation !== "" && emulated === undefined) yield invalidValue("spec.emulationVersion", emulation, NO_VERSION);
   if (binary === "") yield required("spec.binaryVersion");
   else if (own === undefined) yield invalidValue("spec.binaryVersion", binary, NO_VERSION);

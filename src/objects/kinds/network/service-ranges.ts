@@ -1,13 +1,14 @@
 /** IP addresses and ServiceCIDRs: what addresses services have, and can have. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { parseLooseCidr } from "../../../meta/ip-address.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { canonicalCidrErrors } from "./ip-checks.ts";
 import { segmentErrors } from "./references.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const FIXED = "field is immutable";
 
@@ -15,8 +16,9 @@ export const IP_ADDRESS: Kind = {
   createErrors: parentErrors,
   *updateErrors(address, existing) {
     yield* parentErrors(address);
-    const parent = shownParent(address);
-    if (!jsonEquals(parent, shownParent(existing))) yield invalidValue("spec.parentRef", parent, FIXED);
+    const [parent, before] = [address, existing].map((one) => objectAt(one, "spec")["parentRef"]);
+    if (!isSameInternal(parent, before, "*ParentReference"))
+      yield invalidValue("spec.parentRef", internalValue(parent, "*ParentReference"), FIXED);
   },
 };
 
@@ -33,18 +35,6 @@ function* parentErrors(address: JsonObject): Generator<FieldError> {
   yield* segmentErrors(parentRef, "name", field);
   if (stringAt(parentRef, "namespace") !== "")
     yield* nameErrors(stringAt(parentRef, "namespace"), `${field}.namespace`, pathSegmentErrors);
-}
-
-/** As kubernetes' own form shows it. */
-function shownParent(address: JsonObject): JsonObject | null {
-  const { parentRef } = objectAt(address, "spec");
-  if (!isJsonObject(parentRef)) return null;
-  return {
-    Group: stringAt(parentRef, "group"),
-    Resource: stringAt(parentRef, "resource"),
-    Namespace: stringAt(parentRef, "namespace"),
-    Name: stringAt(parentRef, "name"),
-  };
 }
 
 export const SERVICE_CIDR: Kind = {

@@ -41,11 +41,11 @@ function setPodResourcesDefaults(spec: JsonObject): void {
   if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return;
   for (const [name, amount] of aggregatedResources(spec, "limits"))
     if (name.startsWith(HUGE_PAGES) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name))
-      setMember(limits, name, amount);
+      setMember(limits, name, amount.text);
   if (Object.keys(limits).length === 0) return;
   resources["limits"] = limits;
   for (const [name, amount] of aggregatedResources(spec, "requests"))
-    if (OVERCOMMITTED.includes(name) && !Object.hasOwn(requests, name)) setMember(requests, name, amount);
+    if (OVERCOMMITTED.includes(name) && !Object.hasOwn(requests, name)) setMember(requests, name, amount.text);
   for (const name of Object.keys(limits))
     if ((OVERCOMMITTED.includes(name) || name.startsWith(HUGE_PAGES)) && !Object.hasOwn(requests, name))
       setMember(requests, name, limits[name]);

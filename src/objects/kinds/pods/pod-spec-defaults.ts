@@ -3,8 +3,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setContainerDefaults } from "./container-defaults.ts";
-import { setResourceListDefaults, setResourcesDefaults } from "./resource-lists.ts";
-import { setWhenEmpty } from "./set-when-empty.ts";
+import { setRoundedResources, setRoundedRequirements, setEmpty } from "../defaults.ts";
 import { setVolumeDefaults } from "./volume-defaults.ts";
 
 const GRACE_PERIOD_SECONDS = 30;
@@ -12,17 +11,16 @@ const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] 
 
 /** In place. */
 export function setPodSpecDefaults(spec: JsonObject, context: KindContext): void {
-  setWhenEmpty(spec, "dnsPolicy", "ClusterFirst");
-  setWhenEmpty(spec, "restartPolicy", "Always");
+  setEmpty(spec, { dnsPolicy: "ClusterFirst", restartPolicy: "Always" });
   spec["securityContext"] ??= {};
   spec["terminationGracePeriodSeconds"] ??= GRACE_PERIOD_SECONDS;
-  setWhenEmpty(spec, "schedulerName", "default-scheduler");
+  setEmpty(spec, { schedulerName: "default-scheduler" });
   setServiceAccountAlias(spec);
   for (const volume of objectsAt(spec, "volumes")) setVolumeDefaults(volume, context);
   for (const list of CONTAINER_LISTS) for (const container of objectsAt(spec, list)) setContainerDefaults(container);
-  setResourceListDefaults(spec, "overhead");
+  setRoundedResources(spec, "overhead");
   setAlwaysWritten(spec);
-  if (isJsonObject(spec["resources"])) setResourcesDefaults(spec["resources"]);
+  if (isJsonObject(spec["resources"])) setRoundedRequirements(spec["resources"]);
 }
 
 /** As kubernetes: some members are written even when nobody has given them. */

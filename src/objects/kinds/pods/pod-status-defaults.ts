@@ -1,7 +1,7 @@
 /** What a pod's status says even where nobody has said it: times that are not known, and states without a name. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
-import { setResourcesDefaults } from "./resource-lists.ts";
+import { setRoundedRequirements } from "../defaults.ts";
 
 const CONTAINER_LISTS = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] as const;
 
@@ -18,7 +18,7 @@ export function setTimes(objects: Iterable<JsonObject>, times: readonly string[]
 }
 
 function setContainerDefaults(container: JsonObject): void {
-  setResourcesDefaults(objectAt(container, "resources"));
+  setRoundedRequirements(objectAt(container, "resources"));
   for (const text of ["name", "image", "imageID"]) container[text] ??= "";
   container["ready"] ??= false;
   container["restartCount"] ??= 0;

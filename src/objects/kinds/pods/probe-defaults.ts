@@ -1,7 +1,7 @@
 /** What probes and lifecycle handlers are taken to say when they say nothing. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
-import { setWhenEmpty } from "./set-when-empty.ts";
+import { setEmpty } from "../defaults.ts";
 
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 const HANDLERS = ["postStart", "preStop"] as const;
@@ -24,10 +24,7 @@ export function setProbeDefaults(container: JsonObject): void {
 }
 
 function setOneProbeDefaults(probe: JsonObject): void {
-  setWhenEmpty(probe, "timeoutSeconds", 1);
-  setWhenEmpty(probe, "periodSeconds", 10);
-  setWhenEmpty(probe, "successThreshold", 1);
-  setWhenEmpty(probe, "failureThreshold", 3);
+  setEmpty(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
   setHttpGetDefaults(probe);
   const { grpc } = probe;
   if (isJsonObject(grpc)) grpc["service"] ??= "";
@@ -36,7 +33,6 @@ function setOneProbeDefaults(probe: JsonObject): void {
 function setHttpGetDefaults(handler: JsonObject): void {
   const { httpGet } = handler;
   if (!isJsonObject(httpGet)) return;
-  setWhenEmpty(httpGet, "path", "/");
-  setWhenEmpty(httpGet, "scheme", "HTTP");
+  setEmpty(httpGet, { path: "/", scheme: "HTTP" });
   for (const header of objectsAt(httpGet, "httpHeaders")) header["value"] ??= "";
 }

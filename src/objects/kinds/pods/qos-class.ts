@@ -2,7 +2,7 @@
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
-import { nanosOf } from "../quantity.ts";
+import { nanosOf } from "../../../meta/quantity.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 

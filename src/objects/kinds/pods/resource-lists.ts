@@ -1,20 +1,7 @@
 /** Amounts of cpu, memory and the like, by name of the resource. */
-import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
-import { isBinaryQuantity, nanosOf, quantityOf, roundedUpToMilli } from "../quantity.ts";
-
-/** In place: amounts smaller than a thousandth are rounded up, and all are written the one way servers write them. */
-export function setResourceListDefaults(parent: JsonObject, key: string): void {
-  const list = parent[key];
-  if (!isJsonObject(list)) return;
-  for (const name of Object.keys(list)) setMember(list, name, roundedUpToMilli(String(list[name])));
-}
-
-/** In place, of `requests` and `limits`. */
-export function setResourcesDefaults(resources: JsonObject): void {
-  setResourceListDefaults(resources, "limits");
-  setResourceListDefaults(resources, "requests");
-}
+import { addTo, amountsAt, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
 /** In place: who names a limit and no request requests the limit. */
 export function requestLimits(resources: JsonObject): void {
@@ -26,57 +13,46 @@ export function requestLimits(resources: JsonObject): void {
   resources["requests"] = requests;
 }
 
-interface Amount {
-  readonly nanos: bigint;
-  readonly isBinary: boolean;
-}
+export type ResourceSide = "requests" | "limits";
 
-type Amounts = Map<string, Amount>;
+/** The resource list of a container. An init container that ends before others start cannot be resized. */
+type AmountsOf = (container: JsonObject, isResizable: boolean) => Amounts;
 
 /**
- * What all containers of a pod come to: those that run side by side add up, and each init container runs beside
- * the sidecars that started before it.
+ * The resources that a pod needs as a whole: containers that run side by side add up, and each init container runs
+ * beside the sidecars that started before it.
  */
-export function aggregatedResources(spec: JsonObject, amounts: "requests" | "limits"): ReadonlyMap<string, string> {
-  const total: Amounts = new Map();
-  for (const container of objectsAt(spec, "containers")) add(total, amountsOf(container, amounts));
-  const sidecars: Amounts = new Map();
-  const initial: Amounts = new Map();
+export function aggregatedAmounts(spec: JsonObject, amountsIn: AmountsOf): Map<string, Amount> {
+  const total = new Map<string, Amount>();
+  for (const container of objectsAt(spec, "containers")) addTo(total, amountsIn(container, true));
+  const sidecars = new Map<string, Amount>();
+  const initial = new Map<string, Amount>();
   for (const container of objectsAt(spec, "initContainers")) {
-    const own = amountsOf(container, amounts);
-    if (container["restartPolicy"] === "Always") {
-      add(total, own);
-      add(sidecars, own);
-      raise(initial, sidecars);
+    const isSidecar = container["restartPolicy"] === "Always";
+    const own = amountsIn(container, isSidecar);
+    if (isSidecar) {
+      addTo(total, own);
+      addTo(sidecars, own);
+      // Only the resources that this sidecar requests can have grown.
+      for (const name of own.keys()) raiseTo(initial, new Map([[name, sidecars.get(name)!]]));
     } else {
-      add(own, sidecars);
-      raise(initial, own);
+      raiseTo(initial, besideSidecars(own, sidecars));
     }
   }
-  raise(total, initial);
-  return new Map([...total].map(([name, { nanos, isBinary }]) => [name, quantityOf(nanos, isBinary)]));
+  raiseTo(total, initial);
+  return total;
 }
 
-function amountsOf(container: JsonObject, amounts: "requests" | "limits"): Amounts {
-  const list = objectAt(objectAt(container, "resources"), amounts);
+/** Resources that only the sidecars request were counted when the sidecars started. */
+function besideSidecars(own: Amounts, sidecars: Amounts): Amounts {
   return new Map(
-    Object.entries(list).map(([name, value]) => [
-      name,
-      { nanos: nanosOf(value), isBinary: isBinaryQuantity(String(value)) },
-    ]),
+    [...own].map(([name, one]) => {
+      const other = sidecars.get(name);
+      return [name, other === undefined ? one : plus(one, other)];
+    }),
   );
 }
 
-function add(to: Amounts, more: ReadonlyMap<string, Amount>): void {
-  for (const [name, amount] of more) {
-    const known = to.get(name);
-    to.set(name, known === undefined ? amount : { ...known, nanos: known.nanos + amount.nanos });
-  }
-}
-
-function raise(to: Amounts, others: ReadonlyMap<string, Amount>): void {
-  for (const [name, amount] of others) {
-    const known = to.get(name);
-    if (known === undefined || amount.nanos > known.nanos) to.set(name, amount);
-  }
+export function aggregatedResources(spec: JsonObject, side: ResourceSide): Map<string, Amount> {
+  return aggregatedAmounts(spec, (container) => amountsAt(objectAt(container, "resources"), side));
 }

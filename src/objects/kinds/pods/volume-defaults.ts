@@ -1,12 +1,11 @@
 /** What a volume is taken to say when it says nothing. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
+import { canonicalQuantity } from "../../../meta/quantity.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setSourceDefaults } from "./container-defaults.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
-import { setResourcesDefaults } from "./resource-lists.ts";
-import { setWhenEmpty } from "./set-when-empty.ts";
+import { setEmpty, setMissing, setRoundedRequirements, structAt } from "../defaults.ts";
 
 const READABLE_BY_ALL = 0o644;
 const HOUR_SECONDS = 3600;
@@ -30,7 +29,7 @@ function setSpecialDefaults({ emptyDir, hostPath, image, ephemeral }: JsonObject
     emptyDir["sizeLimit"] = canonicalQuantity(String(emptyDir["sizeLimit"]));
   if (isJsonObject(hostPath)) hostPath["type"] ??= "";
   if (isJsonObject(image) && context.gates.isOn("ImageVolume"))
-    setWhenEmpty(image, "pullPolicy", defaultPullPolicy(stringAt(image, "reference")));
+    setEmpty(image, { pullPolicy: defaultPullPolicy(stringAt(image, "reference")) });
   if (isJsonObject(ephemeral)) setClaimTemplateDefaults(ephemeral);
 }
 
@@ -38,12 +37,9 @@ function setClaimTemplateDefaults(ephemeral: JsonObject): void {
   const template = ephemeral["volumeClaimTemplate"];
   if (!isJsonObject(template)) return;
   template["metadata"] ??= {};
-  const spec = objectAt(template, "spec");
+  const spec = structAt(template, "spec");
   spec["volumeMode"] ??= "Filesystem";
-  const resources = objectAt(spec, "resources");
-  setResourcesDefaults(resources);
-  spec["resources"] = resources;
-  template["spec"] = spec;
+  setRoundedRequirements(structAt(spec, "resources"));
 }
 
 function setProjectionDefaults({ downwardAPI, serviceAccountToken }: JsonObject): void {
@@ -51,21 +47,11 @@ function setProjectionDefaults({ downwardAPI, serviceAccountToken }: JsonObject)
   if (isJsonObject(serviceAccountToken)) serviceAccountToken["expirationSeconds"] ??= HOUR_SECONDS;
 }
 
-function setRemoteDefaults({ iscsi, rbd, azureDisk, scaleIO }: JsonObject): void {
-  if (isJsonObject(iscsi)) setWhenEmpty(iscsi, "iscsiInterface", "default");
-  if (isJsonObject(rbd)) {
-    setWhenEmpty(rbd, "pool", "rbd");
-    setWhenEmpty(rbd, "user", "admin");
-    setWhenEmpty(rbd, "keyring", "/etc/ceph/keyring");
-  }
-  if (isJsonObject(azureDisk)) {
-    azureDisk["cachingMode"] ??= "ReadWrite";
-    azureDisk["fsType"] ??= "ext4";
-    azureDisk["readOnly"] ??= false;
-    azureDisk["kind"] ??= "Shared";
-  }
-  if (isJsonObject(scaleIO)) {
-    setWhenEmpty(scaleIO, "storageMode", "ThinProvisioned");
-    setWhenEmpty(scaleIO, "fsType", "xfs");
-  }
+/** In place: the defaults of sources that pods and PersistentVolumes have in common. */
+export function setRemoteDefaults({ iscsi, rbd, azureDisk, scaleIO }: JsonObject): void {
+  if (isJsonObject(iscsi)) setEmpty(iscsi, { iscsiInterface: "default" });
+  if (isJsonObject(rbd)) setEmpty(rbd, { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" });
+  if (isJsonObject(azureDisk))
+    setMissing(azureDisk, { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" });
+  if (isJsonObject(scaleIO)) setEmpty(scaleIO, { storageMode: "ThinProvisioned", fsType: "xfs" });
 }

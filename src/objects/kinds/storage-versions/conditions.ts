@@ -1,8 +1,9 @@
 /** What holds for the conditions of a status, whatever its kind; the sentences are kubernetes'. */
-import { isJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { duplicateValue, invalidValue, required, tooLong, unsupportedValue } from "../../../meta/field-errors.ts";
+import { objectsAt } from "../checks.ts";
 
 const STATUSES: readonly string[] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX = 1024;
@@ -17,8 +18,7 @@ const ZERO_TIME_MS = Date.parse("0001-01-01T00:00:00Z");
 export type TimeField = "lastTransitionTime" | "lastUpdateTime";
 
 export function conditionsOf(status: JsonObject): JsonObject[] {
-  const { conditions } = status;
-  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+  return objectsAt(status, "conditions");
 }
 
 /** Of several conditions of one type, the first counts. */

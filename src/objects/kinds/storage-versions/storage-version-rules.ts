@@ -1,9 +1,10 @@
 /** What holds for StorageVersion objects; the sentences are kubernetes'. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { duplicateValue, firstErrors, invalidValue, required } from "../../../meta/field-errors.ts";
 import { apiVersionErrors } from "./api-version.ts";
+import { objectsAt } from "../checks.ts";
 
 /** A list stands in the sentence about each version that is missing from it: together they must not outgrow the body. */
 const LIST_CHARACTERS_MAX = 1024;
@@ -119,11 +120,6 @@ function* conditionErrors(conditions: readonly JsonObject[]): Generator<FieldErr
     }
     for (const key of ["reason", "message"]) if (stringAt(condition, key) === "") yield required(`${field}.${key}`);
   }
-}
-
-function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const value = parent[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 /** As Go prints a list of strings. */

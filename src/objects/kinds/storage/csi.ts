@@ -3,16 +3,15 @@ import { duplicateValue, invalidValue, required, unsupportedValue } from "../../
 import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
+import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
-import { nanosOf } from "../quantity.ts";
-import { ownStruct, setMissing, setMissingInItems } from "./defaults.ts";
-import { goValue, isSemanticallyEqual, LABEL_SELECTOR, type GoType } from "./go-value.ts";
+import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 import { deprecatedExpressionWarnings } from "./node-selector.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
 /** As kubernetes lists them. */
@@ -114,15 +113,6 @@ function* tokenRequestErrors(spec: JsonObject): Generator<FieldError> {
   }
 }
 
-const NODE_DRIVER: GoType = {
-  struct: [
-    ["Name", "name", "string"],
-    ["NodeID", "nodeID", "string"],
-    ["TopologyKeys", "topologyKeys", "any"],
-    ["Allocatable", "allocatable", { struct: [["Count", "count", "any"]], isPointer: true }],
-  ],
-};
-
 export const CSI_NODE: Kind = {
   setDefaults(node) {
     const spec = ownStruct(node, "spec");
@@ -146,8 +136,8 @@ function* driverChangeErrors(
   isAllocatableMutable: boolean,
 ): Generator<FieldError> {
   const [now, old] = isAllocatableMutable ? [withoutAllocatable(driver), withoutAllocatable(before)] : [driver, before];
-  if (!isSemanticallyEqual(now, old, NODE_DRIVER))
-    yield invalidValue("spec.drivers", goValue(now, NODE_DRIVER), "field is immutable");
+  if (!isSameInternal(now, old, "CSINodeDriver"))
+    yield invalidValue("spec.drivers", internalValue(now, "CSINodeDriver"), "field is immutable");
 }
 
 function withoutAllocatable({ allocatable: _count, ...driver }: JsonObject): JsonObject {
@@ -186,8 +176,8 @@ export const CSI_STORAGE_CAPACITY: Kind = {
   *updateErrors(capacity, existing) {
     const hadInvalidValues = labelSelectorErrors(objectAt(existing, "nodeTopology"), "").next().done !== true;
     yield* capacityErrors(capacity, hadInvalidValues);
-    if (!isSemanticallyEqual(capacity["nodeTopology"], existing["nodeTopology"], LABEL_SELECTOR))
-      yield invalidValue("nodeTopology", goValue(capacity["nodeTopology"], LABEL_SELECTOR), "field is immutable");
+    if (!isSameInternal(capacity["nodeTopology"], existing["nodeTopology"], "L"))
+      yield invalidValue("nodeTopology", internalValue(capacity["nodeTopology"], "L"), "field is immutable");
     yield* immutableErrors(
       stringAt(capacity, "storageClassName"),
       stringAt(existing, "storageClassName"),

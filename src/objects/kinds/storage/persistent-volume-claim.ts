@@ -3,11 +3,10 @@ import { forbiddenField, invalidValue, required, unsupportedValue } from "../../
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
+import { canonicalQuantity, millisOf, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { unifiedDiff } from "../pods/internal/unified-diff.ts";
-import { nanosOf } from "../quantity.ts";
+import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { claimSpecErrors, type ClaimSpecOptions } from "./claim-spec.ts";
 import {
   addFinalizer,
@@ -17,15 +16,15 @@ import {
   setMissing,
   setMissingInItems,
   setRoundedResources,
-} from "./defaults.ts";
-import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
-import { CLAIM_SPEC } from "./volume-shapes.ts";
+} from "../defaults.ts";
 import { basicQuantityErrors } from "./volume-spec.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
+import { goJsonLines } from "../../../meta/go-json.ts";
+import { isNativeResource } from "../core/resource-amounts.ts";
 
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
-const NANOS_IN_MILLI = 10n ** 6n;
 
 export const PERSISTENT_VOLUME_CLAIM: Kind = {
   setDefaults(claim) {
@@ -138,8 +137,8 @@ function* immutabilityErrors(claim: JsonObject, existing: JsonObject): Generator
       delete spec["storageClassName"];
   }
   if (stringAt(objectAt(claim, "status"), "phase") === "Bound") takeOverMutable(spec, before);
-  if (isSemanticallyEqual(spec, before, CLAIM_SPEC)) return;
-  const [old, now] = [before, spec].map((one) => goPrettyLines(goValue(one, CLAIM_SPEC)));
+  if (isSameInternal(spec, before, "PersistentVolumeClaimSpec")) return;
+  const [old, now] = [before, spec].map((one) => goJsonLines(internalValue(one, "PersistentVolumeClaimSpec")));
   yield forbiddenField(
     "spec",
     `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(old!, now!)}`,
@@ -240,14 +239,7 @@ function* resourceKeyErrors(key: string, field: string): Generator<FieldError> {
   const sentences = qualifiedNameErrors(key);
   for (const sentence of sentences) yield invalidValue(field, key, sentence);
   if (sentences.length > 0) return;
-  const isNative = !key.includes("/") || key.includes("kubernetes.io/");
-  if (isNative && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
-}
-
-/** Whether it is a whole number, once what is smaller than a thousandth has been rounded away from zero. */
-function isWholeUpToMilli(nanos: bigint): boolean {
-  const magnitude = nanos < 0n ? -nanos : nanos;
-  return ((magnitude + NANOS_IN_MILLI - 1n) / NANOS_IN_MILLI) % 1000n === 0n;
+  if (isNativeResource(key) && key !== "storage") yield unsupportedValue(field, key, ["storage"]);
 }
 
 function* claimWarnings(claim: JsonObject): Generator<string> {
@@ -256,7 +248,7 @@ function* claimWarnings(claim: JsonObject): Generator<string> {
   const resources = objectAt(objectAt(claim, "spec"), "resources");
   for (const part of ["requests", "limits"]) {
     const storage = objectAt(resources, part)["storage"];
-    if (!isWholeUpToMilli(nanosOf(storage)))
+    if (millisOf(nanosOf(storage)) % 1000n !== 0n)
       yield `spec.resources.${part}[storage]: fractional byte value ${JSON.stringify(canonicalQuantity(String(storage)))} is invalid, must be an integer`;
   }
 }

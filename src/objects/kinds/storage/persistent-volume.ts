@@ -1,16 +1,17 @@
 /** Volumes: where bytes are, for whom, and what becomes of them. */
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { unifiedDiff } from "../pods/internal/unified-diff.ts";
-import { addFinalizer, ownPointer, ownStruct, setEmpty, setMissing, setRoundedResources } from "./defaults.ts";
-import { goPrettyLines, goValue, isSemanticallyEqual } from "./go-value.ts";
+import { unifiedDiff } from "../internal-version/unified-diff.ts";
+import { setRemoteDefaults } from "../pods/volume-defaults.ts";
+import { addFinalizer, ownStruct, setEmpty, setMissing, setRoundedResources } from "../defaults.ts";
 import { deprecatedExpressionWarnings, hasInvalidSelectorValue } from "./node-selector.ts";
-import { VOLUME_NODE_AFFINITY, VOLUME_SOURCE } from "./volume-shapes.ts";
 import { volumeSpecErrors } from "./volume-spec.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
+import { goJsonLines } from "../../../meta/go-json.ts";
 
 const ATTRIBUTES_CLASS = "volumeAttributesClassName";
 const MOUNT_OPTIONS_ANNOTATION = "volume.beta.kubernetes.io/mount-options";
@@ -50,28 +51,20 @@ function setVolumeDefaults(volume: JsonObject): void {
   setVolumeSourceDefaults(spec);
 }
 
-/** Also of the sources that stand in the specs of attachments. */
+const SOURCE_DEFAULTS: readonly (readonly [key: string, defaults: JsonObject])[] = [
+  ["hostPath", { type: "" }],
+  ["azureFile", { secretNamespace: null }],
+  ["iscsi", { lun: 0 }],
+  ["scaleIO", { secretRef: null }],
+];
+
+/** In place; also for the sources in the specs of VolumeAttachments. */
 export function setVolumeSourceDefaults(spec: JsonObject): void {
-  const pointers: readonly (readonly [key: string, defaults: JsonObject])[] = [
-    ["hostPath", { type: "" }],
-    ["azureFile", { secretNamespace: null }],
-    ["iscsi", { lun: 0 }],
-    ["scaleIO", { secretRef: null }],
-    ["azureDisk", { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" }],
-  ];
-  for (const [key, defaults] of pointers) {
-    const source = ownPointer(spec, key);
-    if (source !== undefined) setMissing(source, defaults);
+  for (const [key, defaults] of SOURCE_DEFAULTS) {
+    const source = spec[key];
+    if (isJsonObject(source)) setMissing(source, defaults);
   }
-  const texts: readonly (readonly [key: string, defaults: Readonly<Record<string, string>>])[] = [
-    ["rbd", { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" }],
-    ["iscsi", { iscsiInterface: "default" }],
-    ["scaleIO", { storageMode: "ThinProvisioned", fsType: "xfs" }],
-  ];
-  for (const [key, defaults] of texts) {
-    const source = ownPointer(spec, key);
-    if (source !== undefined) setEmpty(source, defaults);
-  }
+  setRemoteDefaults(spec);
 }
 
 function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, gates: ReleaseGates): void {
@@ -132,8 +125,8 @@ function* mountOptionErrors(volume: JsonObject): Generator<FieldError> {
 
 function* changeErrors(spec: JsonObject, before: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const source = withoutNewExpandSecret(spec, before);
-  if (!isSemanticallyEqual(source, before, VOLUME_SOURCE)) {
-    const [old, now] = [before, source].map((one) => goPrettyLines(goValue(one, VOLUME_SOURCE)));
+  if (!isSameInternal(source, before, "PersistentVolumeSource")) {
+    const [old, now] = [before, source].map((one) => goJsonLines(internalValue(one, "PersistentVolumeSource")));
     yield forbiddenField(
       "spec.persistentvolumesource",
       `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(old!, now!)}`,
@@ -167,10 +160,10 @@ const GENERAL_LABELS: ReadonlyMap<string, string> = new Map([
 
 function* affinityChangeErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
   const affinity = spec["nodeAffinity"];
-  if (isSemanticallyEqual(affinity, withLabelsOf(before["nodeAffinity"], affinity), VOLUME_NODE_AFFINITY)) return;
+  if (isSameInternal(affinity, withLabelsOf(before["nodeAffinity"], affinity), "*VolumeNodeAffinity")) return;
   yield invalidValue(
     "nodeAffinity",
-    goValue(affinity, VOLUME_NODE_AFFINITY),
+    internalValue(affinity, "*VolumeNodeAffinity"),
     "field is immutable, except for updating from beta label to GA",
   );
 }

@@ -12,9 +12,9 @@ import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { immutableErrors, objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { addFinalizer, setMissing } from "./defaults.ts";
-import { goValue, isSemanticallyEqual } from "./go-value.ts";
+import { addFinalizer, setMissing } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const PARAMETERS_MAX = 512;
 const PARAMETERS_BYTES_MAX = 256 * 1024;
@@ -26,8 +26,8 @@ export const STORAGE_CLASS: Kind = {
   createErrors: storageClassErrors,
   *updateErrors(storageClass, existing) {
     yield* storageClassErrors(storageClass);
-    if (!isSemanticallyEqual(storageClass["parameters"], existing["parameters"], { map: "string" }))
-      yield invalidValue("parameters", goValue(storageClass["parameters"], { map: "string" }), "field is immutable");
+    if (!isSameInternal(storageClass["parameters"], existing["parameters"], "*"))
+      yield invalidValue("parameters", internalValue(storageClass["parameters"], "*"), "field is immutable");
     yield* immutableErrors(stringAt(storageClass, "provisioner"), stringAt(existing, "provisioner"), "provisioner");
     for (const key of ["reclaimPolicy", "volumeBindingMode"])
       yield* immutableErrors(storageClass[key], existing[key], key);

@@ -6,31 +6,13 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
-import { ownPointer, ownStruct, setMissing, setRoundedResources } from "./defaults.ts";
-import { goValue, isSemanticallyEqual, type GoType } from "./go-value.ts";
+import { ownPointer, ownStruct, setMissing, setRoundedResources } from "../defaults.ts";
 import { setVolumeSourceDefaults } from "./persistent-volume.ts";
-import { VOLUME_SPEC } from "./volume-shapes.ts";
 import { inlineVolumeSpecErrors } from "./volume-spec.ts";
+import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const METADATA_BYTES_MAX = 256 * 1024;
 const ERROR_MESSAGE_BYTES_MAX = 1024;
-
-const ATTACHMENT_SPEC: GoType = {
-  struct: [
-    ["Attacher", "attacher", "string"],
-    [
-      "Source",
-      "source",
-      {
-        struct: [
-          ["PersistentVolumeName", "persistentVolumeName", "any"],
-          ["InlineVolumeSpec", "inlineVolumeSpec", VOLUME_SPEC],
-        ],
-      },
-    ],
-    ["NodeName", "nodeName", "string"],
-  ],
-};
 
 export const VOLUME_ATTACHMENT: Kind = {
   setDefaults(attachment) {
@@ -51,8 +33,8 @@ export const VOLUME_ATTACHMENT: Kind = {
 
 function* attachmentUpdateErrors(attachment: JsonObject, existing: JsonObject): Generator<FieldError> {
   yield* attachmentErrors(attachment);
-  if (!isSemanticallyEqual(attachment["spec"], existing["spec"], ATTACHMENT_SPEC))
-    yield invalidValue("spec", goValue(attachment["spec"], ATTACHMENT_SPEC), "field is immutable");
+  if (!isSameInternal(attachment["spec"], existing["spec"], "VolumeAttachmentSpec"))
+    yield invalidValue("spec", internalValue(attachment["spec"], "VolumeAttachmentSpec"), "field is immutable");
 }
 
 function* attachmentErrors(attachment: JsonObject): Generator<FieldError> {

@@ -4,17 +4,15 @@ import { forbiddenField, invalidValue, required, unsupportedValue } from "../../
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../table/quantity.ts";
+import { canonicalQuantity, nanosOf, unitsOf } from "../../../meta/quantity.ts";
 import { nameErrors } from "../checks.ts";
 import { nodeSelectorErrors } from "../pods/rules/scheduling-rules.ts";
-import { nanosOf } from "../quantity.ts";
-import { goValue } from "./go-value.ts";
 import { volumeSourceErrors } from "./volume-sources.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const ACCESS_MODES: readonly string[] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const RECLAIM_POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"];
 const VOLUME_MODES: readonly string[] = ["Block", "Filesystem"];
-const NANOS = 10n ** 9n;
 
 export interface VolumeSpecOptions {
   readonly volumeName: string;
@@ -82,7 +80,7 @@ function* capacityErrors(spec: JsonObject, field: string): Generator<FieldError>
   const resources = Object.keys(capacity).sort();
   if (resources.length === 0) yield required(field);
   if (!Object.hasOwn(capacity, "storage") || resources.length > 1)
-    yield unsupportedValue(field, goValue(spec["capacity"], { map: "quantity" }), ["storage"]);
+    yield unsupportedValue(field, internalValue(spec["capacity"], "{}q"), ["storage"]);
   for (const resource of resources) {
     yield* basicQuantityErrors(capacity[resource], `${field}[${resource}]`);
     yield* positiveQuantityErrors(capacity[resource], `${field}[${resource}]`);
@@ -91,8 +89,7 @@ function* capacityErrors(spec: JsonObject, field: string): Generator<FieldError>
 
 export function* basicQuantityErrors(value: unknown, field: string): Generator<FieldError> {
   const nanos = nanosOf(value);
-  // Rounded away from zero, as Go gives the value of a quantity.
-  if (nanos < 0n) yield invalidValue(field, Number((nanos - NANOS + 1n) / NANOS), "must be a valid resource quantity");
+  if (nanos < 0n) yield invalidValue(field, Number(unitsOf(nanos)), "must be a valid resource quantity");
 }
 
 export function* positiveQuantityErrors(value: unknown, field: string): Generator<FieldError> {

@@ -4,8 +4,8 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta
 import { dnsLabelErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, numberAt } from "../checks.ts";
-import { containerResourceNameErrors } from "../pods/rules/resource-rules.ts";
-import { nanosOf } from "../quantity.ts";
+import { containerResourceNameErrors } from "../core/resource-amounts.ts";
+import { nanosOf } from "../../../meta/quantity.ts";
 import { referenceErrors, type ReferenceCheck } from "./cross-version-reference.ts";
 
 /** The member that holds the source of a type, in the order they are looked at. */

@@ -4,7 +4,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta
 import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
-import { nanosOf } from "../quantity.ts";
+import { nanosOf } from "../../../meta/quantity.ts";
 import { metricErrors } from "./autoscaler-metrics.ts";
 import { apiVersionError, referenceErrors, type ReferenceCheck } from "./cross-version-reference.ts";
 

@@ -6,8 +6,9 @@ import { convertObject } from "../../conversion/convert.ts";
 import { objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { autoscalerErrors } from "./autoscaler-rules.ts";
-import { ensureMember, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
+import { structAt } from "../defaults.ts";
 
 const V1: GroupVersion = { group: "autoscaling", version: "v1" };
 const V2: GroupVersion = { group: "autoscaling", version: "v2" };
@@ -31,7 +32,7 @@ export const AUTOSCALER: Kind = {
 /** The rules are v2's: v1 says the same with fewer fields, and the rest in annotations. */
 export const AUTOSCALER_V1: Kind = {
   setDefaults(autoscaler) {
-    const spec = ensureMember(autoscaler, "spec");
+    const spec = structAt(autoscaler, "spec");
     spec["minReplicas"] ??= 1;
     const readable = convertObject(inV2(autoscaler), V2, V1);
     spec["targetCPUUtilizationPercentage"] ??= specOf(readable)["targetCPUUtilizationPercentage"];
@@ -73,7 +74,7 @@ function inV2(autoscaler: JsonObject): JsonObject {
 }
 
 function setAutoscalerDefaults(autoscaler: JsonObject): void {
-  const spec = ensureMember(autoscaler, "spec");
+  const spec = structAt(autoscaler, "spec");
   spec["minReplicas"] ??= 1;
   if (objectsAt(spec, "metrics").length === 0) spec["metrics"] = [cpuMetric()];
   setBehaviorDefaults(spec);

@@ -1,8 +1,7 @@
 /** The claims in a StatefulSet, from which its pods' claims are made. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
-import { setResourcesDefaults } from "../pods/resource-lists.ts";
-import { ensureMember, setText } from "./members.ts";
+import { structAt, setRoundedRequirements, setEmpty } from "../defaults.ts";
 
 /** In place: each says what it is, which protobuf has no room for. */
 export function setClaimKinds(statefulSet: JsonObject): void {
@@ -17,11 +16,11 @@ export function setClaimKinds(statefulSet: JsonObject): void {
 export function setClaimDefaults(statefulSet: JsonObject): void {
   setClaimKinds(statefulSet);
   changeClaims(objectAt(statefulSet, "spec"), (claim) => {
-    ensureMember(claim, "metadata");
-    const spec = ensureMember(claim, "spec");
-    setResourcesDefaults(ensureMember(spec, "resources"));
+    structAt(claim, "metadata");
+    const spec = structAt(claim, "spec");
+    setRoundedRequirements(structAt(spec, "resources"));
     spec["volumeMode"] ??= "Filesystem";
-    setText(ensureMember(claim, "status"), "phase", "Pending");
+    setEmpty(structAt(claim, "status"), { phase: "Pending" });
     return claim;
   });
 }

@@ -8,10 +8,12 @@ import { scheduleError } from "./cron-schedule.ts";
 import { setJobTemplateDefaults } from "./job-defaults.ts";
 import { jobSpecErrors } from "./job-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
-import { selectorOf, shownSelector } from "./label-selection.ts";
+import { selectorOf } from "./label-selection.ts";
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf } from "./members.ts";
+import { specOf } from "./members.ts";
 import { timeZoneError } from "./time-zone.ts";
+import { structAt, setEmpty } from "../defaults.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 /** A Job's name is its CronJob's with eleven characters more. */
 const NAME_LENGTH_MAX = 52;
@@ -32,16 +34,16 @@ export const CRON_JOB: Kind = {
 };
 
 function setCronJobDefaults(cronJob: JsonObject, context: KindContext): void {
-  const spec = ensureMember(cronJob, "spec");
+  const spec = structAt(cronJob, "spec");
   spec["schedule"] ??= "";
-  setText(spec, "concurrencyPolicy", "Allow");
+  setEmpty(spec, { concurrencyPolicy: "Allow" });
   spec["suspend"] ??= false;
-  const template = ensureMember(spec, "jobTemplate");
-  ensureMember(template, "metadata");
-  setJobTemplateDefaults(ensureMember(template, "spec"), context);
+  const template = structAt(spec, "jobTemplate");
+  structAt(template, "metadata");
+  setJobTemplateDefaults(structAt(template, "spec"), context);
   spec["successfulJobsHistoryLimit"] ??= 3;
   spec["failedJobsHistoryLimit"] ??= 1;
-  ensureMember(cronJob, "status");
+  structAt(cronJob, "status");
 }
 
 function* cronJobErrors(spec: JsonObject, before: JsonObject | undefined, context: KindContext): Generator<FieldError> {
@@ -100,7 +102,7 @@ function* jobTemplateErrors(spec: JsonObject, context: KindContext): Generator<F
   const selector = selectorOf(spec);
   yield* jobSpecErrors(spec, field, context);
   if (selector !== undefined)
-    yield invalidValue(`${field}.selector`, shownSelector(selector), "`selector` will be auto-generated");
+    yield invalidValue(`${field}.selector`, internalValue(selector, "L"), "`selector` will be auto-generated");
   if (spec["manualSelector"] === true) yield unsupportedValue(`${field}.manualSelector`, true, ["nil", "false"]);
 }
 

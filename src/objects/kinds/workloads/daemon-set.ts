@@ -6,7 +6,6 @@ import { isEmptySelector, labelSelectorErrors, nonNegativeErrors, numberAt } fro
 import type { Kind, KindContext } from "../kind.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { podTemplateWarnings } from "../pods/warnings/pod-warnings.ts";
-import { shownRollingUpdate } from "./deployment.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import {
   immutableSelectorErrors,
@@ -14,13 +13,14 @@ import {
   mismatchError,
   selectorOf,
   selects,
-  shownSelector,
   templateLabels,
 } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { collisionCountErrors, negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { setTemplateGeneration, templateGeneration, templateGenerationAfter } from "./template-generation.ts";
+import { structAt, setEmpty } from "../defaults.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const COUNTS_WRITTEN: readonly string[] = [
   "currentNumberScheduled",
@@ -55,12 +55,12 @@ export const DAEMON_SET: Kind = {
 };
 
 function setDaemonSetDefaults(daemonSet: JsonObject, context: KindContext): void {
-  const spec = ensureMember(daemonSet, "spec");
+  const spec = structAt(daemonSet, "spec");
   setPodTemplateDefaults(spec, context);
-  const strategy = ensureMember(spec, "updateStrategy");
-  setText(strategy, "type", "RollingUpdate");
+  const strategy = structAt(spec, "updateStrategy");
+  setEmpty(strategy, { type: "RollingUpdate" });
   if (strategy["type"] === "RollingUpdate") {
-    const rollingUpdate = ensureMember(strategy, "rollingUpdate");
+    const rollingUpdate = structAt(strategy, "rollingUpdate");
     rollingUpdate["maxUnavailable"] ??= 1;
     rollingUpdate["maxSurge"] ??= 0;
   }
@@ -79,7 +79,7 @@ function* daemonSetErrors(daemonSet: JsonObject, context: KindContext): Generato
   if ((selector === undefined || isReadable(selector)) && !selects(selector, templateLabels(spec)))
     yield mismatchError(template, field);
   if (selector !== undefined && isEmptySelector(selector))
-    yield invalidValue("spec.selector", shownSelector(selector), "empty selector is invalid for daemonset");
+    yield invalidValue("spec.selector", internalValue(selector, "L"), "empty selector is invalid for daemonset");
   yield* podTemplateErrors(template, field, context);
   yield* restartErrors(template, field);
   yield* deadlineErrors(template, field, "DaemonSet");
@@ -93,7 +93,7 @@ function* strategyErrors(strategy: JsonObject): Generator<FieldError> {
   if (type === "RollingUpdate") {
     yield* rollingUpdateErrors(objectAt(strategy, "rollingUpdate"), "spec.updateStrategy.rollingUpdate");
   } else if (type !== "OnDelete") {
-    const shown = { Type: type, RollingUpdate: shownRollingUpdate(strategy["rollingUpdate"]) };
+    const shown = internalValue(strategy, "DaemonSetUpdateStrategy");
     yield unsupportedValue("spec.updateStrategy", shown, ["RollingUpdate", "OnDelete"]);
   }
 }

@@ -1,6 +1,6 @@
 /** Deployments: pods that are replaced a few at a time. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nonNegativeErrors, numberAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
@@ -8,11 +8,13 @@ import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { workloadWarnings } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
+import { structAt, setEmpty } from "../defaults.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export const DEPLOYMENT: Kind = {
   setDefaults: setDeploymentDefaults,
@@ -34,13 +36,13 @@ export const DEPLOYMENT: Kind = {
 };
 
 function setDeploymentDefaults(deployment: JsonObject, context: KindContext): void {
-  const spec = ensureMember(deployment, "spec");
+  const spec = structAt(deployment, "spec");
   spec["replicas"] ??= 1;
   setPodTemplateDefaults(spec, context);
-  const strategy = ensureMember(spec, "strategy");
-  setText(strategy, "type", "RollingUpdate");
+  const strategy = structAt(spec, "strategy");
+  setEmpty(strategy, { type: "RollingUpdate" });
   if (strategy["type"] === "RollingUpdate") {
-    const rollingUpdate = ensureMember(strategy, "rollingUpdate");
+    const rollingUpdate = structAt(strategy, "rollingUpdate");
     rollingUpdate["maxUnavailable"] ??= "25%";
     rollingUpdate["maxSurge"] ??= "25%";
   }
@@ -86,17 +88,13 @@ function* strategyErrors(strategy: JsonObject): Generator<FieldError> {
   if (type === "RollingUpdate") {
     yield* rollingUpdateErrors(objectAt(strategy, "rollingUpdate"), field);
   } else if (type !== "Recreate") {
-    const shown = { Type: type, RollingUpdate: shownRollingUpdate(rollingUpdate) };
-    yield unsupportedValue("spec.strategy", shown, ["Recreate", "RollingUpdate"]);
+    yield unsupportedValue("spec.strategy", internalValue(strategy, "DeploymentStrategy"), [
+      "Recreate",
+      "RollingUpdate",
+    ]);
   } else if (rollingUpdate !== undefined) {
     yield forbiddenField(field, "may not be specified when strategy `type` is 'Recreate'");
   }
-}
-
-/** As Go writes the type inside the server, which has no names for JSON. */
-export function shownRollingUpdate(rollingUpdate: unknown): unknown {
-  if (!isJsonObject(rollingUpdate)) return null;
-  return { MaxUnavailable: rollingUpdate["maxUnavailable"] ?? 0, MaxSurge: rollingUpdate["maxSurge"] ?? 0 };
 }
 
 function* rollingUpdateErrors({ maxUnavailable, maxSurge }: JsonObject, field: string): Generator<FieldError> {

@@ -6,15 +6,16 @@ import { labelSelectorErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";
 import { intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
-import { selectorOf, shownSelector } from "./label-selection.ts";
-import { ensureMember, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors, setStatusCounts } from "./status-counts.ts";
+import { structAt } from "../defaults.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const COUNTS: readonly string[] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
 
 export const DISRUPTION_BUDGET: Kind = {
   setDefaults(budget) {
-    ensureMember(budget, "spec");
+    structAt(budget, "spec");
     setStatusCounts(budget, COUNTS);
   },
   prepareCreate(budget) {
@@ -33,7 +34,11 @@ export const DISRUPTION_BUDGET: Kind = {
 function* budgetErrors(spec: JsonObject): Generator<FieldError> {
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy, selector } = spec;
   if (minAvailable !== undefined && maxUnavailable !== undefined)
-    yield invalidValue("spec", shownSpec(spec), "minAvailable and maxUnavailable cannot be both set");
+    yield invalidValue(
+      "spec",
+      internalValue(spec, "PodDisruptionBudgetSpec"),
+      "minAvailable and maxUnavailable cannot be both set",
+    );
   for (const count of ["minAvailable", "maxUnavailable"]) {
     if (spec[count] === undefined) continue;
     yield* intOrPercentErrors(spec[count], `spec.${count}`);
@@ -42,14 +47,4 @@ function* budgetErrors(spec: JsonObject): Generator<FieldError> {
   if (isJsonObject(selector)) yield* labelSelectorErrors(selector, "spec.selector");
   if (policy !== undefined && policy !== "AlwaysAllow" && policy !== "IfHealthyBudget")
     yield unsupportedValue("spec.unhealthyPodEvictionPolicy", policy, ["AlwaysAllow", "IfHealthyBudget"]);
-}
-
-/** As Go writes the type inside the server, which has no names for JSON. */
-function shownSpec(spec: JsonObject): JsonObject {
-  return {
-    MinAvailable: spec["minAvailable"] ?? null,
-    Selector: shownSelector(selectorOf(spec)),
-    MaxUnavailable: spec["maxUnavailable"] ?? null,
-    UnhealthyPodEvictionPolicy: spec["unhealthyPodEvictionPolicy"] ?? null,
-  };
 }

@@ -1,11 +1,12 @@
 /** What a Job is taken to say when it says nothing, and how it comes to know its pods. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { templateLabels } from "./label-selection.ts";
-import { ensureMember, setText, specOf } from "./members.ts";
+import { specOf } from "./members.ts";
 import { setConditionTimes } from "./status-counts.ts";
+import { structAt, setEmpty } from "../defaults.ts";
 
 export const CONTROLLER_UID = "batch.kubernetes.io/controller-uid";
 export const LEGACY_CONTROLLER_UID = "controller-uid";
@@ -17,7 +18,7 @@ const BACKOFF_LIMIT = 6;
 const BACKOFF_LIMIT_OF_INDEXED = 2 ** 31 - 1;
 
 export function setJobDefaults(job: JsonObject, context: KindContext): void {
-  const spec = ensureMember(job, "spec");
+  const spec = structAt(job, "spec");
   setJobTemplateDefaults(spec, context);
   if (spec["parallelism"] === undefined) spec["completions"] ??= 1;
   spec["parallelism"] ??= 1;
@@ -27,7 +28,7 @@ export function setJobDefaults(job: JsonObject, context: KindContext): void {
   spec["podReplacementPolicy"] ??= spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed";
   spec["manualSelector"] ??= false;
   setJobLabels(job);
-  ensureMember(job, "status");
+  structAt(job, "status");
   setConditionTimes(job, ["lastProbeTime", "lastTransitionTime"]);
 }
 
@@ -38,7 +39,7 @@ export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): 
   if (!isJsonObject(podFailurePolicy)) return;
   const rules = objectsAt(podFailurePolicy, "rules");
   for (const rule of rules)
-    for (const pattern of objectsAt(rule, "onPodConditions")) setText(pattern, "status", "True");
+    for (const pattern of objectsAt(rule, "onPodConditions")) setEmpty(pattern, { status: "True" });
   // As kubernetes: a list of no rules is written, as null.
   if (rules.length === 0) podFailurePolicy["rules"] = null;
 }
@@ -46,7 +47,7 @@ export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): 
 /** A Job without labels has those of its pods. */
 function setJobLabels(job: JsonObject): void {
   const labels = templateLabels(specOf(job));
-  const metadata = ensureMember(job, "metadata");
+  const metadata = structAt(job, "metadata");
   if (Object.keys(labels).length > 0 && Object.keys(objectAt(metadata, "labels")).length === 0)
     metadata["labels"] = { ...labels };
 }
@@ -57,7 +58,7 @@ export function prepareJob(job: JsonObject): void {
   if (spec["manualSelector"] === true) return;
   const before = templateLabels(spec);
   const metadata = objectAt(job, "metadata");
-  const hasOwnLabels = !isSame(objectAt(metadata, "labels"), before);
+  const hasOwnLabels = !jsonEquals(objectAt(metadata, "labels"), before);
   const labels = { ...generatedLabels(metadata), ...before };
   const template = objectAt(spec, "template");
   spec["template"] = { ...template, metadata: { ...objectAt(template, "metadata"), labels } };
@@ -84,12 +85,4 @@ function generatedLabels(metadata: JsonObject): JsonObject {
 function withControllerUid(selector: JsonObject, metadata: JsonObject): JsonObject {
   const matchLabels = { [CONTROLLER_UID]: metadata["uid"], ...objectAt(selector, "matchLabels") };
   return { ...selector, matchLabels };
-}
-
-function isSame(left: JsonObject, right: JsonObject): boolean {
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => isJsonObject(right) && Object.hasOwn(right, key) && right[key] === left[key])
-  );
 }

@@ -137,42 +137,6 @@ function* successRuleErrors(rule: JsonObject, completions: number, field: string
     yield invalidValue(place, count, beyond(total, "indexes in the specified succeededIndexes field"));
 }
 
-/** As Go writes the types inside the server, which have no names for JSON. */
-export function shownPodFailurePolicy(policy: unknown): unknown {
-  return isJsonObject(policy) ? { Rules: listOr(policy["rules"], shownFailureRule) } : null;
-}
-
-function shownFailureRule(rule: JsonObject): JsonObject {
-  const { onExitCodes } = rule;
-  return {
-    Action: stringAt(rule, "action"),
-    OnExitCodes: isJsonObject(onExitCodes)
-      ? {
-          ContainerName: onExitCodes["containerName"] ?? null,
-          Operator: stringAt(onExitCodes, "operator"),
-          Values: onExitCodes["values"] ?? null,
-        }
-      : null,
-    OnPodConditions: listOr(rule["onPodConditions"], (pattern) => ({
-      Type: stringAt(pattern, "type"),
-      Status: stringAt(pattern, "status"),
-    })),
-  };
-}
-
-export function shownSuccessPolicy(policy: unknown): unknown {
-  if (!isJsonObject(policy)) return null;
-  const shownRule = (rule: JsonObject): JsonObject => ({
-    SucceededIndexes: rule["succeededIndexes"] ?? null,
-    SucceededCount: rule["succeededCount"] ?? null,
-  });
-  return { Rules: listOr(policy["rules"], shownRule) };
-}
-
-function listOr(list: unknown, shown: (item: JsonObject) => JsonObject): unknown {
-  return Array.isArray(list) ? list.filter(isJsonObject).map(shown) : null;
-}
-
 function numbersAt(parent: JsonObject, key: string): number[] | undefined {
   const value = parent[key];
   return Array.isArray(value) ? value.filter((item) => typeof item === "number") : undefined;

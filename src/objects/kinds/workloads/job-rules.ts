@@ -6,7 +6,8 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors, nonNegativeErrors, numberAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
-import { podFailurePolicyErrors, shownSuccessPolicy, successPolicyErrors } from "./job-policies.ts";
+import { podFailurePolicyErrors, successPolicyErrors } from "./job-policies.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const PARALLELISM_MAX = 100_000;
 const FAILED_INDEXES_MAX = 100_000;
@@ -38,7 +39,7 @@ export function* jobSpecErrors(spec: JsonObject, field: string, context: KindCon
     else
       yield invalidValue(
         `${field}.successPolicy`,
-        shownSuccessPolicy(spec["successPolicy"]),
+        internalValue(spec["successPolicy"], "*SuccessPolicy"),
         "requires indexed completion mode",
       );
   }

@@ -2,15 +2,15 @@
 import { duplicateValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../checks.ts";
+import { countAt, numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { commonIndex, countIndexes } from "./job-indexes.ts";
 import { invalidAltogether } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
 import { specOf, statusOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
-import { countAt, negativeCountErrors } from "./status-counts.ts";
+import { negativeCountErrors } from "./status-counts.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 
 const CONDITIONS = "status.conditions";
 

@@ -1,18 +1,16 @@
 /** What of a Job can change once it is there. */
-import { invalidValue } from "../../../meta/field-errors.ts";
+import { invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
-import { internalPodSpec } from "../pods/internal/internal-json.ts";
 import { isTrue, conditionsOf } from "../storage-versions/conditions.ts";
-import { invalidInternal, shownTemplate } from "./internal-template.ts";
-import { shownPodFailurePolicy, shownSuccessPolicy } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { specOf, statusOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 const IMMUTABLE = "field is immutable";
 
@@ -24,10 +22,10 @@ export function* jobChangeErrors(job: JsonObject, existing: JsonObject, context:
   yield* templateErrors(spec, existing, context);
   const unchanged = { spec, before };
   yield* memberErrors(unchanged, "completionMode", spec["completionMode"]);
-  yield* memberErrors(unchanged, "podFailurePolicy", shownPodFailurePolicy(spec["podFailurePolicy"]));
+  yield* memberErrors(unchanged, "podFailurePolicy", internalValue(spec["podFailurePolicy"], "*PodFailurePolicy"));
   yield* memberErrors(unchanged, "backoffLimitPerIndex", spec["backoffLimitPerIndex"]);
   yield* memberErrors(unchanged, "managedBy", spec["managedBy"]);
-  yield* memberErrors(unchanged, "successPolicy", shownSuccessPolicy(spec["successPolicy"]));
+  yield* memberErrors(unchanged, "successPolicy", internalValue(spec["successPolicy"], "*SuccessPolicy"));
 }
 
 function* memberErrors(
@@ -56,9 +54,9 @@ function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindCo
   if (isIdle && gates.isOn("MutablePodResourcesForSuspendedJobs")) {
     const podSpec = objectAt(template, "spec");
     if (!isSemanticallyEqual(podSpec, withResourcesOf(podSpec, objectAt(compared, "spec"))))
-      yield invalidInternal("spec.template.spec", internalPodSpec(podSpec, context), IMMUTABLE);
+      yield invalidGoValue("spec.template.spec", internalValue(podSpec, "PodSpec", context), IMMUTABLE);
   } else if (!isSemanticallyEqual(template, compared)) {
-    yield invalidInternal("spec.template", shownTemplate(template, context), IMMUTABLE);
+    yield invalidGoValue("spec.template", internalValue(template, "PodTemplateSpec", context), IMMUTABLE);
   }
 }
 

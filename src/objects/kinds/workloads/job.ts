@@ -16,18 +16,11 @@ import {
 import { isIndexed, jobSpecErrors } from "./job-rules.ts";
 import { jobStatusErrors } from "./job-status-rules.ts";
 import { jobChangeErrors } from "./job-update-rules.ts";
-import {
-  isReadable,
-  mismatchError,
-  selectorOf,
-  selects,
-  shownMap,
-  shownSelector,
-  templateLabels,
-} from "./label-selection.ts";
+import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
 import { specOf } from "./members.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export const JOB: Kind = {
   orphaningWarning:
@@ -78,14 +71,14 @@ function* generatedErrors(job: JsonObject, needsLabels: boolean): Generator<Fiel
   if (needsLabels) expected.push([CONTROLLER_UID, uid], [JOB_NAME, name]);
   for (const [label, value] of expected) yield* labelErrors(templateLabels(spec), label, value);
   if (isReadable(selector) && !selects(selector, Object.fromEntries(expected)))
-    yield invalidValue("spec.selector", shownSelector(selector), "`selector` not auto-generated");
+    yield invalidValue("spec.selector", internalValue(selector, "L"), "`selector` not auto-generated");
 }
 
 function* labelErrors(labels: JsonObject, label: string, value: string): Generator<FieldError> {
   const field = `spec.template.metadata.labels[${label}]`;
   const why = `must be '${value}'`;
   if (!Object.hasOwn(labels, label)) yield required(field, why);
-  else if (labels[label] !== value) yield invalidValue(field, shownMap(labels), why);
+  else if (labels[label] !== value) yield invalidValue(field, internalValue(labels, "*"), why);
 }
 
 function* specErrors(spec: JsonObject, context: KindContext): Generator<FieldError> {

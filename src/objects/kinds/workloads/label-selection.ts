@@ -3,7 +3,8 @@ import { invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, objectsAt } from "../checks.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 /** Undefined when the workload has none. */
 export function selectorOf(spec: JsonObject): JsonObject | undefined {
@@ -48,39 +49,14 @@ export function templateLabels(spec: JsonObject): JsonObject {
 /** The labels of a template that its own workload would not recognise. */
 export function mismatchError(template: JsonObject, field: string): FieldError {
   const { labels } = objectAt(template, "metadata");
-  return invalidValue(`${field}.metadata.labels`, shownMap(labels), "`selector` does not match template `labels`");
-}
-
-/** As Go writes a map: in the order of its keys. */
-export function shownMap(map: unknown): unknown {
-  if (!isJsonObject(map)) return null;
-  return Object.fromEntries(
-    Object.keys(map)
-      .sort()
-      .map((key) => [key, map[key]]),
+  return invalidValue(
+    `${field}.metadata.labels`,
+    internalValue(labels, "*"),
+    "`selector` does not match template `labels`",
   );
-}
-
-export function shownSelector(selector: JsonObject | undefined): unknown {
-  if (selector === undefined) return null;
-  const matchLabels = objectAt(selector, "matchLabels");
-  const expressions = objectsAt(selector, "matchExpressions");
-  return {
-    ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels: shownMap(matchLabels) }),
-    ...(expressions.length === 0 ? {} : { matchExpressions: expressions.map(shownRequirement) }),
-  };
-}
-
-function shownRequirement(requirement: JsonObject): JsonObject {
-  const values = stringsAt(requirement, "values");
-  return {
-    key: stringAt(requirement, "key"),
-    operator: stringAt(requirement, "operator"),
-    ...(values.length === 0 ? {} : { values }),
-  };
 }
 
 export function* immutableSelectorErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
   if (isSemanticallyEqual(spec["selector"], before["selector"])) return;
-  yield invalidValue("spec.selector", shownSelector(selectorOf(spec)), "field is immutable");
+  yield invalidValue("spec.selector", internalValue(spec["selector"], "L"), "field is immutable");
 }

@@ -6,14 +6,15 @@ import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { workloadWarnings } from "./lasting-pods.ts";
-import { ensureMember, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
 import { replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";
+import { structAt } from "../defaults.ts";
 
 export const REPLICA_SET: Kind = {
   setDefaults(replicaSet, context) {
-    const spec = ensureMember(replicaSet, "spec");
+    const spec = structAt(replicaSet, "spec");
     spec["replicas"] ??= 1;
     setPodTemplateDefaults(spec, context);
     setStatusCounts(replicaSet, ["replicas"]);

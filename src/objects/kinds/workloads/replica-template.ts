@@ -5,8 +5,9 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { isEmptySelector, labelSelectorErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
-import { isReadable, mismatchError, selectorOf, selects, shownSelector, templateLabels } from "./label-selection.ts";
+import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export function* selectorErrors(spec: JsonObject, kind: string): Generator<FieldError> {
   const selector = selectorOf(spec);
@@ -16,14 +17,14 @@ export function* selectorErrors(spec: JsonObject, kind: string): Generator<Field
   }
   yield* labelSelectorErrors(selector, "spec.selector");
   if (isEmptySelector(selector))
-    yield invalidValue("spec.selector", shownSelector(selector), `empty selector is invalid for ${kind}`);
+    yield invalidValue("spec.selector", internalValue(selector, "L"), `empty selector is invalid for ${kind}`);
 }
 
 /** Nothing is said about a template as long as nobody can tell which pods are meant. */
 export function* replicaTemplateErrors(spec: JsonObject, context: KindContext): Generator<FieldError> {
   const selector = selectorOf(spec);
   if (selector !== undefined && !isReadable(selector)) {
-    yield invalidValue("spec.selector", shownSelector(selector), "invalid label selector");
+    yield invalidValue("spec.selector", internalValue(selector, "L"), "invalid label selector");
     return;
   }
   const field = "spec.template";

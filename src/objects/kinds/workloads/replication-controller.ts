@@ -7,9 +7,10 @@ import type { Kind, KindContext } from "../kind.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { mismatchError, selects, templateLabels } from "./label-selection.ts";
 import { deadlineErrors, hasNewGeneration, nameWarnings, restartErrors, templateWarnings } from "./lasting-pods.ts";
-import { ensureMember, specOf, statusOf } from "./members.ts";
+import { specOf, statusOf } from "./members.ts";
 import { replicaSetStatusErrors } from "./replica-set.ts";
 import { setConditionTimes, setStatusCounts } from "./status-counts.ts";
+import { structAt } from "../defaults.ts";
 
 export const REPLICATION_CONTROLLER: Kind = {
   setDefaults: setControllerDefaults,
@@ -29,7 +30,7 @@ export const REPLICATION_CONTROLLER: Kind = {
 
 /** Who says nothing about labels means those of the pods. */
 function setControllerDefaults(controller: JsonObject, context: KindContext): void {
-  const spec = ensureMember(controller, "spec");
+  const spec = structAt(controller, "spec");
   spec["replicas"] ??= 1;
   setStatusCounts(controller, ["replicas"]);
   setConditionTimes(controller, ["lastTransitionTime"]);
@@ -38,7 +39,7 @@ function setControllerDefaults(controller: JsonObject, context: KindContext): vo
   const labels = templateLabels(spec);
   if (Object.keys(labels).length === 0) return;
   if (Object.keys(objectAt(spec, "selector")).length === 0) spec["selector"] = { ...labels };
-  const metadata = ensureMember(controller, "metadata");
+  const metadata = structAt(controller, "metadata");
   if (Object.keys(objectAt(metadata, "labels")).length === 0) metadata["labels"] = { ...labels };
 }
 

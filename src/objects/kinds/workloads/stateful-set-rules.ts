@@ -1,6 +1,6 @@
 /** What is wrong with a StatefulSet's spec. */
 import { invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelsErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
@@ -10,9 +10,10 @@ import { annotationsErrors } from "../pods/rules/annotation-rules.ts";
 import { claimSpecErrors } from "../storage/claim-spec.ts";
 import { templateWithClaims } from "./claim-templates.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
-import { isReadable, mismatchError, selectorOf, selects, shownSelector, templateLabels } from "./label-selection.ts";
+import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
 import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { selectorErrors } from "./replica-template.ts";
+import { internalValue } from "../internal-version/internal-value.ts";
 
 export interface StatefulSetCheck {
   readonly context: KindContext;
@@ -51,17 +52,16 @@ function* strategyErrors(strategy: JsonObject): Generator<FieldError> {
   if (type === "RollingUpdate") {
     yield* rollingUpdateErrors(objectAt(strategy, "rollingUpdate"), `${field}.rollingUpdate`);
   } else if (type !== "OnDelete") {
-    const shown = { Type: type, RollingUpdate: shownRollingUpdate(rollingUpdate) };
+    const shown = internalValue(strategy, "StatefulSetUpdateStrategy");
     yield invalidValue(field, shown, "must be 'RollingUpdate' or 'OnDelete'");
   } else if (rollingUpdate !== undefined) {
     const why = "only allowed for updateStrategy 'RollingUpdate'";
-    yield invalidValue(`${field}.rollingUpdate`, shownRollingUpdate(rollingUpdate), why);
+    yield invalidValue(
+      `${field}.rollingUpdate`,
+      internalValue(rollingUpdate, "*RollingUpdateStatefulSetStrategy"),
+      why,
+    );
   }
-}
-
-function shownRollingUpdate(rollingUpdate: unknown): unknown {
-  if (!isJsonObject(rollingUpdate)) return null;
-  return { Partition: rollingUpdate["partition"] ?? 0, MaxUnavailable: rollingUpdate["maxUnavailable"] ?? null };
 }
 
 function* rollingUpdateErrors(rollingUpdate: JsonObject, field: string): Generator<FieldError> {
@@ -104,6 +104,6 @@ function* templateErrors(spec: JsonObject, check: StatefulSetCheck): Generator<F
 
 /** As kubernetes: here alone it says no more than that. */
 function invalidSelector(selector: JsonObject): FieldError {
-  const message = `Invalid value: ${JSON.stringify(shownSelector(selector))}`;
+  const message = `Invalid value: ${JSON.stringify(internalValue(selector, "L"))}`;
   return { field: "spec.selector", reason: "FieldValueInvalid", message };
 }

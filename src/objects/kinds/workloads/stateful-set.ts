@@ -8,10 +8,11 @@ import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";
 import { setClaimDefaults } from "./claim-templates.ts";
 import { templateWarnings } from "./lasting-pods.ts";
-import { ensureMember, setText, specOf, statusOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { specOf, statusOf } from "./members.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { isStatefulSetSpecValid, statefulSetSpecErrors } from "./stateful-set-rules.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
+import { structAt, setEmpty } from "../defaults.ts";
 
 export const STATEFUL_SET: Kind = {
   setDefaults: setStatefulSetDefaults,
@@ -44,18 +45,17 @@ function* claimWarnings(claim: JsonObject, field: string): Generator<string> {
 }
 
 function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): void {
-  const spec = ensureMember(statefulSet, "spec");
+  const spec = structAt(statefulSet, "spec");
   spec["replicas"] ??= 1;
   spec["serviceName"] ??= "";
   setPodTemplateDefaults(spec, context);
   setClaimDefaults(statefulSet);
   if (isJsonObject(spec["ordinals"])) spec["ordinals"]["start"] ??= 0;
-  setText(spec, "podManagementPolicy", "OrderedReady");
-  setStrategyDefaults(ensureMember(spec, "updateStrategy"));
+  setEmpty(spec, { podManagementPolicy: "OrderedReady" });
+  setStrategyDefaults(structAt(spec, "updateStrategy"));
   spec["revisionHistoryLimit"] ??= 10;
-  const retention = ensureMember(spec, "persistentVolumeClaimRetentionPolicy");
-  setText(retention, "whenDeleted", "Retain");
-  setText(retention, "whenScaled", "Retain");
+  const retention = structAt(spec, "persistentVolumeClaimRetentionPolicy");
+  setEmpty(retention, { whenDeleted: "Retain", whenScaled: "Retain" });
   setStatusCounts(statefulSet, ["replicas", "availableReplicas"]);
   setConditionTimes(statefulSet, ["lastTransitionTime"]);
 }
@@ -63,7 +63,7 @@ function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): 
 function setStrategyDefaults(strategy: JsonObject): void {
   if (stringAt(strategy, "type") === "") {
     strategy["type"] = "RollingUpdate";
-    ensureMember(strategy, "rollingUpdate");
+    structAt(strategy, "rollingUpdate");
   }
   if (strategy["type"] === "RollingUpdate" && strategy["rollingUpdate"] !== undefined)
     objectAt(strategy, "rollingUpdate")["partition"] ??= 0;

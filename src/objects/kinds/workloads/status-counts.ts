@@ -2,7 +2,7 @@
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
+import { countAt, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
 import { setTimes } from "../pods/pod-status-defaults.ts";
 
 /** In place: members that are written even when nothing is counted. */
@@ -48,8 +48,4 @@ export function* collisionCountErrors(status: JsonObject, before: JsonObject): G
   const past = numberAt(before, "collisionCount");
   if (past !== undefined && (count === undefined || count < past))
     yield invalidValue("status.collisionCount", count ?? 0, "cannot be decremented");
-}
-
-export function countAt(status: JsonObject, count: string): number {
-  return numberAt(status, count) ?? 0;
 }

@@ -1,7 +1,8 @@
 /** How often the template of a DaemonSet has changed: a field once, since apps/v1 an annotation that only the server writes. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import { ensureMember, specOf } from "./members.ts";
-import { isSemanticallyEqual } from "./semantic-equality.ts";
+import { specOf } from "./members.ts";
+import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
+import { structAt } from "../defaults.ts";
 
 const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
 
@@ -19,6 +20,6 @@ export function templateGenerationAfter(daemonSet: JsonObject, existing: JsonObj
 
 /** In place. */
 export function setTemplateGeneration(daemonSet: JsonObject, generation: number): void {
-  const metadata = ensureMember(daemonSet, "metadata");
+  const metadata = structAt(daemonSet, "metadata");
   metadata["annotations"] = { ...objectAt(metadata, "annotations"), [TEMPLATE_GENERATION]: `${generation}` };
 }

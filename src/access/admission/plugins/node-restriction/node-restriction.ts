@@ -6,7 +6,7 @@ import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
 import { refused } from "../refuse.ts";
-import { requestedSubject } from "../requested-subject.ts";
+import { readRequestedSubject } from "../../../auth/certificate-reader.ts";
 import { nodeRefusal } from "./node-rules.ts";
 import { podRefusal } from "./pod-rules.ts";
 import { tokenRefusal, type TokenPorts } from "./token-rules.ts";
@@ -122,7 +122,7 @@ function requestRefusal(nodeName: string, { operation, object }: Attributes): st
   const request = stringAt(spec, "request");
   const problem = requestProblem(request);
   if (problem !== undefined) return `unable to parse csr: ${problem}`;
-  return requestedSubject(request)?.commonName === USER_PREFIX + nodeName
+  return readRequestedSubject(request)?.commonName === USER_PREFIX + nodeName
     ? undefined
     : `can only create a node CSR with CN=${USER_PREFIX}${nodeName}`;
 }

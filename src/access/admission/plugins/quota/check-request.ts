@@ -2,7 +2,7 @@
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../amounts.ts";
+import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../../../../meta/amounts.ts";
 import { refused, toldNames } from "../refuse.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { scopesOf } from "./scopes.ts";

@@ -1,6 +1,6 @@
 /** What claims of storage use: their number and the bytes they ask for, also by storage class. */
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { amountsAt, ONE, roundedUpToUnit, type Amount, type Amounts } from "../amounts.ts";
+import { amountsAt, ONE, roundedUpToUnit, type Amount, type Amounts } from "../../../../meta/amounts.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 

@@ -2,7 +2,7 @@
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { ONE, type Amount, type Amounts } from "../amounts.ts";
+import { ONE, type Amount, type Amounts } from "../../../../meta/amounts.ts";
 import type { ScopeRequirement } from "./scopes.ts";
 
 export interface Evaluator {

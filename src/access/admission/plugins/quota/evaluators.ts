@@ -2,7 +2,7 @@
 import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { addTo, ONE, raiseTo, wholeAmount, ZERO, type Amount, type Amounts } from "../amounts.ts";
+import { addTo, ONE, raiseTo, wholeAmount, ZERO, type Amount, type Amounts } from "../../../../meta/amounts.ts";
 import { CLAIM_EVALUATOR } from "./claim-evaluator.ts";
 import { countedResource, objectCountEvaluator, type Evaluator } from "./evaluator.ts";
 import { podEvaluator, type PodEvaluatorPorts } from "./pod-evaluator.ts";

@@ -3,7 +3,7 @@ import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
 import { qosClass } from "../../../../objects/kinds/pods/qos-class.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
-import { amountsAt, ONE, type Amount, type Amounts } from "../amounts.ts";
+import { amountsAt, ONE, type Amount, type Amounts } from "../../../../meta/amounts.ts";
 import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";
 import { toldNames } from "../refuse.ts";
 import type { Evaluator } from "./evaluator.ts";

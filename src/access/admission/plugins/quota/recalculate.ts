@@ -2,8 +2,8 @@
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
 import {
-  addTo,
   added,
+  addTo,
   amountsAt,
   amountsObject,
   isSameAmounts,
@@ -11,7 +11,7 @@ import {
   ZERO,
   type Amount,
   type Amounts,
-} from "../amounts.ts";
+} from "../../../../meta/amounts.ts";
 import { createEvaluators, type Evaluators } from "./evaluators.ts";
 import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
 import { scopesOf } from "./scopes.ts";

@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { conflict } from "../../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
-import { amountsObject, isSameAmounts } from "../amounts.ts";
+import { amountsObject, isSameAmounts } from "../../../../meta/amounts.ts";
 import { checkRequest, RESOURCE_QUOTAS, runningQuota, type RunningQuota } from "./check-request.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { createEvaluators, isUnlimited } from "./evaluators.ts";

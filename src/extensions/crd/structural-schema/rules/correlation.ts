@@ -1,7 +1,6 @@
 /** Which part of the existing object a part of the new one was, and whether it is unchanged since. */
-import { isJsonObject, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { deepEquals } from "./deep-equal.ts";
 
 /** Finds the element of an existing list that has the same key. */
 export type Counterpart = (element: unknown) => unknown;
@@ -88,12 +87,12 @@ export class Correlation {
     if (value === null || existing === null) return value === existing;
     if (Array.isArray(value) && Array.isArray(existing)) return this.#compareLists(value, existing);
     if (isJsonObject(value) && isJsonObject(existing)) return this.#compareObjects(value, existing);
-    return deepEquals(value, existing);
+    return jsonEquals(value, existing);
   }
 
   #compareLists(value: readonly unknown[], existing: readonly unknown[]): boolean {
     if (value.length !== existing.length) return false;
-    if (this.#schema.listType !== "map") return deepEquals(value, existing);
+    if (this.#schema.listType !== "map") return jsonEquals(value, existing);
     return value.every((_element, index) => this.element(index)?.isUnchanged() === true);
   }
 
@@ -102,10 +101,6 @@ export class Correlation {
     if (names.length !== Object.keys(existing).length) return false;
     return names.every((name) => this.member(name)?.isUnchanged() === true);
   }
-}
-
-function ownMember(value: unknown, name: string): unknown {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** Where the walk stands, and the nearest place above that has a counterpart. */

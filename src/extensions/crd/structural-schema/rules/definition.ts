@@ -1,7 +1,7 @@
 /** What is wrong with the rules of a schema when its definition is written. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { celEnvironment } from "../../../../objects/cel/environment.ts";
-import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
+import { forbiddenField, invalidGoValue, invalidValue } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
@@ -10,6 +10,7 @@ import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from ".
 import { RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
 import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
+import { internalValue } from "../../../../objects/kinds/internal-version/internal-value.ts";
 
 export interface RuleDefinition {
   /** The root, as it stands below `openAPIV3Schema`. */
@@ -34,24 +35,8 @@ interface Place {
 }
 
 /** As errors show a rule. */
-function shownRule(rule: ValidationRule): string {
-  const shown = {
-    Rule: rule.rule,
-    Message: rule.message,
-    MessageExpression: rule.messageExpression,
-    Reason: rule.reason ?? null,
-    FieldPath: rule.fieldPath,
-    OptionalOldSelf: rule.optionalOldSelf ?? null,
-  };
-  return JSON.stringify(shown).replaceAll(/[<>&\u2028\u2029]/g, goEscape);
-}
-
-function goEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
 function invalidRule(field: string, rule: ValidationRule, why: string): FieldError {
-  return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shownRule(rule)}: ${why}` };
+  return invalidGoValue(field, internalValue(rule, "ValidationRule"), why);
 }
 
 /** By what factor values below occur more often than the value itself. */

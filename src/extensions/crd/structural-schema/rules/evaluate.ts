@@ -1,6 +1,6 @@
 /** What the rules of a schema say against an object. */
 import { EvalError, NO_VALUE, OptionalValue, type Value } from "../../../../objects/cel/values/value.ts";
-import { isJsonObject, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { CompiledRules } from "./compile.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -50,10 +50,6 @@ const OUT_OF_BUDGET = "validation failed due to running out of cost budget, no f
 
 function child(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
-}
-
-function ownMember(value: unknown, name: string): unknown {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 class Evaluation {

@@ -3,41 +3,42 @@ import type { NestedValidation, StructuralSchema } from "../schema.ts";
 
 type PathSchema = StructuralSchema | NestedValidation;
 
-const TOKEN = /'(?:[^'\\]|\\.|\\)*'|[.[\]]|[^.[\]]+/y;
-const ESCAPES: ReadonlyMap<string, string> = new Map([
-  ["a", "\u0007"],
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
-  ["v", "\v"],
-  ["'", "'"],
-  ["\\", "\\"],
-]);
-
-function tokensOf(path: string): string[] {
-  const tokens: string[] = [];
-  let position = 0;
-  while (position < path.length) {
-    TOKEN.lastIndex = position;
-    const token = TOKEN.exec(path)?.[0];
-    if (token === undefined) return [];
-    tokens.push(token);
-    position += token.length;
+/** The delimiters `.`, `[` and `]`, quoted texts, and what stands between them. */
+export function* pathTokens(jsonPath: string): Generator<string> {
+  const token = /'(?:[^'\\]|\\[^])*'|[.[\]]|[^.[\]]+/y;
+  while (token.lastIndex < jsonPath.length) {
+    const at = token.lastIndex;
+    const match = token.exec(jsonPath);
+    if (match === null) {
+      yield jsonPath.slice(at);
+      return;
+    }
+    yield match[0];
   }
-  return tokens;
 }
 
-function unquoted(token: string): string | undefined {
-  if (!/^'.*'$/s.test(token) || token.length < 2) return undefined;
-  let isValid = true;
-  const text = token.slice(1, -1).replaceAll(/\\(.)/g, (_all, letter: string) => {
-    const plain = ESCAPES.get(letter);
-    isValid &&= plain !== undefined;
-    return plain ?? "";
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: "\u0007",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "'": "'",
+  "\\": "\\",
+};
+
+/** Undefined when it is not quoted, or escapes what cannot be escaped. */
+export function unquoted(token: string): string | undefined {
+  if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) return undefined;
+  let isWrong = false;
+  const text = token.slice(1, -1).replace(/\\([^])/g, (_match, character: string) => {
+    const escaped = Object.hasOwn(ESCAPES, character) ? ESCAPES[character] : undefined;
+    isWrong ||= escaped === undefined;
+    return escaped ?? "";
   });
-  return isValid ? text : undefined;
+  return isWrong ? undefined : text;
 }
 
 interface Step {
@@ -58,7 +59,7 @@ function stepTo(schema: PathSchema, name: string, path: string): Step | undefine
 
 /** As errors write it; undefined when it leads nowhere. */
 export function normalizedFieldPath(fieldPath: string, root: PathSchema): string | undefined {
-  const tokens = tokensOf(fieldPath);
+  const tokens = [...pathTokens(fieldPath)];
   let step: Step = { text: "", schema: root };
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index];

@@ -10,32 +10,15 @@ import {
   Timestamp,
   type Value,
 } from "../../../../objects/cel/values/value.ts";
-import { isJsonObject, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, isJsonObject, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { deepEquals } from "./deep-equal.ts";
 import { escapeName, unescapeName } from "../../../../objects/cel/escaping.ts";
 import { formattedString } from "./formatted-strings.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
+import { goType } from "../../../../meta/go-fmt.ts";
 
 function invalid(message: string): EvalError {
   return new EvalError(`invalid data, ${message}`);
-}
-
-/** As Go names the types that JSON is read into. */
-function goType(value: unknown): string {
-  if (Array.isArray(value)) return "[]interface {}";
-  switch (typeof value) {
-    case "string":
-      return "string";
-    case "boolean":
-      return "bool";
-    case "number":
-      return Number.isInteger(value) ? "int64" : "float64";
-    case "bigint":
-      return "int64";
-    default:
-      return "map[string]interface {}";
-  }
 }
 
 function integer(value: unknown): bigint | undefined {
@@ -106,7 +89,7 @@ class PreservedValue extends OpaqueValue {
   }
 
   equals(other: Value): boolean {
-    return other instanceof PreservedValue && deepEquals(this.#value, other.#value);
+    return other instanceof PreservedValue && jsonEquals(this.#value, other.#value);
   }
 
   toString(): string {
@@ -189,7 +172,7 @@ class JsonMap extends MapValue {
   #sameUnknown(property: string, other: MapValue): boolean | EvalError {
     if (!(other instanceof JsonMap)) return NO_SUCH_OVERLOAD;
     if (!Object.hasOwn(other.#object, property)) return true;
-    return deepEquals(this.#object[property], other.#object[property]);
+    return jsonEquals(this.#object[property], other.#object[property]);
   }
 }
 

@@ -1,9 +1,9 @@
 /** What a schema demands of lists and objects, and of what is in them. */
-import type { JsonObject } from "../../../../meta/json.ts";
+import { ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import type { Check } from "./compile.ts";
-import { existingItems, existingMember } from "./correlate.ts";
-import { goJson } from "./go-values.ts";
+import { existingItems } from "./correlate.ts";
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 import type { Node } from "./node.ts";
 import type { Walk } from "./walk.ts";
 
@@ -44,7 +44,7 @@ function itemMatches(list: readonly unknown[], { checkItem, walk, existing, stru
 }
 
 function hasDuplicates(list: readonly unknown[]): boolean {
-  return new Set(list.map(goJson)).size < list.length;
+  return new Set(list.map(sortedGoJson)).size < list.length;
 }
 
 export interface MemberChecks {
@@ -87,7 +87,7 @@ function memberMatches(object: JsonObject, { members, walk, existing }: MemberWa
       continue;
     }
     const { isAtRoot } = walk;
-    const before = isAtRoot && TYPE_META.has(name) ? undefined : existingMember(existing, name);
+    const before = isAtRoot && TYPE_META.has(name) ? undefined : ownMember(existing, name);
     walk.enter(property === undefined && isAtRoot ? `.${name}` : name);
     matches += check(object[name], walk, before);
     walk.leave();

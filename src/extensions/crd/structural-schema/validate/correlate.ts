@@ -1,12 +1,7 @@
 /** Which existing value a new one takes the place of. What has not changed is not held against an update. */
-import { isJsonObject, jsonEquals, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { goJson } from "./go-values.ts";
-
-/** Undefined everywhere here: there is none. */
-export function existingMember(existing: unknown, name: string): unknown {
-  return isJsonObject(existing) && Object.hasOwn(existing, name) ? existing[name] : undefined;
-}
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 
 /** Only the items of lists with keys can be told apart. */
 export function existingItems(existing: unknown, schema: StructuralSchema): (item: unknown) => unknown {
@@ -26,11 +21,11 @@ export function existingItems(existing: unknown, schema: StructuralSchema): (ite
 function keyOf(item: unknown, keys: readonly string[]): unknown {
   const values: unknown[] = [];
   for (const key of keys) {
-    const value = existingMember(item, key);
+    const value = ownMember(item, key);
     if (value === undefined || value === null || typeof value === "object") return undefined;
     values.push(value);
   }
-  return values.length === 1 ? values[0] : goJson(values);
+  return values.length === 1 ? values[0] : sortedGoJson(values);
 }
 
 /** As kubernetes: an object with fields that the schema does not name counts as changed. */
@@ -49,7 +44,7 @@ export function isUnchanged(value: unknown, existing: unknown, schema: Structura
   const names = Object.keys(value);
   if (names.length !== Object.keys(existing).length) return false;
   return names.every((name) => {
-    const before = existingMember(existing, name);
+    const before = ownMember(existing, name);
     const member = memberSchema(schema, name);
     return before !== undefined && member !== undefined && isUnchanged(value[name], before, member);
   });

@@ -1,7 +1,8 @@
 /** Whether a value is one of those a schema lists. */
 import { goQuote } from "../../../../meta/go-quote.ts";
-import { goJson, isGoInteger } from "./go-values.ts";
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 import type { Walk } from "./walk.ts";
+import { isInt64 } from "../../../../meta/go-fmt.ts";
 
 export type EnumCheck = (value: unknown, walk: Walk) => void;
 
@@ -9,10 +10,11 @@ export type EnumCheck = (value: unknown, walk: Walk) => void;
 export function compileEnum(values: readonly unknown[] | undefined): EnumCheck | undefined {
   if (values === undefined || values.length === 0) return undefined;
   const scalars = new Set(values.filter((value) => typeof value !== "object"));
-  const compounds = new Set(values.filter((value) => typeof value === "object" && value !== null).map(goJson));
-  const supported = values.map((value) => goQuote(typeof value === "string" ? value : goJson(value))).join(", ");
+  const compounds = new Set(values.filter((value) => typeof value === "object" && value !== null).map(sortedGoJson));
+  const supported = values.map((value) => goQuote(typeof value === "string" ? value : sortedGoJson(value))).join(", ");
   return (value, walk) => {
-    if (typeof value === "object" ? value !== null && compounds.has(goJson(value)) : isScalarIn(value, scalars)) return;
+    if (typeof value === "object" ? value !== null && compounds.has(sortedGoJson(value)) : isScalarIn(value, scalars))
+      return;
     walk.unsupported(value, supported);
   };
 }
@@ -24,7 +26,7 @@ export function compileEnum(values: readonly unknown[] | undefined): EnumCheck |
 function isScalarIn(value: unknown, scalars: ReadonlySet<unknown>): boolean {
   if (scalars.has(value)) return true;
   if (typeof value !== "number") return false;
-  if (!isGoInteger(value)) return scalars.has(Math.trunc(value));
+  if (!isInt64(value)) return scalars.has(Math.trunc(value));
   return value >= 0 && value <= CODE_POINT_MAX && scalars.has(String.fromCodePoint(value));
 }
 

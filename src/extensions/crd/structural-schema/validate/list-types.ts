@@ -1,8 +1,9 @@
 /** Lists that are sets or maps must not hold the same item twice. */
-import { isJsonObject, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
-import { goJson, shownValue } from "./go-values.ts";
+import { shownValue } from "./go-values.ts";
+import { sortedGoJson } from "../../../../meta/go-json.ts";
 
 export type ListTypeCheck = (value: unknown, path: string) => Generator<FieldError>;
 
@@ -61,7 +62,9 @@ function* mapErrors(list: readonly unknown[], path: string, keys: readonly strin
   }
   const [single] = keys;
   const isSingle = single !== undefined && keys.length === 1;
-  const identities = isSingle ? list.map((item) => memberOf(item, single)) : list.map((item) => keyMembers(item, keys));
+  const identities = isSingle
+    ? list.map((item) => ownMember(item, single))
+    : list.map((item) => keyMembers(item, keys));
   for (const index of duplicates(identities)) yield duplicateError(`${path}[${index}]`, keyMembers(list[index], keys));
 }
 
@@ -71,7 +74,7 @@ function* duplicates(items: readonly unknown[]): Generator<number> {
   const compounds = new Map<string, number>();
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
-    const count = isCompound(item) ? counted(compounds, goJson(item)) : counted(scalars, item);
+    const count = isCompound(item) ? counted(compounds, sortedGoJson(item)) : counted(scalars, item);
     if (count === 2) yield index;
   }
 }
@@ -82,13 +85,8 @@ function counted<Key>(counts: Map<Key, number>, key: Key): number {
   return count;
 }
 
-/** Undefined where there is no such key. */
-function memberOf(item: unknown, key: string): unknown {
-  return isJsonObject(item) && Object.hasOwn(item, key) ? item[key] : undefined;
-}
-
 function keyMembers(item: unknown, keys: readonly string[]): JsonObject {
-  const members = keys.map((key) => [key, memberOf(item, key)] as const);
+  const members = keys.map((key) => [key, ownMember(item, key)] as const);
   return Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }
 

@@ -1,6 +1,6 @@
 /** What a schema demands of numbers. */
 import type { ValueValidation } from "../schema.ts";
-import { goFloat, isGoInteger } from "./go-values.ts";
+import { goFloat, isInt64 } from "../../../../meta/go-fmt.ts";
 import { isNearlyInteger } from "./types.ts";
 import type { Walk } from "./walk.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
@@ -44,7 +44,7 @@ function rangeOf(type: string, format: string): Range | undefined {
 function isWithin(value: number, { type, format }: Range): boolean {
   if (type === "number") return Number.isFinite(Math.fround(value));
   if (format === "int32") return Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
-  return isGoInteger(value);
+  return isInt64(value);
 }
 
 function sayRange(what: string, { type, format }: Range, walk: Walk): void {
@@ -64,7 +64,7 @@ function bound(what: string, limit: number, range: Range | undefined): (walk: Wa
 function maximumCheck(maximum: number, isExclusive: boolean, range: Range | undefined): NumberCheck {
   const isBoundFit = bound("Maximum boundary", maximum, range);
   return (value, walk) => {
-    const isWhole = isBoundFit(walk) && isGoInteger(value);
+    const isWhole = isBoundFit(walk) && isInt64(value);
     // As kubernetes: whole numbers are compared with the whole part of the bound.
     const limit = isWhole ? Math.trunc(maximum) : maximum;
     if (isExclusive ? value < limit : value <= limit) return;
@@ -76,7 +76,7 @@ function maximumCheck(maximum: number, isExclusive: boolean, range: Range | unde
 function minimumCheck(minimum: number, isExclusive: boolean, range: Range | undefined): NumberCheck {
   const isBoundFit = bound("Minimum boundary", minimum, range);
   return (value, walk) => {
-    const isWhole = isBoundFit(walk) && isGoInteger(value);
+    const isWhole = isBoundFit(walk) && isInt64(value);
     const limit = isWhole ? Math.trunc(minimum) : minimum;
     if (isExclusive ? value > limit : value >= limit) return;
     const what = isExclusive ? "greater than" : "greater than or equal to";
@@ -87,7 +87,7 @@ function minimumCheck(minimum: number, isExclusive: boolean, range: Range | unde
 function multipleCheck(multipleOf: number, range: Range | undefined): NumberCheck {
   const isBoundFit = bound("MultipleOf", multipleOf, range);
   return (value, walk) => {
-    const isWhole = isBoundFit(walk) && isGoInteger(value);
+    const isWhole = isBoundFit(walk) && isInt64(value);
     const factor = isWhole ? Math.trunc(multipleOf) : multipleOf;
     const shown = shownLimit(factor, isWhole);
     if (factor <= 0) walk.saying(`factor MultipleOf declared for ${walk.path} must be positive: ${shown}`, factor);

@@ -1,5 +1,5 @@
 /** Whether a value is what its schema says it is. */
-import { isGoInteger } from "./go-values.ts";
+import { isInt64 } from "../../../../meta/go-fmt.ts";
 import type { Walk } from "./walk.ts";
 
 /** The kinds of JSON values, with whole numbers apart. */
@@ -10,7 +10,7 @@ export function kindOf(value: unknown): Kind {
     case "string":
       return "string";
     case "number":
-      return isGoInteger(value) ? "integer" : "number";
+      return isInt64(value) ? "integer" : "number";
     case "boolean":
       return "boolean";
     default:

@@ -1,5 +1,4 @@
 /** How the two groups call what is the same in events, and how kubernetes' own form shows it. */
-import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface EventNames {
   readonly involvedObject: string;
@@ -30,20 +29,3 @@ export const EVENTS_NAMES: EventNames = {
   count: "deprecatedCount",
   reportingController: "reportingController",
 };
-
-export function shownReference(reference: unknown): JsonObject | null {
-  if (!isJsonObject(reference)) return null;
-  return {
-    Kind: stringAt(reference, "kind"),
-    Namespace: stringAt(reference, "namespace"),
-    Name: stringAt(reference, "name"),
-    UID: stringAt(reference, "uid"),
-    APIVersion: stringAt(reference, "apiVersion"),
-    ResourceVersion: stringAt(reference, "resourceVersion"),
-    FieldPath: stringAt(reference, "fieldPath"),
-  };
-}
-
-export function shownSource(source: JsonObject): JsonObject {
-  return { Component: stringAt(source, "component"), Host: stringAt(source, "host") };
-}

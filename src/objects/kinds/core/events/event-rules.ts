@@ -4,7 +4,8 @@ import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../met
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { immutableErrors, numberAt } from "../../checks.ts";
-import { shownReference, shownSource, type EventNames } from "./event-fields.ts";
+import type { EventNames } from "./event-fields.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const TEXT_BYTES_MAX = 128;
 const NOTE_BYTES_MAX = 1024;
@@ -81,10 +82,10 @@ function fixedMembers(names: EventNames): readonly Shown[] {
   const text = (field: string, key = field): Shown => [field, (event) => stringAt(event, key)];
   const time = (field: string, key = field): Shown => [field, (event) => event[key] ?? null];
   return [
-    ["involvedObject", (event) => shownReference(objectAt(event, names.involvedObject))],
+    ["involvedObject", (event) => internalValue(event[names.involvedObject], "ObjectReference")],
     text("reason"),
     text("message", names.message),
-    ["source", (event) => shownSource(objectAt(event, names.source))],
+    ["source", (event) => internalValue(event[names.source], "EventSource")],
     time("firstTimestamp", names.firstTimestamp),
     time("lastTimestamp", names.lastTimestamp),
     ["count", (event) => numberAt(event, names.count) ?? 0],
@@ -92,7 +93,7 @@ function fixedMembers(names: EventNames): readonly Shown[] {
     text("type"),
     time("eventTime"),
     text("action"),
-    ["related", (event) => shownReference(event["related"])],
+    ["related", (event) => internalValue(event["related"], "*ObjectReference")],
     text("reportingController", names.reportingController),
     text("reportingInstance"),
   ];

@@ -2,7 +2,7 @@
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Kind } from "../../kind.ts";
 import { cidrWarnings } from "../../network/ip-checks.ts";
-import { setAmountDefaults } from "../resource-amounts.ts";
+import { setRoundedResources } from "../../defaults.ts";
 import { nodeErrors, nodeUpdateErrors } from "./node-rules.ts";
 
 export const NODE: Kind = {
@@ -63,8 +63,8 @@ function statusWithDefaults(given: JsonObject): JsonObject {
   const status: JsonObject = { ...given };
   if (status["allocatable"] === undefined && status["capacity"] !== undefined)
     status["allocatable"] = { ...objectAt(status, "capacity") };
-  setAmountDefaults(status, "capacity");
-  setAmountDefaults(status, "allocatable");
+  setRoundedResources(status, "capacity");
+  setRoundedResources(status, "allocatable");
   const endpoints = objectAt(status, "daemonEndpoints");
   status["daemonEndpoints"] = { ...endpoints, kubeletEndpoint: { Port: 0, ...objectAt(endpoints, "kubeletEndpoint") } };
   status["nodeInfo"] = { ...UNKNOWN_MACHINE, ...objectAt(status, "nodeInfo") };

@@ -3,6 +3,7 @@ import { duplicateValue, invalidValue, required, unsupportedValue } from "../../
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const EFFECTS: readonly string[] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -25,12 +26,6 @@ export function* taintErrors(taints: readonly JsonObject[], field: string): Gene
 }
 
 function repeatedTaint(taint: JsonObject, field: string): FieldError {
-  const shown = {
-    Key: stringAt(taint, "key"),
-    Value: stringAt(taint, "value"),
-    Effect: stringAt(taint, "effect"),
-    TimeAdded: taint["timeAdded"] ?? null,
-  };
-  const error = duplicateValue(field, shown);
+  const error = duplicateValue(field, internalValue(taint, "Taint"));
   return { ...error, message: `${error.message}: taints must be unique by key and effect pair` };
 }

@@ -6,11 +6,11 @@ import {
   needsClusterIp,
   needsHealthCheckPort,
   needsNodePorts,
-  numberAt,
   portsOf,
   specOf,
 } from "./service-fields.ts";
 import { ingressPoints } from "./service-status.ts";
+import { countAt } from "../../checks.ts";
 
 /** As kubernetes DefaultClientIPServiceAffinitySeconds. */
 const CLIENT_IP_AFFINITY_SECONDS = 10_800;
@@ -91,7 +91,7 @@ function defaultPort(given: JsonObject): JsonObject {
     protocol: stringAt(given, "protocol") || "TCP",
     targetPort:
       targetPort === undefined || targetPort === null || targetPort === 0 || targetPort === ""
-        ? numberAt(given, "port")
+        ? countAt(given, "port")
         : targetPort,
   };
 }
@@ -104,18 +104,18 @@ function keepAllocated(spec: JsonObject, before: JsonObject): void {
       setOrDelete(spec, "clusterIPs", before["clusterIPs"]);
   }
   if (allocatesNodePorts(before) && allocatesNodePorts(spec)) keepNodePorts(spec, before);
-  if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && numberAt(spec, "healthCheckNodePort") === 0) {
+  if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && countAt(spec, "healthCheckNodePort") === 0) {
     setOrDelete(spec, "healthCheckNodePort", before["healthCheckNodePort"]);
   }
 }
 
 /** A port keeps its node port by its name, unless another port has asked for that one. */
 function keepNodePorts(spec: JsonObject, before: JsonObject): void {
-  const byName = new Map(portsOf(before).map((port) => [stringAt(port, "name"), numberAt(port, "nodePort")]));
-  const used = new Set(portsOf(spec).map((port) => numberAt(port, "nodePort")));
+  const byName = new Map(portsOf(before).map((port) => [stringAt(port, "name"), countAt(port, "nodePort")]));
+  const used = new Set(portsOf(spec).map((port) => countAt(port, "nodePort")));
   for (const port of portsOf(spec)) {
     const kept = byName.get(stringAt(port, "name")) ?? 0;
-    if (numberAt(port, "nodePort") !== 0 || kept === 0 || used.has(kept)) continue;
+    if (countAt(port, "nodePort") !== 0 || kept === 0 || used.has(kept)) continue;
     port["nodePort"] = kept;
     used.add(kept);
   }
@@ -145,9 +145,9 @@ function dropWhatTheTypeLost(spec: JsonObject, before: JsonObject): void {
     for (const field of ["ipFamilies", "ipFamilyPolicy"]) dropIfSame(spec, before, field);
   }
   if (needsNodePorts(before) && !needsNodePorts(spec)) {
-    const had = new Set(portsOf(before).map((port) => numberAt(port, "nodePort")));
+    const had = new Set(portsOf(before).map((port) => countAt(port, "nodePort")));
     const ports = portsOf(spec);
-    if (ports.every((port) => numberAt(port, "nodePort") === 0 || had.has(numberAt(port, "nodePort"))))
+    if (ports.every((port) => countAt(port, "nodePort") === 0 || had.has(countAt(port, "nodePort"))))
       for (const port of ports) delete port["nodePort"];
   }
   if (needsHealthCheckPort(before) && !needsHealthCheckPort(spec)) dropIfSame(spec, before, "healthCheckNodePort");

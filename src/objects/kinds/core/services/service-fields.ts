@@ -1,6 +1,7 @@
 /** What a Service says about addresses and ports, read once for everybody. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
+import { countAt, objectsAt } from "../../checks.ts";
 
 export const HEADLESS = "None";
 
@@ -43,14 +44,7 @@ export function isExternallyAccessible(spec: JsonObject): boolean {
 }
 
 export function portsOf(spec: JsonObject): JsonObject[] {
-  const ports = spec["ports"];
-  return Array.isArray(ports) ? ports.filter(isJsonObject) : [];
-}
-
-/** 0 when it is not set. */
-export function numberAt(parent: JsonObject, key: string): number {
-  const value = parent[key];
-  return typeof value === "number" ? value : 0;
+  return objectsAt(spec, "ports");
 }
 
 export interface Holdings {
@@ -64,8 +58,8 @@ export function holdingsOf(service: JsonObject): Holdings {
   const listed = stringsAt(spec, "clusterIPs");
   const clusterIp = stringAt(spec, "clusterIP");
   const ips = (listed.length > 0 ? listed : [clusterIp]).filter((ip) => ip !== "" && ip !== HEADLESS);
-  const ports = portsOf(spec).map((port) => numberAt(port, "nodePort"));
-  const healthCheck = numberAt(spec, "healthCheckNodePort");
+  const ports = portsOf(spec).map((port) => countAt(port, "nodePort"));
+  const healthCheck = countAt(spec, "healthCheckNodePort");
   return {
     ips: needsClusterIp(spec) ? ips : [],
     ports: needsNodePorts(spec) ? [...new Set([...ports, healthCheck])].filter((port) => port > 0) : [],

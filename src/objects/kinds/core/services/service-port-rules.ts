@@ -3,9 +3,9 @@ import { duplicateValue, forbiddenField, invalidValue, required } from "../../..
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsLabelErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { enumErrors, nameErrors, portNumberErrors } from "../../checks.ts";
+import { enumErrors, nameErrors, countAt, portNumberErrors } from "../../checks.ts";
 import { portNameErrors } from "../name-checks.ts";
-import { numberAt, portsOf, PROTOCOLS } from "./service-fields.ts";
+import { portsOf, PROTOCOLS } from "./service-fields.ts";
 
 export function* portErrors(ports: readonly JsonObject[]): Generator<FieldError> {
   const names = new Set<string>();
@@ -17,7 +17,7 @@ export function* portErrors(ports: readonly JsonObject[]): Generator<FieldError>
       if (names.has(name)) yield duplicateValue(`${field}.name`, name);
       names.add(name);
     } else if (ports.length > 1) yield required(`${field}.name`);
-    yield* portNumberErrors(numberAt(port, "port"), `${field}.port`);
+    yield* portNumberErrors(countAt(port, "port"), `${field}.port`);
     yield* enumErrors(stringAt(port, "protocol"), `${field}.protocol`, PROTOCOLS);
     yield* targetPortErrors(port["targetPort"], `${field}.targetPort`);
     if (port["appProtocol"] !== undefined)
@@ -33,7 +33,7 @@ function* targetPortErrors(target: unknown, field: string): Generator<FieldError
 export function* nodePortErrors(spec: JsonObject): Generator<FieldError> {
   if (spec["type"] !== "ClusterIP") return;
   for (const [index, port] of portsOf(spec).entries())
-    if (numberAt(port, "nodePort") !== 0)
+    if (countAt(port, "nodePort") !== 0)
       yield forbiddenField(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'");
 }
 
@@ -41,7 +41,7 @@ export function* nodePortErrors(spec: JsonObject): Generator<FieldError> {
 export function* repeatedPortErrors(ports: readonly JsonObject[]): Generator<FieldError> {
   const nodePorts = new Set<string>();
   for (const [index, port] of ports.entries()) {
-    const nodePort = numberAt(port, "nodePort");
+    const nodePort = countAt(port, "nodePort");
     const key = `${nodePort}/${stringAt(port, "protocol")}`;
     if (nodePort === 0) continue;
     if (nodePorts.has(key)) yield duplicateValue(`spec.ports[${index}].nodePort`, nodePort);
@@ -49,7 +49,7 @@ export function* repeatedPortErrors(ports: readonly JsonObject[]): Generator<Fie
   }
   const numbers = new Set<string>();
   for (const [index, port] of ports.entries()) {
-    const key = `${numberAt(port, "port")}/${stringAt(port, "protocol")}`;
+    const key = `${countAt(port, "port")}/${stringAt(port, "protocol")}`;
     if (numbers.has(key)) yield duplicateValue(`spec.ports[${index}]`, shownPort(port));
     numbers.add(key);
   }
@@ -61,7 +61,7 @@ function shownPort(port: JsonObject): JsonObject {
     Name: "",
     Protocol: stringAt(port, "protocol"),
     AppProtocol: null,
-    Port: numberAt(port, "port"),
+    Port: countAt(port, "port"),
     TargetPort: 0,
     NodePort: 0,
   };

@@ -2,9 +2,9 @@
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { enumErrors, portNumberErrors } from "../../checks.ts";
+import { enumErrors, countAt, portNumberErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { isExternallyAccessible, needsHealthCheckPort, numberAt } from "./service-fields.ts";
+import { isExternallyAccessible, needsHealthCheckPort } from "./service-fields.ts";
 
 const POLICIES: readonly string[] = ["Cluster", "Local"];
 
@@ -25,7 +25,7 @@ function* externalPolicyErrors(spec: JsonObject): Generator<FieldError> {
 /** A service that needs one and asks for none is given one. */
 function* healthCheckPortErrors(spec: JsonObject): Generator<FieldError> {
   const field = "spec.healthCheckNodePort";
-  const port = numberAt(spec, "healthCheckNodePort");
+  const port = countAt(spec, "healthCheckNodePort");
   if (port === 0) return;
   if (needsHealthCheckPort(spec)) yield* portNumberErrors(port, field);
   else {

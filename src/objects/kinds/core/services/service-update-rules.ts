@@ -4,8 +4,9 @@ import { stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";
 import { invalidStrings } from "./go-strings.ts";
-import { isHeadless, needsClusterIp, needsHealthCheckPort, numberAt } from "./service-fields.ts";
+import { isHeadless, needsClusterIp, needsHealthCheckPort } from "./service-fields.ts";
 import { loadBalancerClassErrors } from "./load-balancer-class.ts";
+import { countAt } from "../../checks.ts";
 
 const FIXED = "may not change once set";
 
@@ -21,7 +22,7 @@ export function* specUpdateErrors(spec: JsonObject, before: JsonObject, context:
   if (
     needsHealthCheckPort(spec) &&
     needsHealthCheckPort(before) &&
-    numberAt(spec, "healthCheckNodePort") !== numberAt(before, "healthCheckNodePort")
+    countAt(spec, "healthCheckNodePort") !== countAt(before, "healthCheckNodePort")
   )
     yield forbiddenField("spec.healthCheckNodePort", "field is immutable");
 }

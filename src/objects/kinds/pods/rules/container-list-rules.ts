@@ -10,7 +10,6 @@ import {
 import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
-import { internalJson } from "../internal/internal-json.ts";
 import {
   containerErrors,
   imageWhitespaceErrors,
@@ -18,6 +17,7 @@ import {
   type ContainerContext,
 } from "./container-rules.ts";
 import { handlersErrors, noHandlersErrors, type HandlerContext } from "./probe-rules.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 type ListContext = ContainerContext & HandlerContext;
 
@@ -94,7 +94,7 @@ function* initResizeErrors(
   if (policies.length > 0 && !context.gates.isOn("InPlacePodVerticalScaling"))
     yield invalidValue(
       `${field}.resizePolicy`,
-      policies.map((policy) => internalJson("ContainerResizePolicy", policy, context)),
+      policies.map((policy) => internalValue(policy, "ContainerResizePolicy", context)),
       "must not be set for init containers",
     );
   if (isSidecar || !context.gates.isOn("InPlacePodVerticalScalingInitContainers")) return;

@@ -4,11 +4,12 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../m
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { enumErrors, nameErrors, numberAt, objectsAt, portNumberErrors } from "../../checks.ts";
 import { envErrors } from "./env-rules.ts";
-import { dnsLabelFieldErrors, portNameErrors } from "./formats.ts";
+import { dnsLabelFieldErrors } from "./formats.ts";
 import { mountErrors, type Volumes } from "./mount-rules.ts";
 import { containerResourcesErrors } from "./resource-rules.ts";
 import { containerSecurityErrors } from "./security-rules.ts";
 import type { SpecContext } from "./spec-context.ts";
+import { portNameErrors } from "../../core/name-checks.ts";
 
 const TERMINATION_POLICIES: readonly string[] = ["File", "FallbackToLogsOnError"];
 const PROTOCOLS: readonly string[] = ["SCTP", "TCP", "UDP"];

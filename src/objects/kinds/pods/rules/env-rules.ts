@@ -4,16 +4,16 @@ import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.t
 import { dnsSubdomainErrors, type NameRule } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
-import { nanosOf } from "../../quantity.ts";
+import { nanosOf } from "../../../../meta/quantity.ts";
 import {
   backstepErrors,
-  configMapKeyErrors,
   dnsLabelFieldErrors,
   envVarNameErrors,
   qualifiedNameFieldErrors,
   relaxedEnvVarNameErrors,
 } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
+import { configKeyErrors } from "../../core/name-checks.ts";
 
 const ENV_FIELDS: readonly string[] = [
   "metadata.name",
@@ -110,7 +110,7 @@ function* keyRefErrors(ref: JsonObject, field: string): Generator<FieldError> {
   yield* nameErrors(stringAt(ref, "name"), `${field}.name`, dnsSubdomainErrors);
   const key = stringAt(ref, "key");
   if (key === "") yield required(`${field}.key`);
-  else yield* nameErrors(key, `${field}.key`, configMapKeyErrors);
+  else yield* nameErrors(key, `${field}.key`, configKeyErrors);
 }
 
 function* fileKeyRefErrors(ref: JsonObject, field: string): Generator<FieldError> {

@@ -1,13 +1,14 @@
 /** What is wrong with a change of the containers that look into a running pod: they can only be added. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { goJsonLines, internalJson } from "../internal/internal-json.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../../internal-version/unified-diff.ts";
 import { annotationUpdateErrors, MIRROR_POD } from "./annotation-rules.ts";
 import { podErrors } from "./pod-rules.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
+import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const FIELD = "spec.ephemeralContainers";
 
@@ -36,10 +37,6 @@ export function* ephemeralUpdateErrors(
   }
 }
 
-function annotationsOf(pod: JsonObject): JsonObject {
-  return objectAt(objectAt(pod, "metadata"), "annotations");
-}
-
 function containersOf(pod: JsonObject): JsonObject[] {
   return objectsAt(objectAt(pod, "spec"), "ephemeralContainers");
 }
@@ -47,6 +44,6 @@ function containersOf(pod: JsonObject): JsonObject[] {
 function containerDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
   if (!context.gates.isOn("PodUpdateErrorsWithJSONDiff")) return "";
   const lines = (container: JsonObject): string[] =>
-    goJsonLines(internalJson("EphemeralContainer", container, context));
+    goJsonLines(internalValue(container, "EphemeralContainer", context));
   return unifiedDiff(lines(before), lines(next));
 }

@@ -7,19 +7,8 @@ import { nameErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 
 const NAME_LENGTH_MAX = 253;
-const PORT_NAME_LENGTH_MAX = 15;
 /** What is longer has its sentence already and is not looked at further. */
 const LOOKED_AT_MAX = 4096;
-
-export function portNameErrors(name: string): string[] {
-  const errors: string[] = [];
-  if (name.length > PORT_NAME_LENGTH_MAX) errors.push(`must be no more than ${PORT_NAME_LENGTH_MAX} characters`);
-  if (!/^[-a-z0-9]+$/.test(name)) errors.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-  if (!/[a-z]/.test(name)) errors.push("must contain at least one letter (a-z)");
-  if (name.includes("--")) errors.push("must not contain consecutive hyphens");
-  if (name.startsWith("-") || name.endsWith("-")) errors.push("must not begin or end with a hyphen");
-  return errors;
-}
 
 export function envVarNameErrors(name: string): string[] {
   const errors = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)
@@ -43,15 +32,6 @@ export function httpHeaderNameErrors(name: string): string[] {
     : [
         "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
       ];
-}
-
-export function configMapKeyErrors(key: string): string[] {
-  const errors = key.length > NAME_LENGTH_MAX ? [`must be no more than ${NAME_LENGTH_MAX} characters`] : [];
-  if (!/^[-._a-zA-Z0-9]+$/.test(key))
-    errors.push(
-      "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
-    );
-  return [...errors, ...upwardErrors(key)];
 }
 
 function upwardErrors(name: string): string[] {

@@ -4,7 +4,7 @@ import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../..
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { internalJson } from "../internal/internal-json.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const TERMS_FIELD = `spec.affinity.nodeAffinity.${REQUIRED}.nodeSelectorTerms`;
@@ -45,7 +45,7 @@ function termsOf(spec: JsonObject): JsonObject[] {
 function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
   const terms = termsOf(next);
   const old = termsOf(before);
-  const shown = (term: JsonObject): JsonObject => internalJson("NodeSelectorTerm", term, context);
+  const shown = (term: JsonObject): unknown => internalValue(term, "NodeSelectorTerm", context);
   if (old.length > 0 && old.length !== terms.length) {
     yield invalidValue(
       TERMS_FIELD,

@@ -1,17 +1,18 @@
 /** What is wrong with a new pod, and with what becomes of it. */
 import { forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
-import { goJsonLines, internalPodSpec } from "../internal/internal-json.ts";
-import { unifiedDiff } from "../internal/unified-diff.ts";
+import { unifiedDiff } from "../../internal-version/unified-diff.ts";
 import { annotationUpdateErrors, podAnnotationErrors, profileMatchErrors } from "./annotation-rules.ts";
 import { imageWhitespaceErrors } from "./container-rules.ts";
 import { gatedPodErrors, withGatedChangesUndone } from "./gated-pod-rules.ts";
 import { tokenWithoutAccountErrors } from "./projected-rules.ts";
 import { tolerationsErrors } from "./scheduling-rules.ts";
 import { podSpecErrors } from "./spec-rules.ts";
+import { internalValue, isSameInternal } from "../../internal-version/internal-value.ts";
+import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const INT32_MAX = 2_147_483_647;
 const MAY_NOT_CHANGE =
@@ -41,10 +42,6 @@ export function* podErrors(pod: JsonObject, context: KindContext, existing?: Jso
   for (const list of ["containers", "initContainers"])
     for (const [index, container] of objectsAt(spec, list).entries())
       yield* imageWhitespaceErrors(container, `spec.${list}[${index}]`);
-}
-
-function annotationsOf(pod: JsonObject): JsonObject {
-  return objectAt(objectAt(pod, "metadata"), "annotations");
 }
 
 export function* podUpdateErrors(pod: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
@@ -137,13 +134,16 @@ function* immutableSpecErrors(next: JsonObject, before: JsonObject, context: Kin
 function isSameSpec(next: JsonObject, before: JsonObject, context: KindContext): boolean {
   if (jsonEquals(next, before)) return true;
   if (!context.gates.isOn("PodSpecTypesComplete")) return false;
-  return jsonEquals(internalPodSpec(next, context), internalPodSpec(before, context));
+  return isSameInternal(next, before, "PodSpec", context);
 }
 
 /** DIFFERS: releases before 1.34 show another diff, which is left out; 1.37 is shown with the types of 1.36. */
 function specDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
   if (!context.gates.isOn("PodUpdateErrorsWithJSONDiff")) return "";
-  return unifiedDiff(goJsonLines(internalPodSpec(before, context)), goJsonLines(internalPodSpec(next, context)));
+  return unifiedDiff(
+    goJsonLines(internalValue(before, "PodSpec", context)),
+    goJsonLines(internalValue(next, "PodSpec", context)),
+  );
 }
 
 /** The spec with whatever may change as it was before. */

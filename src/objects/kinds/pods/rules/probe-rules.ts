@@ -3,9 +3,10 @@ import { forbiddenField, invalidValue, required, unsupportedValue } from "../../
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, nonNegativeErrors, numberAt, objectsAt, portNumberErrors } from "../../checks.ts";
-import { httpHeaderNameErrors, portNameErrors } from "./formats.ts";
+import { httpHeaderNameErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { stopSignalErrors } from "./stop-signals.ts";
+import { portNameErrors } from "../../core/name-checks.ts";
 
 const SCHEMES: readonly string[] = ["HTTP", "HTTPS"];
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;

@@ -8,35 +8,21 @@ import {
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
-import { isWholeAmount, nanosOf } from "../../quantity.ts";
+import { nanosOf, NANOS_PER_UNIT } from "../../../../meta/quantity.ts";
 import { aggregatedResources } from "../resource-lists.ts";
 import { dnsLabelFieldErrors } from "./formats.ts";
+import {
+  amountErrors,
+  containerResourceNameErrors,
+  isHugePages,
+  isNativeResource,
+  resourceNameErrors,
+} from "../../core/resource-amounts.ts";
 
 const HUGE_PAGES = "hugepages-";
-const REQUESTS = "requests.";
-const NANOS_PER_UNIT = 1_000_000_000n;
-const CONTAINER_RESOURCES: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
 const POD_RESOURCES: readonly string[] = ["cpu", "memory"];
-const COUNTED_RESOURCES: readonly string[] = [
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "configmaps",
-  "persistentvolumeclaims",
-  "services.nodeports",
-  "services.loadbalancers",
-];
-const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
-  ...["", "requests.", "limits."].flatMap((prefix) => CONTAINER_RESOURCES.map((name) => prefix + name)),
-  ...COUNTED_RESOURCES,
-  "storage",
-  "requests.storage",
-]);
 
 type ResourceNameRule = (name: string, field: string) => Iterable<FieldError>;
 
@@ -72,9 +58,9 @@ function* requirementsErrors(resources: JsonObject, field: string, rule: Resourc
   const limits = objectAt(resources, "limits");
   const requests = objectAt(resources, "requests");
   for (const [name, amount] of Object.entries(limits))
-    yield* amountErrors(name, amount, `${field}.limits[${name}]`, rule);
+    yield* resourceErrors(name, amount, `${field}.limits[${name}]`, rule);
   for (const [name, amount] of Object.entries(requests)) {
-    yield* amountErrors(name, amount, `${field}.requests[${name}]`, rule);
+    yield* resourceErrors(name, amount, `${field}.requests[${name}]`, rule);
     yield* requestErrors(name, { amount, limits }, field);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
@@ -82,18 +68,11 @@ function* requirementsErrors(resources: JsonObject, field: string, rule: Resourc
     yield forbiddenField(field, "HugePages require cpu or memory");
 }
 
-function* amountErrors(name: string, amount: unknown, field: string, rule: ResourceNameRule): Generator<FieldError> {
+function* resourceErrors(name: string, amount: unknown, field: string, rule: ResourceNameRule): Generator<FieldError> {
   yield* rule(name, field);
-  yield* quantityErrors(name, amount, field);
+  yield* amountErrors(name, amount, field);
   if (isHugePages(name) && !isWholePages(name, amount))
     yield invalidValue(field, amount, `${String(amount)} is not positive integer multiple of ${name}`);
-}
-
-/** An amount of a resource, by what the resource is counted in. */
-export function* quantityErrors(name: string, amount: unknown, field: string): Generator<FieldError> {
-  if (nanosOf(amount) < 0n) yield invalidValue(field, amount, "must be greater than or equal to 0");
-  if ((COUNTED_RESOURCES.includes(name) || isExtendedResource(name)) && !isWholeAmount(amount))
-    yield invalidValue(field, amount, "must be an integer");
 }
 
 function* requestErrors(
@@ -101,7 +80,7 @@ function* requestErrors(
   { amount, limits }: { amount: unknown; limits: JsonObject },
   field: string,
 ): Generator<FieldError> {
-  const isOvercommitted = isNative(name) && !isHugePages(name);
+  const isOvercommitted = isNativeResource(name) && !isHugePages(name);
   const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
   if (limit === undefined) {
     if (!isOvercommitted) yield required(`${field}.limits`, "Limit must be set for non overcommitable resources");
@@ -114,38 +93,9 @@ function* requestErrors(
     yield invalidValue(`${field}.requests`, amount, `must be less than or equal to ${name} limit of ${String(limit)}`);
 }
 
-function isHugePages(name: string): boolean {
-  return name.startsWith(HUGE_PAGES);
-}
-
 function isWholePages(name: string, amount: unknown): boolean {
   const size = nanosOf(name.slice(HUGE_PAGES.length));
   return size > 0n && size % NANOS_PER_UNIT === 0n && nanosOf(amount) % size === 0n;
-}
-
-function isNative(name: string): boolean {
-  return !name.includes("/") || name.includes("kubernetes.io/");
-}
-
-function isExtendedResource(name: string): boolean {
-  return !isNative(name) && !name.startsWith(REQUESTS) && qualifiedNameErrors(REQUESTS + name).length === 0;
-}
-
-function* resourceNameErrors(name: string, field: string): Generator<FieldError> {
-  const sentences = qualifiedNameErrors(name);
-  for (const sentence of sentences) yield invalidValue(field, name, sentence);
-  if (sentences.length > 0 || name.includes("/")) return;
-  if (!STANDARD_RESOURCES.has(name) && !isHugePages(name) && !name.startsWith(REQUESTS + HUGE_PAGES))
-    yield invalidValue(field, name, "must be a standard resource type or fully qualified");
-}
-
-export function* containerResourceNameErrors(name: string, field: string): Generator<FieldError> {
-  yield* resourceNameErrors(name, field);
-  if (!name.includes("/")) {
-    if (!CONTAINER_RESOURCES.includes(name) && !isHugePages(name))
-      yield invalidValue(field, name, "must be a standard resource for containers");
-  } else if (!isNative(name) && !isExtendedResource(name))
-    yield invalidValue(field, name, "doesn't follow extended resource name standard");
 }
 
 function* podResourceNameErrors(name: string, field: string): Generator<FieldError> {
@@ -158,18 +108,18 @@ function* podResourceNameErrors(name: string, field: string): Generator<FieldErr
 function* consistencyErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const { requests, limits } = amountsOf(objectAt(spec, "resources"));
   for (const [name, total] of aggregatedResources(spec, "requests"))
-    if (Object.hasOwn(requests, name) && nanosOf(total) > nanosOf(requests[name]))
+    if (Object.hasOwn(requests, name) && total.nanos > nanosOf(requests[name]))
       yield invalidValue(
         `${field}.requests[${name}]`,
         requests[name],
-        `must be greater than or equal to aggregate container requests of ${total}`,
+        `must be greater than or equal to aggregate container requests of ${total.text}`,
       );
   for (const [name, total] of aggregatedResources(spec, "limits"))
-    if (isHugePages(name) && Object.hasOwn(limits, name) && nanosOf(total) > nanosOf(limits[name]))
+    if (isHugePages(name) && Object.hasOwn(limits, name) && total.nanos > nanosOf(limits[name]))
       yield invalidValue(
         `${field}.limits[${name}]`,
         limits[name],
-        `must be greater than or equal to aggregate container limits of ${total}`,
+        `must be greater than or equal to aggregate container limits of ${total.text}`,
       );
   for (const [index, container] of objectsAt(spec, "containers").entries())
     for (const [name, limit] of Object.entries(amountsOf(objectAt(container, "resources")).limits))

@@ -10,10 +10,10 @@ import {
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { numberAt, objectsAt } from "../../checks.ts";
-import { internalJson } from "../internal/internal-json.ts";
 import { descendingPathErrors, idErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { windowsOptionsErrors } from "./windows-rules.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const PROC_MOUNTS: readonly string[] = ["Default", "Unmasked"];
 const PROFILE_TYPES: readonly string[] = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -61,7 +61,7 @@ function* procMountErrors(mount: unknown, field: string, hasHostUsers: boolean):
 
 function* escalationErrors(security: JsonObject, field: string, context: SpecContext): Generator<FieldError> {
   if (security["allowPrivilegeEscalation"] !== false) return;
-  const whole = (): unknown => internalJson("SecurityContext", security, context);
+  const whole = (): unknown => internalValue(security, "SecurityContext", context);
   if (security["privileged"] === true)
     yield invalidValue(field, whole(), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
   for (const capability of stringsAt(objectAt(security, "capabilities"), "add"))

@@ -17,6 +17,7 @@ import type { SpecContext } from "./spec-context.ts";
 import { topologySpreadErrors } from "./topology-spread-rules.ts";
 import { checkedVolumes } from "./volume-rules.ts";
 import { hostProcessErrors, operatingSystemErrors } from "./windows-rules.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const RESTART_POLICIES: readonly string[] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: readonly string[] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
@@ -108,11 +109,7 @@ function* resourceClaimsErrors(spec: JsonObject, field: string, { metadata }: Sp
 
 function* claimSourceErrors(claim: JsonObject, field: string): Generator<FieldError> {
   const { resourceClaimName: own, resourceClaimTemplateName: template } = claim;
-  const shown = {
-    Name: stringAt(claim, "name"),
-    ResourceClaimName: own ?? null,
-    ResourceClaimTemplateName: template ?? null,
-  };
+  const shown = internalValue(claim, "PodResourceClaim");
   if (own !== undefined && template !== undefined)
     yield invalidValue(
       field,

@@ -4,7 +4,7 @@ import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.t
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
-import { nanosOf } from "../../quantity.ts";
+import { nanosOf } from "../../../../meta/quantity.ts";
 import { claimTemplateErrors } from "./claim-template-rules.ts";
 import { pullPolicyErrors } from "./container-rules.ts";
 import { descendingPathErrors, driverNameErrors } from "./formats.ts";

@@ -16,14 +16,13 @@ import { nameErrors, objectsAt } from "../../checks.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { conditionErrors } from "../../storage-versions/conditions.ts";
-import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
-import { goValue, isSemanticallyEqual, TOLERATION, type GoType } from "../go-value.ts";
-import { NODE_SELECTOR_TERMS } from "../volume-shapes.ts";
+import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../../defaults.ts";
 import { configurationErrors, listErrors, parametersErrors, uniquenessErrors } from "./device-checks.ts";
-import { OPAQUE, referenceErrors, referenceListErrors, setTolerationDefaults } from "./device-claim.ts";
+import { referenceErrors, referenceListErrors, setTolerationDefaults } from "./device-claim.ts";
 import { poolNameErrors } from "./resource-slice.ts";
 import { bindingErrors } from "./slice-device.ts";
 import { uuidErrors } from "./uuid.ts";
+import { internalValue, isSameInternal } from "../../internal-version/internal-value.ts";
 
 const RESERVED_FOR_MAX = 256;
 const RESULTS_MAX = 32;
@@ -33,50 +32,6 @@ const INTERFACE_NAME_BYTES_MAX = 256;
 const HARDWARE_ADDRESS_BYTES_MAX = 128;
 const IPS_MAX = 16;
 const CONFIG_SOURCES: readonly string[] = ["FromClaim", "FromClass"];
-
-const ALLOCATION: GoType = {
-  struct: [
-    [
-      "Devices",
-      "devices",
-      {
-        struct: [
-          [
-            "Results",
-            "results",
-            {
-              list: {
-                struct: [
-                  ["Request", "request", "string"],
-                  ["Driver", "driver", "string"],
-                  ["Pool", "pool", "string"],
-                  ["Device", "device", "string"],
-                  ["AdminAccess", "adminAccess", "any"],
-                  ["Tolerations", "tolerations", { list: TOLERATION }],
-                  ["BindingConditions", "bindingConditions", "any"],
-                  ["BindingFailureConditions", "bindingFailureConditions", "any"],
-                  ["ShareID", "shareID", "any"],
-                  ["ConsumedCapacity", "consumedCapacity", { map: "quantity" }],
-                ],
-              },
-            },
-          ],
-          [
-            "Config",
-            "config",
-            { list: { struct: [["Source", "source", "string"], ["Requests", "requests", "any"], OPAQUE] } },
-          ],
-        ],
-      },
-    ],
-    [
-      "NodeSelector",
-      "nodeSelector",
-      { struct: [["NodeSelectorTerms", "nodeSelectorTerms", NODE_SELECTOR_TERMS]], isPointer: true },
-    ],
-    ["AllocationTimestamp", "allocationTimestamp", "any"],
-  ],
-};
 
 /** What Go always writes. */
 export function setClaimStatusDefaults(status: JsonObject): void {
@@ -140,8 +95,8 @@ export function* claimStatusErrors(
   }
   if (allocation === undefined) return;
   if (before["allocation"] === undefined) yield* allocationErrors(objectAt(status, "allocation"), names);
-  else if (!isSemanticallyEqual(allocation, before["allocation"], ALLOCATION))
-    yield invalidValue("status.allocation", goValue(allocation, ALLOCATION), "field is immutable");
+  else if (!isSameInternal(allocation, before["allocation"], "AllocationResult"))
+    yield invalidValue("status.allocation", internalValue(allocation, "AllocationResult"), "field is immutable");
 }
 
 function* consumersErrors(consumers: readonly JsonObject[], field: string): Generator<FieldError> {

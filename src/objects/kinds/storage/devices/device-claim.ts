@@ -4,8 +4,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
-import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
-import { TOLERATION, type GoField, type GoType } from "../go-value.ts";
+import { ownStruct, setEmpty, setMissing } from "../../defaults.ts";
 import {
   configurationErrors,
   fullAttributeNameErrors,
@@ -210,97 +209,3 @@ function* constraintErrors(
     );
   else yield required(`${field}.matchAttribute`);
 }
-
-const SELECTORS: GoType = {
-  list: { struct: [["CEL", "cel", { struct: [["Expression", "expression", "string"]], isPointer: true }]] },
-};
-const CAPACITY: GoType = { struct: [["Requests", "requests", { map: "quantity" }]], isPointer: true };
-
-const REQUEST: GoType = {
-  struct: [
-    ["Name", "name", "string"],
-    [
-      "Exactly",
-      "exactly",
-      {
-        struct: [
-          ["DeviceClassName", "deviceClassName", "string"],
-          ["Selectors", "selectors", SELECTORS],
-          ["AllocationMode", "allocationMode", "string"],
-          ["Count", "count", "number"],
-          ["AdminAccess", "adminAccess", "any"],
-          ["Tolerations", "tolerations", { list: TOLERATION }],
-          ["Capacity", "capacity", CAPACITY],
-        ],
-        isPointer: true,
-      },
-    ],
-    [
-      "FirstAvailable",
-      "firstAvailable",
-      {
-        list: {
-          struct: [
-            ["Name", "name", "string"],
-            ["DeviceClassName", "deviceClassName", "string"],
-            ["Selectors", "selectors", SELECTORS],
-            ["AllocationMode", "allocationMode", "string"],
-            ["Count", "count", "number"],
-            ["Tolerations", "tolerations", { list: TOLERATION }],
-            ["Capacity", "capacity", CAPACITY],
-          ],
-        },
-      },
-    ],
-  ],
-};
-
-/** A resource.DeviceConfiguration, which is embedded. */
-export const OPAQUE: GoField = [
-  "Opaque",
-  "opaque",
-  {
-    struct: [
-      ["Driver", "driver", "string"],
-      ["Parameters", "parameters", "any"],
-    ],
-    isPointer: true,
-  },
-];
-
-/** A resource.ResourceClaimSpec, as messages show it. */
-export const DEVICE_CLAIM_SPEC: GoType = {
-  struct: [
-    [
-      "Devices",
-      "devices",
-      {
-        struct: [
-          ["Requests", "requests", { list: REQUEST }],
-          [
-            "Constraints",
-            "constraints",
-            {
-              list: {
-                struct: [
-                  ["Requests", "requests", "any"],
-                  ["MatchAttribute", "matchAttribute", "any"],
-                  ["DistinctAttribute", "distinctAttribute", "any"],
-                ],
-              },
-            },
-          ],
-          [
-            "Config",
-            "config",
-            {
-              list: {
-                struct: [["Requests", "requests", "any"], OPAQUE],
-              },
-            },
-          ],
-        ],
-      },
-    ],
-  ],
-};

@@ -5,7 +5,7 @@ import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { objectsAt } from "../../checks.ts";
 import type { Kind } from "../../kind.ts";
-import { ownStruct } from "../defaults.ts";
+import { ownStruct } from "../../defaults.ts";
 import { configurationErrors, listErrors, selectorsErrors } from "./device-checks.ts";
 
 const CONFIG_MAX = 32;

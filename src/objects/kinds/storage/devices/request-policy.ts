@@ -2,12 +2,11 @@
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { canonicalQuantity } from "../../../table/quantity.ts";
-import { isBinaryQuantity, nanosOf, quantityOf } from "../../quantity.ts";
+import { amountOf, plus } from "../../../../meta/amounts.ts";
+import { canonicalQuantity, nanosOf, unitsOf } from "../../../../meta/quantity.ts";
 import { listErrors } from "./device-checks.ts";
 
 const VALID_VALUES_MAX = 10;
-const NANOS = 10n ** 9n;
 
 /** `total` is the capacity that the requests share. */
 export function* requestPolicyErrors(policy: JsonObject, field: string, total: unknown): Generator<FieldError> {
@@ -48,7 +47,7 @@ function* validValuesErrors(values: readonly string[], field: string, { usual, t
   const isLookedAt = values.length <= VALID_VALUES_MAX;
   const seen = new Set<bigint>();
   for (const [index, value] of isLookedAt ? values.entries() : []) {
-    const units = unitsOf(value);
+    const units = unitsOf(nanosOf(value));
     if (seen.has(units)) yield duplicateValue(`${field}[${index}]`, String(units));
     seen.add(units);
   }
@@ -82,25 +81,18 @@ function* stepErrors(
   field: string,
   { usual, total }: Bounds,
 ): Generator<FieldError> {
-  const first = nanosOf(min) + nanosOf(step);
-  if (first > nanosOf(total)) {
-    const isBinary = isBinaryQuantity(shown(nanosOf(min) === 0n ? step : min));
-    const sentence = `one step ${quantityOf(first, isBinary)} is larger than capacity value: ${shown(total)}`;
+  const first = plus(amountOf(min), amountOf(step));
+  if (first.nanos > nanosOf(total)) {
+    const sentence = `one step ${first.text} is larger than capacity value: ${shown(total)}`;
     yield invalidValue(field, shown(step), sentence);
   }
   // DIFFERS: over a step of nothing, kubernetes' server stumbles and does not answer.
-  if (unitsOf(step) === 0n) return;
+  if (unitsOf(nanosOf(step)) === 0n) return;
   for (const value of max === undefined ? [usual] : [usual, max])
-    if ((unitsOf(value) - unitsOf(min)) % unitsOf(step) !== 0n)
+    if ((unitsOf(nanosOf(value)) - unitsOf(nanosOf(min))) % unitsOf(nanosOf(step)) !== 0n)
       yield invalidValue(
         field,
         shown(value),
         `value is not a multiple of a given step (${shown(step)}) from (${shown(min)})`,
       );
-}
-
-/** Rounded away from zero, as Go gives the value of a quantity. */
-function unitsOf(value: unknown): bigint {
-  const nanos = nanosOf(value);
-  return nanos < 0n ? -((-nanos + NANOS - 1n) / NANOS) : (nanos + NANOS - 1n) / NANOS;
 }

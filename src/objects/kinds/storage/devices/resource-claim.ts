@@ -5,25 +5,16 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import { labelsErrors, objectsAt } from "../../checks.ts";
 import type { Kind, KindContext } from "../../kind.ts";
 import { annotationsErrors } from "../../pods/rules/annotation-rules.ts";
-import { ownStruct } from "../defaults.ts";
-import { goValue, isSemanticallyEqual, type GoType } from "../go-value.ts";
+import { ownStruct } from "../../defaults.ts";
 import { claimStatusErrors, dropDeallocated, setClaimStatusDefaults } from "./claim-status.ts";
 import {
   claimSpecErrors,
-  DEVICE_CLAIM_SPEC,
   generalClaimSpec,
   requestNamesOf,
   setDeviceClaimDefaults,
   type RequestForm,
 } from "./device-claim.ts";
-
-const TEMPLATE_SPEC: GoType = {
-  struct: [
-    ["labels", "labels", { map: "string" }],
-    ["annotations", "annotations", { map: "string" }],
-    ["Spec", "spec", DEVICE_CLAIM_SPEC],
-  ],
-};
+import { internalValue, isSameInternal } from "../../internal-version/internal-value.ts";
 
 export function resourceClaimOf(form: RequestForm): Kind {
   return {
@@ -37,8 +28,8 @@ export function resourceClaimOf(form: RequestForm): Kind {
     createErrors: (claim, context) => specErrors(objectAt(claim, "spec"), { field: "spec", form, context }),
     *updateErrors(claim, existing) {
       const [spec, before] = [claim, existing].map((one) => generalClaimSpec(objectAt(one, "spec"), form));
-      if (!isSemanticallyEqual(spec, before, DEVICE_CLAIM_SPEC))
-        yield invalidValue("spec", goValue(spec, DEVICE_CLAIM_SPEC), "field is immutable");
+      if (!isSameInternal(spec, before, "ResourceClaimSpec"))
+        yield invalidValue("spec", internalValue(spec, "ResourceClaimSpec"), "field is immutable");
     },
     prepareStatusUpdate: dropDeallocated,
     statusUpdateErrors(claim, existing) {
@@ -65,9 +56,9 @@ export function resourceClaimTemplateOf(form: RequestForm): Kind {
     createErrors: errors,
     *updateErrors(template, existing, context) {
       yield* errors(template, context);
-      const [spec, before] = [template, existing].map((one) => shownTemplate(objectAt(one, "spec"), form));
-      if (!isSemanticallyEqual(spec, before, TEMPLATE_SPEC))
-        yield invalidValue("spec", withoutAbsent(goValue(spec, TEMPLATE_SPEC)), "field is immutable");
+      const [spec, before] = [template, existing].map((one) => generalTemplateSpec(objectAt(one, "spec"), form));
+      if (!isSameInternal(spec, before, "ResourceClaimTemplateSpec"))
+        yield invalidValue("spec", internalValue(spec, "ResourceClaimTemplateSpec"), "field is immutable");
     },
   };
 }
@@ -91,12 +82,6 @@ function specErrors(
   });
 }
 
-function shownTemplate(spec: JsonObject, form: RequestForm): JsonObject {
-  const { labels, annotations } = objectAt(spec, "metadata");
-  return { labels, annotations, spec: generalClaimSpec(objectAt(spec, "spec"), form) };
-}
-
-/** Metadata is written without what it does not say. */
-function withoutAbsent(shown: unknown): unknown {
-  return Object.fromEntries(Object.entries(shown as JsonObject).filter(([, value]) => value !== null));
+function generalTemplateSpec(spec: JsonObject, form: RequestForm): JsonObject {
+  return { metadata: spec["metadata"], spec: generalClaimSpec(objectAt(spec, "spec"), form) };
 }

@@ -7,11 +7,10 @@ import { immutableErrors, nameErrors, numberAt, objectsAt } from "../../checks.t
 import type { Kind } from "../../kind.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
-import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
-import { goValue } from "../go-value.ts";
-import { NODE_SELECTOR_TERMS } from "../volume-shapes.ts";
+import { ownPointer, ownStruct, setMissing } from "../../defaults.ts";
 import { listErrors, uniquenessErrors } from "./device-checks.ts";
 import { counterNameErrors, countersErrors, deviceErrors } from "./slice-device.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const DEVICES_MAX = 128;
 const ADVANCED_DEVICES_MAX = 64;
@@ -172,7 +171,7 @@ function* selectorErrors(selector: JsonObject, field: string): Generator<FieldEr
   if (!Array.isArray(terms) || terms.length !== 1)
     yield invalidValue(
       `${field}.nodeSelectorTerms`,
-      goValue(terms, NODE_SELECTOR_TERMS),
+      internalValue(terms, "[]NodeSelectorTerm"),
       "must have exactly one node selector term",
     );
 }

@@ -11,11 +11,11 @@ import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../.
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors, objectsAt } from "../../checks.ts";
-import { parseVersion } from "../../network/semantic-version.ts";
+import { versionOf } from "../../../../meta/semantic-version.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
-import { goValue, type GoType } from "../go-value.ts";
 import { attributeNameErrors, listErrors, taintErrors, uniquenessErrors } from "./device-checks.ts";
 import { requestPolicyErrors } from "./request-policy.ts";
+import { internalValue } from "../../internal-version/internal-value.ts";
 
 const ATTRIBUTES_AND_CAPACITIES_MAX = 32;
 const ATTRIBUTE_VALUES_MAX = 48;
@@ -58,18 +58,6 @@ export function* deviceErrors(
   yield* bindingErrors(device, field);
 }
 
-const ATTRIBUTE: GoType = {
-  struct: [
-    ["IntValue", "int", "any"],
-    ["BoolValue", "bool", "any"],
-    ["StringValue", "string", "any"],
-    ["VersionValue", "version", "any"],
-    ["IntValues", "ints", "any"],
-    ["BoolValues", "bools", "any"],
-    ["StringValues", "strings", "any"],
-    ["VersionValues", "versions", "any"],
-  ],
-};
 const ATTRIBUTE_KEYS: readonly string[] = ["int", "bool", "string", "version"];
 
 function* attributeErrors(device: JsonObject, field: string): Generator<FieldError> {
@@ -99,13 +87,17 @@ function* attributeValueErrors(attribute: JsonObject, field: string): Generator<
   if (Buffer.byteLength(stringAt(attribute, "string")) > ATTRIBUTE_BYTES_MAX)
     yield tooLong(`${field}.string`, ATTRIBUTE_BYTES_MAX);
   if (typeof version === "string") {
-    if (parseVersion(version) === undefined)
+    if (versionOf(version) === undefined)
       yield invalidValue(`${field}.version`, version, "must be a string compatible with semver.org spec 2.0.0");
     if (Buffer.byteLength(version) > ATTRIBUTE_BYTES_MAX) yield tooLong(`${field}.version`, ATTRIBUTE_BYTES_MAX);
   }
   const said = ATTRIBUTE_KEYS.filter((key) => attribute[key] !== undefined).length;
   if (said !== 1)
-    yield invalidValue(field, said === 0 ? "" : goValue(attribute, ATTRIBUTE), "exactly one value must be specified");
+    yield invalidValue(
+      field,
+      said === 0 ? "" : internalValue(attribute, "DeviceAttribute"),
+      "exactly one value must be specified",
+    );
 }
 
 function* capacityErrors(device: JsonObject, field: string): Generator<FieldError> {

@@ -1,8 +1,11 @@
-/** Reads ASN.1 DER that others wrote: anything that is not exactly well formed is undefined, never an error. */
+/** Reads ASN.1 DER from clients: anything that is not exactly well formed is undefined, never an error. */
 
 export interface DerElement {
+  /** The whole identifier byte: class, constructed bit and tag number. */
   readonly tag: number;
   readonly content: Buffer;
+  /** With tag and length. */
+  readonly whole: Buffer;
 }
 
 export const DER_TAG = {
@@ -13,19 +16,24 @@ export const DER_TAG = {
   set: 0x31,
 } as const;
 
-/** No structure of a certificate has more parts; a longer one is refused. */
+/** No structure of a certificate has more parts; a longer one is rejected. */
 const ELEMENTS_MAX = 1_000;
 const LENGTH_BYTES_MAX = 3;
 
 /** The elements that stand one after another in the bytes and fill them to the last. */
 export function readElements(bytes: Buffer): DerElement[] | undefined {
+  const elements = firstElements(bytes, ELEMENTS_MAX + 1);
+  return elements === undefined || elements.length > ELEMENTS_MAX ? undefined : elements;
+}
+
+/** At most so many elements; the bytes after them are not read. */
+export function firstElements(bytes: Buffer, countMax: number): DerElement[] | undefined {
   const elements: DerElement[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const next = readElement(bytes, at);
-    if (next === undefined || elements.length === ELEMENTS_MAX) return undefined;
-    elements.push(next.element);
-    at = next.end;
+  for (let at = 0; at < bytes.length && elements.length < countMax;) {
+    const element = readElement(bytes, at);
+    if (element === undefined) return undefined;
+    elements.push(element);
+    at += element.whole.length;
   }
   return elements;
 }
@@ -35,15 +43,15 @@ export function partsOf(element: DerElement | undefined, tag: number): DerElemen
   return element?.tag === tag ? readElements(element.content) : undefined;
 }
 
-function readElement(bytes: Buffer, start: number): { element: DerElement; end: number } | undefined {
-  const tag = bytes[start]!;
+export function readElement(bytes: Buffer, start = 0): DerElement | undefined {
+  const tag = bytes[start];
   // Tags of several bytes do not occur in certificates.
-  if ((tag & 0x1f) === 0x1f) return undefined;
+  if (tag === undefined || (tag & 0x1f) === 0x1f) return undefined;
   const length = readLength(bytes, start + 1);
   if (length === undefined) return undefined;
   const end = length.end + length.value;
   if (end > bytes.length) return undefined;
-  return { element: { tag, content: bytes.subarray(length.end, end) }, end };
+  return { tag, content: bytes.subarray(length.end, end), whole: bytes.subarray(start, end) };
 }
 
 /** Only the shortest form is DER; the indefinite form (0x80) is not. */

@@ -1,7 +1,10 @@
-/** Equality as kubernetes' strategies see it: lists and maps that are empty are as good as absent. */
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+/**
+ * Equality as Kubernetes' Semantic.DeepEqual for values whose Go type is not at hand: empty lists and maps equal absent
+ * ones.
+ */
+import { isJsonObject, ownMember, type JsonObject } from "./json.ts";
 
-/** The members of workloads that are maps in Go; other empty objects are something that was said. */
+/** Members that are maps in Go. Any other empty object is a struct behind a pointer, which differs from an absent one. */
 const MAPS: ReadonlySet<string> = new Set([
   "annotations",
   "labels",
@@ -25,11 +28,11 @@ export function isSemanticallyEqual(left: unknown, right: unknown): boolean {
 }
 
 function isMemberEqual(key: string, left: JsonObject, right: JsonObject): boolean {
-  return isSemanticallyEqual(said(left, key), said(right, key));
+  return isSemanticallyEqual(present(left, key), present(right, key));
 }
 
-function said(parent: JsonObject, key: string): unknown {
-  const value = Object.hasOwn(parent, key) ? parent[key] : undefined;
+function present(parent: JsonObject, key: string): unknown {
+  const value = ownMember(parent, key);
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;
   return MAPS.has(key) && isJsonObject(value) && Object.keys(value).length === 0 ? undefined : value;
 }

@@ -4,6 +4,8 @@ export interface PemBlock {
   readonly type: string;
   readonly hasHeaders: boolean;
   readonly bytes: Buffer;
+  /** The block alone, without the text around it. */
+  readonly text: string;
 }
 
 const BEGIN = "-----BEGIN ";
@@ -11,7 +13,7 @@ const END = "-----END ";
 const DASHES = "-----";
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** What looks like a block and is none is passed over. */
+/** Malformed blocks are skipped. */
 export function* pemBlocks(text: string): Generator<PemBlock> {
   const lines = text.split("\n").map((line) => line.replace(/[ \t\r]{1,80}$/, ""));
   for (let at = 0; at < lines.length; at++) {
@@ -28,7 +30,13 @@ export function* pemBlocks(text: string): Generator<PemBlock> {
       .join("")
       .replaceAll(/[ \t\r]/g, "");
     const isBlock = lines[end] === `${END}${type}${DASHES}` && base64.length % 4 === 0 && BASE64.test(base64);
-    if (isBlock) yield { type, hasHeaders: body > at + 1, bytes: Buffer.from(base64, "base64") };
+    if (isBlock)
+      yield {
+        type,
+        hasHeaders: body > at + 1,
+        bytes: Buffer.from(base64, "base64"),
+        text: lines.slice(at, end + 1).join("\n"),
+      };
     at = end;
   }
 }

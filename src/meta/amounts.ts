@@ -1,14 +1,19 @@
-/** Arithmetic with lists of resources, such as requests and quotas are. What is summed up reads as kubernetes writes it. */
-import { isBinaryQuantity, nanosOf } from "../../../objects/kinds/quantity.ts";
-import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
-import { canonicalQuantity } from "../../../objects/table/quantity.ts";
-
-/** How the text of a sum is written. */
-type Format = "decimal" | "exponent" | "binary";
+/** Arithmetic with resource lists such as requests, limits and quotas; sums are written as Kubernetes writes them. */
+import { objectAt, setMember, type JsonObject } from "./json.ts";
+import {
+  canonicalQuantity,
+  formatOf,
+  nanosOf,
+  NANOS_PER_UNIT,
+  quantityText,
+  unitsOf,
+  type QuantityFormat,
+} from "./quantity.ts";
 
 export interface Amount {
   readonly nanos: bigint;
-  readonly format: Format;
+  readonly format: QuantityFormat;
+  /** Canonical. */
   readonly text: string;
 }
 
@@ -19,19 +24,9 @@ export const NOTHING: Amounts = new Map();
 export const ZERO: Amount = { nanos: 0n, format: "decimal", text: "0" };
 export const ONE: Amount = { nanos: 1_000_000_000n, format: "decimal", text: "1" };
 
-const NANOS_PER_UNIT = 1_000_000_000n;
-const NANOS_PER_MILLI = 1_000_000n;
-const BINARY_SUFFIXES: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-const BINARY_BASE = 1024n;
-
 export function amountOf(value: unknown): Amount {
   const text = canonicalQuantity(String(value ?? "0"));
-  const isExponent = /[eE][+-]?[0-9]/.test(text);
-  return {
-    nanos: nanosOf(text),
-    format: isBinaryQuantity(text) ? "binary" : isExponent ? "exponent" : "decimal",
-    text,
-  };
+  return { nanos: nanosOf(text), format: formatOf(text), text };
 }
 
 export function wholeAmount(count: number): Amount {
@@ -48,23 +43,15 @@ export function amountsObject(amounts: Amounts): JsonObject {
   return object;
 }
 
-function amount(nanos: bigint, format: Format): Amount {
-  return { nanos, format, text: amountText(nanos, format) };
-}
-
-function amountText(nanos: bigint, format: Format): string {
-  if (nanos === 0n) return "0";
-  if (format === "binary") return binaryText(nanos) ?? amountText(nanos, "decimal");
-  return canonicalQuantity(format === "exponent" ? `${nanos}e-9` : `${nanos}n`);
-}
-
-/** Undefined for what would have to be rounded, or is too small for it. */
-function binaryText(nanos: bigint): string | undefined {
-  let rest = nanos / NANOS_PER_UNIT;
-  if (rest * NANOS_PER_UNIT !== nanos || (rest > -BINARY_BASE && rest < BINARY_BASE)) return undefined;
-  let power = 0;
-  for (; rest % BINARY_BASE === 0n && power < BINARY_SUFFIXES.length - 1; power++) rest /= BINARY_BASE;
-  return `${rest}${BINARY_SUFFIXES[power]!}`;
+/** Its text is written only when somebody reads it: most sums are only added to others. */
+function amount(nanos: bigint, format: QuantityFormat): Amount {
+  return {
+    nanos,
+    format,
+    get text() {
+      return quantityText(nanos, format);
+    },
+  };
 }
 
 /** A sum is written as its first part that is something. */
@@ -77,23 +64,8 @@ function minus(left: Amount, right: Amount): Amount {
 }
 
 export function roundedUpToUnit(one: Amount): Amount {
-  const units = ceilDivide(one.nanos, NANOS_PER_UNIT);
-  return units * NANOS_PER_UNIT === one.nanos ? one : amount(units * NANOS_PER_UNIT, one.format);
-}
-
-/** Whole units, away from nothing. */
-export function unitsOf({ nanos }: Amount): bigint {
-  return ceilDivide(nanos, NANOS_PER_UNIT);
-}
-
-export function millisOf({ nanos }: Amount): bigint {
-  return ceilDivide(nanos, NANOS_PER_MILLI);
-}
-
-function ceilDivide(value: bigint, by: bigint): bigint {
-  const whole = value / by;
-  if (whole * by === value) return whole;
-  return value < 0n ? whole - 1n : whole + 1n;
+  const nanos = unitsOf(one.nanos) * NANOS_PER_UNIT;
+  return nanos === one.nanos ? one : amount(nanos, one.format);
 }
 
 /** In place. */

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { gatesOf } from "../../catalogue/release-gates.ts";
+import type { ReleaseName } from "../../catalogue/release.ts";
+import { INTERNAL_TYPES } from "./internal-types.ts";
+import { internalValue, isSameInternal } from "./internal-value.ts";
+
+describe("internalValue", () => {
+  test("shows every member in its order, and maps by their keys", () => {
+    const request = { adminAccess: true, capacity: { requests: { b: "1024Mi", a: "1" } }, tolerations: [{}] };
+    expect(JSON.stringify(internalValue(request, "ExactDeviceRequest"))).toBe(
+      '{"DeviceClassName":"","Selectors":null,"AllocationMode":"","Count":0,"AdminAccess":true,' +
+        '"Tolerations":[{"Key":"","Operator":"","Value":"","Effect":"","TolerationSeconds":null}],' +
+        '"Capacity":{"Requests":{"a":"1","b":"1Gi"}}}',
+    );
+  });
+
+  test("shows a pointer to nothing as null, and an absent struct with its zeros", () => {
+    expect(internalValue(undefined, "*NFSVolumeSource")).toBeNull();
+    expect(internalValue(undefined, "NFSVolumeSource")).toEqual({ Server: "", Path: "", ReadOnly: false });
+    expect(internalValue(undefined, "[]Taint")).toBeNull();
+  });
+
+  test("leaves out the empty members of types that have JSON names", () => {
+    expect(internalValue({ matchLabels: { a: "b" }, matchExpressions: [] }, "L")).toEqual({ matchLabels: { a: "b" } });
+    expect(internalValue({ matchExpressions: [{}] }, "L")).toEqual({ matchExpressions: [{ key: "", operator: "" }] });
+    expect(internalValue(undefined, "L")).toBeNull();
+    const template = { metadata: { labels: { b: "1", a: "2" }, annotations: {}, name: "" }, spec: {} };
+    expect(Object.keys(internalValue(template, "ResourceClaimTemplateSpec") as object)).toEqual(["labels", "Spec"]);
+  });
+
+  test("has the members about the host in the security context of a pod", () => {
+    const spec = internalValue({ hostNetwork: true, securityContext: {} }, "PodSpec");
+    expect(spec).toMatchObject({ SecurityContext: { HostNetwork: true, HostPID: false, HostUsers: null } });
+  });
+
+  test("has only the members of the release", () => {
+    const members = (release: ReleaseName): string[] =>
+      Object.keys(internalValue({}, "PodSpec", { gates: gatesOf(release) }) as object);
+    expect(members("1.35")).toContain("WorkloadRef");
+    expect(members("1.36")).not.toContain("WorkloadRef");
+    expect(members("1.36")).toContain("SchedulingGroup");
+  });
+});
+
+test("an empty list or map equals an absent one, and amounts are compared", () => {
+  const volume = { accessModes: [], csi: { volumeAttributes: {} }, capacity: { storage: "1Ki" } };
+  expect(isSameInternal(volume, { csi: {}, capacity: { storage: "1024" } }, "PersistentVolumeSpec")).toBe(true);
+  expect(isSameInternal(volume, { capacity: { storage: "1Ki" } }, "PersistentVolumeSpec")).toBe(false);
+  expect(isSameInternal({ storageClassName: "a" }, { storageClassName: "b" }, "PersistentVolumeSpec")).toBe(false);
+});
+
+test("every type that a member names is described", () => {
+  const described = new Set(Object.keys(INTERNAL_TYPES));
+  for (const [type, text] of Object.entries(INTERNAL_TYPES))
+    for (const member of text === "" ? [] : text.split(" ")) {
+      const [, name = "", shape = ""] = /^(\w+)(?:=[$\w-]+)?(?::(.+))?$/.exec(member) ?? [];
+      expect(name, `${type}: ${member}`).not.toBe("");
+      const other = shape === "^" ? name : shape.replace(/^(?:\*|\[\])/, "");
+      if (other.length > 1 && other !== "{}q") expect(described, `${type}: ${member}`).toContain(other);
+    }
+});
