@@ -11,7 +11,7 @@ const OURS = [
   "X-Remote-User: jane",
   "X-Remote-Group: people",
   "Audit-ID: audit",
-  "X-Evenkeel-Proxied-By: here",
+  "x-evenkeel-proxied-by: here",
   "X-Kubernetes-APIServer-Rerouted: true",
   "X-Kubernetes-Peer-Proxied: true",
 ];

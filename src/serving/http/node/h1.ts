@@ -15,7 +15,7 @@ import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
 import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import { Http1Sink } from "./h1-sink.ts";
-import { canUpgrade, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
+import { canUpgrade, FRAMING_HEADERS, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
 import type { HttpLimits } from "./limits.ts";
 
 interface Http1Connection {
@@ -338,14 +338,6 @@ function hostCount(rawHeaders: readonly string[]): number {
 }
 
 type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];
-
-/** Node and this file decide how a body is framed; whether a connection goes on, only `close` has a say in. */
-const FRAMING_HEADERS: ReadonlySet<string> = new Set([
-  "content-length",
-  "transfer-encoding",
-  "connection",
-  "keep-alive",
-]);
 
 /** An answer to HEAD may carry the length that the GET would have. */
 function headLength(answer: ApiResponse): string {

@@ -15,6 +15,7 @@ import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, Strea
 import { EMPTY_BODY } from "../request-body.ts";
 import { closedSink, discardAnswer } from "../closed-sink.ts";
 import { isLastAnswer } from "../last-answer.ts";
+import { HOP_BY_HOP_HEADERS } from "../proxy-headers.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
 import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
@@ -313,14 +314,7 @@ class Http2Sink implements StreamSink {
 }
 
 /** HTTP/2 has no place for these; they come from answers that were made for, or by, HTTP/1.1. */
-const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  "content-length",
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "transfer-encoding",
-  "upgrade",
-]);
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "content-length"]);
 
 function responseHeaders(answer: ApiResponse, contentLength: string | undefined): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { ":status": answer.status };

@@ -2,6 +2,7 @@
  * The head of a request, as it goes on the wire. What comes in here was sent by a client: a line break that got through
  * would let that client write requests of its own on a connection that the server trusts.
  */
+import { HOP_BY_HOP_HEADERS } from "../../proxy-headers.ts";
 import { type UpstreamAddress, UpstreamError, type UpstreamRequest } from "../../upstream.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -12,16 +13,11 @@ const TARGET = /^\/[\x21-\x7e\x80-\xff]*$/;
 
 /** What this connection decides, whatever the request carries. `Expect` was answered where the body comes from. */
 const OURS: ReadonlySet<string> = new Set([
-  "connection",
+  ...HOP_BY_HOP_HEADERS,
   "content-length",
   "expect",
   "host",
   "http2-settings",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
 ]);
 
 /** Servers may insist on a length for these, even when it is nothing. */
@@ -45,7 +41,7 @@ export function requestHead(request: UpstreamRequest, authority: string): string
       throw refused(`the value of the header ${name} has characters that cannot be sent`);
     }
     const key = name.toLowerCase();
-    if (OURS.has(key) || (key === "upgrade" && !isUpgrade)) continue;
+    if (OURS.has(key) && !(key === "upgrade" && isUpgrade)) continue;
     head += `${name}: ${value}\r\n`;
   }
   if (isUpgrade) head += "Connection: Upgrade\r\n";
