@@ -13,6 +13,7 @@
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
+import { closedError } from "../kv-errors.ts";
 import type { EtcdTls } from "./endpoints.ts";
 import { isMemberUseless, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
 import type { UnaryCall } from "./grpc.ts";
@@ -276,10 +277,6 @@ export class Connection {
 function mayRepeat(request: Request, thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure)) return false;
   return thrown.kind === "unsent" || (request.isIdempotent && thrown.kind === "lost");
-}
-
-function closedError(): StorageError {
-  return unavailable("the store is closed");
 }
 
 function messageOf(thrown: unknown): string {

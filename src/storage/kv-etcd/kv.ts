@@ -7,17 +7,18 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
+import { AcceptedCalls } from "../accepted-calls.ts";
 import type { Change, CommitResult, Kv } from "../kv.ts";
 import { GUARDS_MAX, StorageError } from "../kv.ts";
 import { Connection } from "./connection.ts";
 import { CurrentRevision } from "./current-revision.ts";
 import type { EtcdTls } from "./endpoints.ts";
 import { parseEndpoints } from "./endpoints.ts";
-import { isCompacted, toStorageError, unavailable } from "./errors.ts";
+import { isCompacted, toStorageError } from "./errors.ts";
 import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
 import { REQUEST_TIMEOUT_MS } from "./limits.ts";
 import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
-import { readCurrentRevision, readRange, withNewest } from "./range.ts";
+import { rangeOf, readCurrentRevision, withNewest } from "./range.ts";
 import { WatchHub } from "./watch.ts";
 
 export interface EtcdOptions {
@@ -38,7 +39,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const connection = new Connection({ endpoints, tls: options.tls, clock, requestTimeoutMs, log });
   const watches = new WatchHub({ connection, clock, log });
   const currentRevision = new CurrentRevision(() => readCurrentRevision(connection));
-  const accepted = new AcceptedWork();
+  const accepted = new AcceptedCalls();
 
   const close = async (): Promise<void> => {
     watches.close();
@@ -47,7 +48,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
     connection.close();
   };
   return {
-    range: (request) => accepted.run(() => readRange(connection, request)),
+    range: (request) => accepted.run(() => rangeOf(connection, request)),
     commit: (change) => accepted.run(() => commit(connection, change)),
     watch: (request, sink) => watches.watch(request, sink),
     currentRevision: () => accepted.run(() => currentRevision.query()),
@@ -86,25 +87,5 @@ async function compact(connection: Connection, revision: number): Promise<void> 
     await connection.request({ method: METHOD.compact, frame: encodeCompact(revision), isIdempotent: true });
   } catch (thrown) {
     if (!(thrown instanceof StorageError && isCompacted(thrown.cause))) throw await withNewest(connection, thrown);
-  }
-}
-
-/** Knows what has been accepted, so that closing can wait for it; each request has its own deadline. */
-class AcceptedWork {
-  readonly #running = new Set<Promise<unknown>>();
-  #isClosed = false;
-
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(unavailable("the store is closed"));
-    const running = work();
-    this.#running.add(running);
-    const forget = (): void => void this.#running.delete(running);
-    running.then(forget, forget);
-    return running;
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 }

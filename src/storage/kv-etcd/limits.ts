@@ -45,8 +45,6 @@ export const MESSAGE_RECEIVE_BYTES_MAX = 64 * 1024 * 1024;
 export const RANGE_PAGE_KEYS = 500;
 /** What a page should weigh; the number of keys asked for follows the average of the page before. */
 export const RANGE_PAGE_BYTES = 4 * 1024 * 1024;
-/** Starts of an unpinned range whose revision was compacted between two pages. */
-export const RANGE_ATTEMPTS_MAX = 3;
 
 /** HTTP/2 flow control: big enough that a page streams without waiting for window updates. */
 export const STREAM_WINDOW_BYTES = 8 * 1024 * 1024;

@@ -36,7 +36,7 @@ export interface RangeMessage {
 
 export interface RangeAnswer {
   readonly revision: number;
-  readonly items: readonly KeyValue[];
+  readonly items: KeyValue[];
   readonly hasMore: boolean;
   readonly count: number;
 }

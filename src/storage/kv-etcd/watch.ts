@@ -7,8 +7,8 @@
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Watching, WatchRequest, WatchSink } from "../kv.ts";
 import { StorageError } from "../kv.ts";
+import { closedError } from "../kv-errors.ts";
 import type { Connection, Log } from "./connection.ts";
-import { unavailable } from "./errors.ts";
 import { Follower } from "./follower.ts";
 import type { Channel, RpcStream } from "./grpc.ts";
 import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./limits.ts";
@@ -56,7 +56,7 @@ export class WatchHub {
     const follower = new Follower(request, sink);
     if (this.#isClosed) {
       // Not before the caller has its handle.
-      queueMicrotask(() => follower.end(unavailable("the store is closed")));
+      queueMicrotask(() => follower.end(closedError()));
       return { close: () => void (follower.isClosed = true) };
     }
     this.#followers.add(follower);
@@ -68,7 +68,7 @@ export class WatchHub {
   close(): void {
     this.#isClosed = true;
     this.#dropStream();
-    for (const follower of this.#followers) follower.end(unavailable("the store is closed"));
+    for (const follower of this.#followers) follower.end(closedError());
     this.#followers.clear();
   }
 

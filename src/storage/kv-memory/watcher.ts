@@ -4,7 +4,7 @@
  */
 import { StorageError } from "../kv.ts";
 import type { KvEvent, WatchRequest, WatchSink } from "../kv.ts";
-import { compactedError } from "./errors.ts";
+import { compactedError } from "../kv-errors.ts";
 
 export interface Log {
   readonly revision: number;

@@ -77,11 +77,10 @@ export interface PackedRows {
   readonly values: ArrayBuffer;
 }
 
-export interface RangePage {
+export interface PackedRangePage {
   readonly kind: "range";
   readonly rows: PackedRows;
-  /** The revision the page was read at, and the store's newest one. */
-  readonly readRevision: number;
+  /** The store's newest one. */
   readonly revision: number;
   readonly count: number;
   /** Where the next page starts; absent after the last one. */
@@ -105,7 +104,7 @@ export interface WireError {
 
 export type Reply =
   | { readonly kind: "write"; readonly results: readonly WireWriteResult[]; readonly revision: number }
-  | RangePage
+  | PackedRangePage
   | HistoryPage
   | { readonly kind: "done" }
   | WireError;

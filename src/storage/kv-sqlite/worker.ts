@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
-import { compactedError, futureError } from "../kv-memory/errors.ts";
+import { compactedError, futureError } from "../kv-errors.ts";
 import { Compactor } from "./compaction.ts";
 import { closeDatabase, openDatabase, toStorageError } from "./database.ts";
 import type { Database } from "./database.ts";
