@@ -4,6 +4,7 @@
  */
 import type { MetricsRegistry } from "../base/metrics.ts";
 import { sleep } from "../base/clock.ts";
+import { someOf } from "../base/some-of.ts";
 import { storagePlaceOf } from "../objects/catalogue/storage-places.ts";
 import { prefixEnd } from "../storage/kv.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
@@ -69,7 +70,6 @@ function unreadable({ cache, config }: UnreadableOptions, resource: StoredResour
 
 function because(found: readonly Found[], reader: string): string {
   const versions = [...new Set(found.map(({ apiVersion }) => apiVersion))].join(", ");
-  const names = found.slice(0, NAMES_MAX).map(({ name }) => name);
-  const more = found.length > names.length ? ` and ${found.length - names.length} more` : "";
-  return `${reader} cannot read ${versions}, in which ${names.join(", ")}${more} are stored`;
+  const names = found.map(({ name }) => name);
+  return `${reader} cannot read ${versions}, in which ${someOf(names, NAMES_MAX)} are stored`;
 }

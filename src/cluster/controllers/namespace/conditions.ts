@@ -1,4 +1,5 @@
 /** What a namespace that is being deleted says about it, in Kubernetes' words. */
+import { someOf } from "../../../base/some-of.ts";
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { Doubt } from "../cluster-resources.ts";
 import type { Content } from "./delete-content.ts";
@@ -89,9 +90,7 @@ function whatIsWrong(findings: Findings): Partial<Record<ConditionType, Said | u
 /** Sorted, so that what has not changed is not written again. */
 function sayAll(items: readonly string[], say: (text: string, count: number) => Said): Said | undefined {
   if (items.length === 0) return undefined;
-  const shown = items.toSorted().slice(0, LISTED_MAX);
-  const hidden = items.length - shown.length;
-  return say(shown.join(", ") + (hidden === 0 ? "" : ` and ${hidden} more`), items.length);
+  return say(someOf(items.toSorted(), LISTED_MAX), items.length);
 }
 
 /** Which groups, which resources of them, which server is to blame and why. */
@@ -112,8 +111,7 @@ function blame({ server, because }: Doubt): string {
 
 function tellDoubts([why, doubts]: readonly [string, readonly Doubt[]]): string {
   const names = [...new Set(doubts.map(doubtful))].sort();
-  const shown = names.slice(0, LISTED_MAX).join(", ");
-  return `${shown}${names.length > LISTED_MAX ? ` and ${names.length - LISTED_MAX} more` : ""}: ${why}`;
+  return `${someOf(names, LISTED_MAX)}: ${why}`;
 }
 
 function doubtful({ group, resource }: Doubt): string {
