@@ -7,6 +7,7 @@
 import { openCatalogue, type Catalogue } from "../objects/catalogue/catalogue.ts";
 import type { WithInfo } from "../serving/http/filters/request-info.ts";
 import { NO_BODY, type ApiResponse, type StreamSink } from "../serving/http/message.ts";
+import { UNCACHED } from "../serving/http/respond.ts";
 import { rollbackCheck } from "../cluster/inspect/rollback-check.ts";
 import { storedVersions } from "../cluster/inspect/stored-versions.ts";
 import type { Progress, WalkOptions } from "../cluster/inspect/walk-store.ts";
@@ -26,7 +27,7 @@ export interface InspectParts {
 
 type Walk = (options: WalkOptions) => Promise<object>;
 
-const HEADERS = { "content-type": "application/x-ndjson", "cache-control": "no-cache, private" } as const;
+const HEADERS = { "content-type": "application/x-ndjson", "cache-control": UNCACHED } as const;
 const PROGRESS_INTERVAL_MS = 250;
 /** A reader that has not taken this much yet is spared further progress. */
 const UNREAD_BYTES_MAX = 64 * 1024;

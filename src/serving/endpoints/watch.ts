@@ -1,6 +1,7 @@
 import { randomInteger } from "../../base/random.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
+import { UNCACHED } from "../http/respond.ts";
 import { badRequest, isReason } from "../../meta/status-error.ts";
 import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
@@ -83,7 +84,7 @@ type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;
 function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResponse {
   return {
     status: 200,
-    headers: { "content-type": format.streamContentType, "cache-control": "no-cache, private" },
+    headers: { "content-type": format.streamContentType, "cache-control": UNCACHED },
     body: { kind: "stream", open },
   };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { WithInfo } from "../../http/filters/request-info.ts";
-import { errorResponse } from "../../http/respond.ts";
+import { errorResponse, UNCACHED } from "../../http/respond.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { headerValue, type ApiResponse, type ResponseHeaders } from "../../http/message.ts";
 import type { Written } from "../../registry/context.ts";
@@ -55,7 +55,7 @@ export function chunksResponse(
   const { format, chunks } = rendered;
   return {
     status,
-    headers: { "content-type": format.contentType, "cache-control": "no-cache, private", ...headers },
+    headers: { "content-type": format.contentType, "cache-control": UNCACHED, ...headers },
     body: { kind: "bytes", chunks: format.document(chunks) },
   };
 }
