@@ -25,8 +25,12 @@ export interface UpstreamAddress {
   readonly port: number;
 }
 
-export interface UpstreamRequest {
+export interface UpstreamRequest extends UpstreamMessage {
   readonly address: UpstreamAddress;
+}
+
+/** A request, whoever it goes to. */
+export interface UpstreamMessage {
   readonly method: string;
   /** Path and query exactly as they go on the wire. */
   readonly target: string;

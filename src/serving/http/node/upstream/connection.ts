@@ -1,6 +1,6 @@
 import type { TLSSocket } from "node:tls";
 
-import type { UpstreamTls } from "./credentials.ts";
+import type { ClientCertificate } from "./credentials.ts";
 
 /** The exchange that has a connection for itself. */
 export interface ConnectionUser {
@@ -14,7 +14,7 @@ export interface ConnectionUser {
 
 export interface ConnectionParts {
   readonly socket: TLSSocket;
-  readonly credentials: UpstreamTls;
+  readonly certificate: ClientCertificate | undefined;
   readonly onClose: (connection: Connection) => void;
   readonly log: (message: string, detail?: object) => void;
 }
@@ -25,7 +25,7 @@ export interface ConnectionParts {
  */
 export class Connection {
   readonly socket: TLSSocket;
-  readonly credentials: UpstreamTls;
+  readonly certificate: ClientCertificate | undefined;
   /** No answer has come on it yet. */
   isFresh = true;
   /** Of the clock of `performance.now`; only with meaning while idle. */
@@ -36,7 +36,7 @@ export class Connection {
   constructor(parts: ConnectionParts) {
     const { socket } = parts;
     this.socket = socket;
-    this.credentials = parts.credentials;
+    this.certificate = parts.certificate;
     this.#parts = parts;
     // An alert after the handshake is an error that Node does not close the socket for.
     socket.on("error", (error: Error) => this.destroy(error));

@@ -4,18 +4,18 @@
  * been delivered a failure rejects the caller's promise; from then on it breaks the answer's stream.
  */
 import type { ResponseBody } from "../../message.ts";
-import { UpstreamError, type UpstreamFailure, type UpstreamRequest, type UpstreamResponse } from "../../upstream.ts";
+import { UpstreamError, type UpstreamFailure, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import { BodySender } from "./body-sender.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import { isCertificateAlert } from "./dial.ts";
-import { SMALL_ANSWER_BYTES } from "./limits.ts";
+import { SMALL_ANSWER_BYTES } from "./upstream-limits.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { join } from "./upgrade.ts";
 
 export interface ExchangeParts {
-  readonly request: UpstreamRequest;
+  readonly request: UpstreamMessage;
   readonly authority: string;
   /** The request's head as it goes on the wire. */
   readonly head: string;

@@ -3,7 +3,7 @@
  * would let that client write requests of its own on a connection that the server trusts.
  */
 import { HOP_BY_HOP_HEADERS } from "../../proxy-headers.ts";
-import { type UpstreamAddress, UpstreamError, type UpstreamRequest } from "../../upstream.ts";
+import { type UpstreamAddress, UpstreamError, type UpstreamMessage } from "../../upstream.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -28,7 +28,7 @@ export function authorityOf({ host, port }: UpstreamAddress): string {
 }
 
 /** Latin-1 text, the empty line included. Throws an `UpstreamError` for what must not go on the wire. */
-export function requestHead(request: UpstreamRequest, authority: string): string {
+export function requestHead(request: UpstreamMessage, authority: string): string {
   const { method, target, headers, isUpgrade } = request;
   if (!TOKEN.test(method) || method === "CONNECT") throw refused("the method is not one that can be sent");
   if (!TARGET.test(target)) throw refused("the request target is not a path, or has characters that cannot be sent");
@@ -48,7 +48,7 @@ export function requestHead(request: UpstreamRequest, authority: string): string
   return `${head}${framing(request)}\r\n`;
 }
 
-function framing({ method, body, contentLength }: UpstreamRequest): string {
+function framing({ method, body, contentLength }: UpstreamMessage): string {
   if (body === undefined) return USUALLY_WITH_BODY.has(method) ? "Content-Length: 0\r\n" : "";
   if (contentLength === undefined) return "Transfer-Encoding: chunked\r\n";
   if (!Number.isSafeInteger(contentLength) || contentLength < 0) throw refused("the body's length is not a length");

@@ -3,7 +3,7 @@
  * wrong reader: whatever could be read in two ways is malformed, and its connection is not used again.
  */
 import { UpstreamError } from "../../upstream.ts";
-import { HEADERS_MAX } from "./limits.ts";
+import { HEADERS_MAX } from "./upstream-limits.ts";
 
 export interface ResponseHead {
   readonly status: number;

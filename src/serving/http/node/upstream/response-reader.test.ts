@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { UpstreamError } from "../../upstream.ts";
-import { HEAD_BYTES_MAX, HEADERS_MAX } from "./limits.ts";
+import { HEAD_BYTES_MAX, HEADERS_MAX } from "./upstream-limits.ts";
 import type { Asked } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 

@@ -3,7 +3,7 @@
  * what is known; body bytes are handed out as views of what was pushed, never copied. Throws an `UpstreamError` at the
  * first byte that cannot belong to an answer; the reader is of no use after that.
  */
-import { HEAD_BYTES_MAX } from "./limits.ts";
+import { HEAD_BYTES_MAX } from "./upstream-limits.ts";
 import { type Asked, malformed, parseResponseHead, type ResponseHead } from "./response-head.ts";
 
 type State =
