@@ -10,7 +10,7 @@ import {
 } from "../serving/http/message.ts";
 import { discardAnswer } from "../serving/http/closed-sink.ts";
 import { bufferedBody } from "../serving/http/request-body.ts";
-import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
+import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
 import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;

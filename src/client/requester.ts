@@ -2,7 +2,7 @@
 import { sleep, type Clock } from "../base/clock.ts";
 import type { StatusError } from "../meta/status-error.ts";
 import { Deadline } from "./deadline.ts";
-import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./limits.ts";
+import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./client-limits.ts";
 import { Attempts } from "./attempts.ts";
 import { retryAfterSeconds, type FailedAttempt } from "./retry.ts";
 import { answerError } from "./status.ts";

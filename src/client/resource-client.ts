@@ -1,6 +1,6 @@
 /** The verbs of one resource. Failures are StatusErrors when a server answered, TransportErrors when none did. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
-import { PAGE_ITEMS } from "./limits.ts";
+import { PAGE_ITEMS } from "./client-limits.ts";
 import type {
   ApplyOptions,
   DeleteCollectionOptions,

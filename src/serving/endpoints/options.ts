@@ -11,7 +11,7 @@ import { parseIntError, parseUintError } from "../../meta/resource-version.ts";
 import { badRequest, invalid, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { managerName } from "../../objects/managed-fields/manager.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { SELECTOR_CHARACTERS_MAX } from "./limits.ts";
+import { SELECTOR_CHARACTERS_MAX } from "./endpoint-limits.ts";
 
 export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions" | "ListOptions";
 export type FieldValidation = "Ignore" | "Warn" | "Strict";

@@ -8,7 +8,7 @@ import { APPLY_PATCH_TYPE } from "./apply.ts";
 import { contentType, decodeAs, readBody, type DecodeContext } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf } from "./field-loss.ts";
-import { BODY_BYTES_MAX } from "./limits.ts";
+import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { writeOptions } from "./options.ts";
 import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
 import type { WriteWish } from "./write-wish.ts";

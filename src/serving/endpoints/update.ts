@@ -6,7 +6,7 @@ import { update, type Updated } from "../registry/update.ts";
 import type { Admission } from "../registry/admission.ts";
 import type { AdmissionAbout, EndpointCall } from "./endpoint.ts";
 import { optionsObject } from "./options.ts";
-import { BODY_BYTES_MAX } from "./limits.ts";
+import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
 import { readWish, type WriteWish } from "./write-wish.ts";
 

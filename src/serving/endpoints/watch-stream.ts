@@ -14,7 +14,7 @@ import type { Entry, Memo } from "../../storage/watch-cache/entry.ts";
 import type { CacheEvent, Following } from "../../storage/watch-cache/history.ts";
 import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
-import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
+import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./endpoint-limits.ts";
 
 export interface WatchStreamOptions {
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import { toStatusError } from "../registry/storage-errors.ts";
 import { startWatch, type WatchRequest } from "../registry/watch.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
-import { WATCH_TIMEOUT_MS_MIN } from "./limits.ts";
+import { WATCH_TIMEOUT_MS_MIN } from "./endpoint-limits.ts";
 import {
   invalidOptions,
   listOptionErrors,

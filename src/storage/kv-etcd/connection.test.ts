@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../base/clock.ts";
 import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
-import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./limits.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
 import type { Answer } from "./testing/fake-server.ts";
 import { rangeFrame, respond, respondWithStatus, startFakeServer } from "./testing/fake-server.ts";

@@ -28,7 +28,7 @@ import {
   REQUESTS_PENDING_BYTES_MAX,
   REQUESTS_PENDING_MAX,
   UNREACHABLE_WAIT_MS,
-} from "./limits.ts";
+} from "./etcd-limits.ts";
 
 export type Log = (message: string, detail: object) => void;
 

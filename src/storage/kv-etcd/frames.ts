@@ -2,7 +2,7 @@
  * gRPC's framing: each message is preceded by a byte that says whether it is compressed and by its
  * length in four bytes.
  */
-import { MESSAGE_RECEIVE_BYTES_MAX } from "./limits.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX } from "./etcd-limits.ts";
 import { DecodeError, Writer } from "./wire.ts";
 
 export const FRAME_HEADER_BYTES = 5;

@@ -16,7 +16,7 @@ import type { EtcdTls } from "./endpoints.ts";
 import { parseEndpoints } from "./endpoints.ts";
 import { isCompacted, toStorageError } from "./errors.ts";
 import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
-import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { REQUEST_TIMEOUT_MS } from "./etcd-limits.ts";
 import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
 import { rangeOf, readCurrentRevision, withNewest } from "./range.ts";
 import { WatchHub } from "./watch.ts";

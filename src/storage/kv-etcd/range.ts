@@ -4,7 +4,7 @@ import { keyAfter, prefixEnd, StorageError } from "../kv.ts";
 import type { Connection } from "./connection.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import { toStorageError } from "./errors.ts";
-import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./limits.ts";
+import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
 import type { RangeAnswer, RangeMessage } from "./messages.ts";
 import { decodeRange, encodeRange, METHOD } from "./messages.ts";
 

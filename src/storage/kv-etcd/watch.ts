@@ -11,7 +11,7 @@ import { closedError } from "../kv-errors.ts";
 import type { Connection, Log } from "./connection.ts";
 import { Follower } from "./follower.ts";
 import type { Channel, RpcStream } from "./grpc.ts";
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./limits.ts";
+import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
 import type { WatchAnswer } from "./watch-messages.ts";
 import { decodeWatch, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";

@@ -21,7 +21,7 @@ import {
   type Watching,
 } from "../kv.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
-import { PAGE_KEYS, TAKEN_BATCHES, TAKEN_BYTES } from "./limits.ts";
+import { PAGE_KEYS, TAKEN_BATCHES, TAKEN_BYTES } from "./ipc-limits.ts";
 import {
   batchBytes,
   type Call,

@@ -11,7 +11,7 @@ import {
   type KvEvent,
   type Watching,
 } from "../kv.ts";
-import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./limits.ts";
+import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./ipc-limits.ts";
 import {
   batchBytes,
   type Call,

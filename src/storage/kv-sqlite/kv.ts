@@ -22,7 +22,7 @@ import type {
   WatchSink,
   Watching,
 } from "../kv.ts";
-import { LEASE_RETRY_MS, PENDING_READS_MAX } from "./limits.ts";
+import { LEASE_RETRY_MS, PENDING_READS_MAX } from "./sqlite-limits.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import type { Request } from "./protocol.ts";
 import { toKeyValue, unpackItems } from "./unpack.ts";

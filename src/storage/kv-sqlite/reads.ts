@@ -1,6 +1,6 @@
 /** Pages of ranges and of history. Runs in the worker; every page is bounded, so commits wait for at most one. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { HISTORY_REVISIONS_MAX, PAGE_BYTES_MAX, PAGE_KEYS_MAX, PAGE_ROWS_SCANNED_MAX } from "./limits.ts";
+import { HISTORY_REVISIONS_MAX, PAGE_BYTES_MAX, PAGE_KEYS_MAX, PAGE_ROWS_SCANNED_MAX } from "./sqlite-limits.ts";
 import type { HistoryPage, HistoryPageRequest, PackedRows, PackedRangePage, RangePageRequest } from "./protocol.ts";
 import { prepareArrays } from "./writes.ts";
 

@@ -3,7 +3,7 @@
  * the next batch, one transaction and one fsync for all of it. A batch either happened or failed as a whole.
  */
 import { StorageError } from "../kv.ts";
-import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./limits.ts";
+import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import type { WireWrite, WireWriteResult } from "./protocol.ts";
 import type { Outcome, WorkerLink } from "./worker-link.ts";
 

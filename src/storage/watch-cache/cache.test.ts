@@ -6,7 +6,7 @@ import { StorageError, type Kv } from "../kv.ts";
 import { holdKv, type HeldKv } from "../testing/held-kv.ts";
 import { WatchCache, type CacheState } from "./cache.ts";
 import type { CacheEvent, Follower } from "./history.ts";
-import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./limits.ts";
+import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";
 
 interface Fixture {
   readonly clock: ManualClock;

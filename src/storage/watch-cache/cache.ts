@@ -10,7 +10,7 @@ import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
 import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
 import { History, type CacheEvent, type Follower, type Following } from "./history.ts";
-import { CATCH_UP_MS } from "./limits.ts";
+import { CATCH_UP_MS } from "./cache-limits.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";

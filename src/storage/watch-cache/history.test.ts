@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createManualClock, type ManualClock } from "../conformance/manual-clock.ts";
 import { createEntry } from "./entry.ts";
 import { History, type CacheEvent, type Follower } from "./history.ts";
-import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./limits.ts";
+import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
 
 function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
   const value = Buffer.from(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${"x".repeat(bytes)}"}}`);

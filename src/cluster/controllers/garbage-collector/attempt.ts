@@ -4,7 +4,7 @@ import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-c
 import { ownersInCircle } from "./circles.ts";
 import { decide, type Decision } from "./decide.ts";
 import { blockingDependents, type GraphNode, type OwnerGraph } from "./graph.ts";
-import { DEPENDENTS_UNKNOWN_MS } from "./limits.ts";
+import { DEPENDENTS_UNKNOWN_MS } from "./collector-limits.ts";
 import type { Found, LiveObjects, ListChange, ObjectPlace } from "./live-objects.ts";
 import { orphanDependents } from "./orphan.ts";
 import { FOREGROUND, ORPHAN, type LiveObject } from "./seen-object.ts";

@@ -17,7 +17,7 @@ import type { AttemptContext } from "./attempt-context.ts";
 import { OwnerGraph, type GraphSize } from "./graph.ts";
 import { Holds } from "./holds.ts";
 import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
-import { COMPLAINTS_MAX, WORKERS } from "./limits.ts";
+import { COMPLAINTS_MAX, WORKERS } from "./collector-limits.ts";
 import { LiveObjects } from "./live-objects.ts";
 import { createGarbageCollectorMetrics, type GarbageCollectorMetrics } from "./metrics.ts";
 import { LruSet } from "./lru-set.ts";

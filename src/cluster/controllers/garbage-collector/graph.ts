@@ -9,7 +9,7 @@
  * A node without a resource was not seen itself: nobody knows yet whether it exists (`isKnownAbsent` says that somebody
  * has looked). It lasts as long as somebody calls it an owner.
  */
-import { SHARED_TEXTS_MAX } from "./limits.ts";
+import { SHARED_TEXTS_MAX } from "./collector-limits.ts";
 import type { Deletion, SeenObject, SeenOwner } from "./seen-object.ts";
 
 /** One resource, the same object for all of its nodes. */

@@ -10,7 +10,13 @@ import { formatGroupResource, type GroupResource } from "../../../meta/group-ver
 import type { JsonObject } from "../../../meta/json.ts";
 import { isReason, StatusError } from "../../../meta/status-error.ts";
 import type { Holds } from "./holds.ts";
-import { CONFLICT_RETRY_MS, REFUSED_MS, REQUEST_MS, UNAVAILABLE_MS_MAX, UNAVAILABLE_MS_MIN } from "./limits.ts";
+import {
+  CONFLICT_RETRY_MS,
+  REFUSED_MS,
+  REQUEST_MS,
+  UNAVAILABLE_MS_MAX,
+  UNAVAILABLE_MS_MIN,
+} from "./collector-limits.ts";
 import { toLiveObject, type LiveObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";

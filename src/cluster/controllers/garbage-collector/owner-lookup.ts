@@ -2,7 +2,7 @@
 import type { ClusterResource, ClusterResources } from "../cluster-resources.ts";
 import type { OwnerGraph } from "./graph.ts";
 import type { Holds } from "./holds.ts";
-import { ABSENT_OWNERS_MAX, UNAVAILABLE_MS_MAX, UNKNOWN_KIND_MS } from "./limits.ts";
+import { ABSENT_OWNERS_MAX, UNAVAILABLE_MS_MAX, UNKNOWN_KIND_MS } from "./collector-limits.ts";
 import type { LiveObjects } from "./live-objects.ts";
 import { LruSet } from "./lru-set.ts";
 import type { Deletion, SeenOwner } from "./seen-object.ts";

@@ -6,7 +6,7 @@ import type { Informer } from "../../../client/informer.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../objects.ts";
 import { agreedVersion, type AgreedVersion } from "./agreed-version.ts";
-import { HEARTBEAT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { HEARTBEAT_MS, REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 
 export type Agreement =
   | { readonly kind: "agreed"; readonly agreed: AgreedVersion }

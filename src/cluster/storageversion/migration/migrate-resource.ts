@@ -23,7 +23,7 @@ import {
   PAGE_ITEMS,
   PAUSE_MS_MAX,
   PAUSE_MS_MIN,
-} from "./limits.ts";
+} from "./migration-limits.ts";
 import {
   listPage,
   objectText,

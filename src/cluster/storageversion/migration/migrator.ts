@@ -18,7 +18,7 @@ import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-
 import { AgreementWatch, readAgreement, type Agreement, type ControllerSource } from "./agreement-watch.ts";
 import { findDefinition, shrinkStoredVersions, type FoundDefinition } from "./definition-status.ts";
 import { discoverResource, isEvents } from "./discover-resource.ts";
-import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./limits.ts";
+import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./migration-limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import type { Engine } from "./migrate-resource.ts";
 import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";

@@ -4,7 +4,7 @@ import { keyText, type ResourceType } from "../../../client/objects.ts";
 import { queryText, resourcePath } from "../../../client/paths.ts";
 import { TransportError } from "../../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 
 export interface ServedType {
   readonly group: string;

@@ -23,7 +23,7 @@ import {
   type BegunDefinition,
 } from "./definition-status.ts";
 import { discoverResource, isEvents, type DiscoveredResource } from "./discover-resource.ts";
-import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./limits.ts";
+import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./migration-limits.ts";
 import {
   failed,
   failureMessage,

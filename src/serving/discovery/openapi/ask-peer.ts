@@ -3,7 +3,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf, within } from "../../../base/within.ts";
 import { INDEX_TARGET } from "./documents.ts";
-import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./limits.ts";
+import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./openapi-limits.ts";
 import type { OpenApiPeer, OpenApiPeerAnswer, OpenApiPeers } from "./peers.ts";
 
 export interface AskOptions {

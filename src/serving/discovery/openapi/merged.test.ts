@@ -3,7 +3,7 @@ import { SILENT_LOG } from "../../../base/log.ts";
 import { infoRequest } from "../../http/testing/requests.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { openApiHandler } from "./handlers.ts";
-import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./limits.ts";
+import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./openapi-limits.ts";
 import { createCluster, saying, type Answer, type Cluster } from "./testing/cluster.ts";
 
 /** Served up to 1.31, since 1.34, and by all. */

@@ -6,7 +6,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { createAskedLately, type AskPeer } from "./ask-peer.ts";
 import { createByteCache } from "./byte-cache.ts";
 import { INDEX_TARGET, V2_TARGET, type Encoded } from "./documents.ts";
-import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./limits.ts";
+import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./openapi-limits.ts";
 import { checkV3Document, decodeIndex, decodeV2Document } from "./peer-answers.ts";
 import type { PeerIndexes, PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";

@@ -6,7 +6,7 @@ import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 
 import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo } from "../message.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 /** What a protocol needs of the listener. */
 export interface Edge {

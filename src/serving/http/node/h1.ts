@@ -16,7 +16,7 @@ import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import { Http1Sink } from "./h1-sink.ts";
 import { canUpgrade, FRAMING_HEADERS, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 interface Http1Connection {
   readonly info: ConnectionInfo;

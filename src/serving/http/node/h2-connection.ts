@@ -2,7 +2,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 import type { ConnectionInfo } from "../message.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 export interface Http2Connection {
   readonly session: ServerHttp2Session;

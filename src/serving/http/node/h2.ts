@@ -31,7 +31,7 @@ import {
   type Http2Connection,
 } from "./h2-connection.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 /** Larger writes hold more memory per slow reader without being cheaper. */
 const WRITE_BYTES = 256 * 1024;

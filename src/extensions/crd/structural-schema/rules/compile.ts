@@ -5,7 +5,7 @@ import type { NestedValidation, StructuralSchema, ValidationRule } from "../sche
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { type DeclaredType, declaredType, SELF_TYPE } from "./declared-types.ts";
 import { escapeName } from "../../../../objects/cel/escaping.ts";
-import { NEWEST_MINOR } from "./limits.ts";
+import { NEWEST_MINOR } from "./rule-limits.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
 
 /** A place of the schema at or below which there are rules. */

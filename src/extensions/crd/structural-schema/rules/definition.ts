@@ -7,7 +7,7 @@ import type { StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { costMessage, RuleCosts } from "./costs.ts";
 import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
-import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./limits.ts";
+import { NEWEST_MINOR, RULE_COST_MAX, SCHEMA_COST_MAX } from "./rule-limits.ts";
 
 export interface RuleDefinition {
   /** The root, as it stands below `openAPIV3Schema`. */

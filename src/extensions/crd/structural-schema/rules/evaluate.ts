@@ -13,7 +13,7 @@ import {
   NOT_RATCHETED,
   type Ratcheting,
 } from "./correlation.ts";
-import { CALL_COST_MAX, OBJECT_COST_MAX } from "./limits.ts";
+import { CALL_COST_MAX, OBJECT_COST_MAX } from "./rule-limits.ts";
 import { evaluatedMessage } from "./messages.ts";
 import { failedRule, ruleFailure, ruleText } from "./rule-errors.ts";
 import { valueOf } from "./values.ts";
