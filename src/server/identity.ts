@@ -2,8 +2,7 @@
 import { randomUuid } from "../base/random.ts";
 import type { Client } from "../client/client.ts";
 import type { HealthCheck } from "../serving/endpoints/health.ts";
-import type { UpstreamAddress } from "../serving/http/upstream.ts";
-import { formatAddress } from "../cluster/peers/endpoint-record.ts";
+import { authorityOf, type UpstreamAddress } from "../serving/http/upstream.ts";
 import { Fence, fenceHealthCheck } from "../cluster/peers/fence.ts";
 import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "../cluster/peers/identity-lease.ts";
 import { LeaseCollector } from "../cluster/peers/lease-collector.ts";
@@ -102,7 +101,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     checks: [fenceHealthCheck(fence)],
     isOwner: () => lease.conflict === undefined,
     announce: (address) => {
-      peerAddress = formatAddress(address);
+      peerAddress = authorityOf(address);
     },
     leave: () => lease.remove(),
   };

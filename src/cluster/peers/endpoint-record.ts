@@ -113,11 +113,6 @@ export function isPort(port: unknown): port is number {
   return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
 }
 
-/** "ip:port", with brackets where they are needed. */
-export function formatAddress({ host, port }: UpstreamAddress): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
 function addressIn(subsets: unknown): UpstreamAddress | undefined {
   const subset = firstObject(subsets);
   const host = stringAt(firstObject(subset["addresses"]), "ip");

@@ -23,10 +23,9 @@ import { openHopBody, type HopBody } from "./hop-body.ts";
 import { isNotServedAnswer } from "./not-served.ts";
 import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
 import { serviceUnavailableBecause, type Refusal } from "./refusals.ts";
-import type { Route } from "./route.ts";
+import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
-export type PeerRoute = Extract<Route, { kind: "peer" }>;
 /** Answers the request by the server itself, with this body. */
 export type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
 /** With `here` the server that was asked stands behind all candidates: it answers when none could do anything. */

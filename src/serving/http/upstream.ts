@@ -25,6 +25,11 @@ export interface UpstreamAddress {
   readonly port: number;
 }
 
+/** "host:port", with brackets where they are needed. */
+export function authorityOf({ host, port }: UpstreamAddress): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 export interface UpstreamRequest extends UpstreamMessage {
   readonly address: UpstreamAddress;
 }

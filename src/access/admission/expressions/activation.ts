@@ -13,7 +13,7 @@ import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { jsonValue } from "./json-values.ts";
 
 /** The write in the version that was asked for by whoever evaluates, if that is not the requested one. */
-export interface VersionedWrite {
+export interface ConvertedWrite {
   readonly version: ServedVersion;
   readonly object: JsonObject | undefined;
   readonly existing: JsonObject | undefined;
@@ -25,7 +25,7 @@ export interface ActivationPorts {
   /** Of the written object; undefined for what has none, and in conditions. */
   readonly namespaceObject?: JsonObject | undefined;
   readonly params?: JsonObject | undefined;
-  readonly versioned?: VersionedWrite | undefined;
+  readonly versioned?: ConvertedWrite | undefined;
 }
 
 /** By the name of the variable. */
@@ -47,7 +47,7 @@ function userInfo({ name, uid, groups, extra }: User): JsonObject {
   return info;
 }
 
-function requestObject(attributes: Attributes, versioned: VersionedWrite | undefined): JsonObject {
+function requestObject(attributes: Attributes, versioned: ConvertedWrite | undefined): JsonObject {
   const { groupVersion, resource, subresource, kind, dryRun } = attributes;
   const requestResource = { ...groupVersion, resource };
   const { version } = versioned ?? {};

@@ -2,7 +2,7 @@
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";
-import type { VersionedWrite } from "../expressions/activation.ts";
+import type { ConvertedWrite } from "../expressions/activation.ts";
 import { isExemptFromPolicies } from "../matching/exemptions.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
 import { decide } from "./decide.ts";
@@ -49,7 +49,7 @@ class PolicyRequest {
   readonly #attributes: Attributes;
   readonly #ports: ValidatingPolicyPorts;
   #namespace: Promise<JsonObject | undefined> | undefined;
-  readonly #versions = new Map<string, Promise<VersionedWrite>>();
+  readonly #versions = new Map<string, Promise<ConvertedWrite>>();
 
   constructor(attributes: Attributes, ports: ValidatingPolicyPorts) {
     this.findings = new Findings(attributes);
@@ -79,7 +79,7 @@ class PolicyRequest {
     }
   }
 
-  async #versioned({ version, policy, binding }: Invocation<CompiledPolicy>): Promise<VersionedWrite | undefined> {
+  async #versioned({ version, policy, binding }: Invocation<CompiledPolicy>): Promise<ConvertedWrite | undefined> {
     const { groupVersion, resource } = version;
     const key = `${groupVersion.group}/${groupVersion.version}/${resource}`;
     let write = this.#versions.get(key);
@@ -96,7 +96,7 @@ class PolicyRequest {
     }
   }
 
-  async #converted(version: ServedVersion): Promise<VersionedWrite> {
+  async #converted(version: ServedVersion): Promise<ConvertedWrite> {
     const { object, existing, versions } = this.#attributes;
     const inVersion = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
       one === undefined || isSameVersion(version, this.#attributes) ? one : versions.convert(one, version);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { readReview, reviewText, reviewVersionOf, type ReviewVersion } from "./review.ts";
+import type { ReviewVersion } from "../../../access/admission/webhooks/webhook.ts";
+import { readReview, reviewText, reviewVersionOf } from "./review.ts";
 
 test.each<[versions: string[], chosen: string | undefined]>([
   [["v1", "v1beta1"], "v1"],

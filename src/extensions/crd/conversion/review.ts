@@ -1,9 +1,8 @@
 /** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
+import type { ReviewVersion } from "../../../access/admission/webhooks/webhook.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { jsonTypeText } from "./webhook-answer.ts";
-
-export type ReviewVersion = "v1" | "v1beta1";
 
 export interface ReviewQuestion {
   readonly version: ReviewVersion;

@@ -19,7 +19,7 @@ import type { Representation } from "../../render/negotiate.ts";
 import { chunksResponse, refusedResponse, rendererFor } from "../../render/respond.ts";
 import { boundObject, identity, type Bound } from "./bound-object.ts";
 import { TOKEN_REQUEST, tokenRequestKind } from "./request-kind.ts";
-import type { IssueToken, NamedObject } from "./token-wish.ts";
+import type { IssueToken, NamedObject } from "./token-request-spec.ts";
 
 /** How this server makes tokens. */
 export interface TokenRequests {

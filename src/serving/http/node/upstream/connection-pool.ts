@@ -3,12 +3,18 @@
  * upgraded, until that is closed. The connection used last is used again first, so that what a burst has opened grows old
  * and goes. Nothing is retried and nothing is queued: a request without an idle connection gets a new one.
  */
-import { type UpstreamAddress, UpstreamError, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
+import {
+  authorityOf,
+  type UpstreamAddress,
+  UpstreamError,
+  type UpstreamMessage,
+  type UpstreamResponse,
+} from "../../upstream.ts";
 import { Connection } from "./connection.ts";
 import { SecureContexts, type ClientCertificate } from "./credentials.ts";
 import { connectFailure, type Dial, directDial, reasonOf, secure } from "./dial.ts";
 import { Exchange } from "./exchange.ts";
-import { authorityOf, requestHead } from "./request-head.ts";
+import { requestHead } from "./request-head.ts";
 import type { ResponseHead } from "./response-head.ts";
 import type { PoolLimits } from "./upstream-limits.ts";
 

@@ -1,9 +1,8 @@
 /** Requests to peers: all have one server name, one CA and one client certificate, which may be renewed at any time. */
-import type { Upstream } from "../../upstream.ts";
+import { authorityOf, type Upstream } from "../../upstream.ts";
 import { ConnectionPool, type PoolTarget } from "./connection-pool.ts";
 import { unusableCredentials, type UpstreamTls } from "./credentials.ts";
 import type { Dial } from "./dial.ts";
-import { authorityOf } from "./request-head.ts";
 import { UPSTREAM_LIMITS, type PoolLimits } from "./upstream-limits.ts";
 
 export interface UpstreamOptions {

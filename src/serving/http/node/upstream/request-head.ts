@@ -3,7 +3,7 @@
  * would let that client write requests of its own on a connection that the server trusts.
  */
 import { HOP_BY_HOP_HEADERS } from "../../proxy-headers.ts";
-import { type UpstreamAddress, UpstreamError, type UpstreamMessage } from "../../upstream.ts";
+import { UpstreamError, type UpstreamMessage } from "../../upstream.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -22,10 +22,6 @@ const OURS: ReadonlySet<string> = new Set([
 
 /** Servers may insist on a length for these, even when it is nothing. */
 const USUALLY_WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
-
-export function authorityOf({ host, port }: UpstreamAddress): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
 
 /** Latin-1 text, the empty line included. Throws an `UpstreamError` for what must not go on the wire. */
 export function requestHead(request: UpstreamMessage, authority: string): string {
