@@ -4,7 +4,7 @@ import {
   type ApiRequest,
   type ApiResponse,
   type ConnectionInfo,
-  type Frame,
+  type StreamFrame,
   type ResponseHeaders,
   type StreamSink,
 } from "../serving/http/message.ts";
@@ -152,7 +152,7 @@ class ReaderSink implements StreamSink {
   #wake: () => void = () => {};
   ending: "complete" | "cut" | "aborted" | undefined;
 
-  write(frame: Frame): boolean {
+  write(frame: StreamFrame): boolean {
     if (this.ending !== undefined) return false;
     this.#chunks.push(frame.bytes);
     this.#bytes += frame.bytes.length;

@@ -1,6 +1,6 @@
 /** Who may do what: the modes in their order, and what they follow in the store. */
 import type { Authorization, RulesOf } from "../access/auth/authorization.ts";
-import type { Decision } from "../access/auth/authorize.ts";
+import type { AuthorizationDecision } from "../access/auth/authorize.ts";
 import { withPrivilegedGroups } from "../access/auth/rbac/privileged-groups.ts";
 import { createRbac, type RuleResolver } from "../access/auth/rbac/rbac.ts";
 import { whenReset, type ObjectTable } from "../meta/object-table.ts";
@@ -45,8 +45,8 @@ export function createAccess(parts: StoredObjectParts, modes: readonly Authoriza
   };
 }
 
-const ALLOWED: Decision = { allowed: true, reason: "" };
-const DENIED: Decision = { allowed: false, reason: "Everything is forbidden." };
+const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
+const DENIED: AuthorizationDecision = { allowed: false, reason: "Everything is forbidden." };
 const EVERYTHING: RulesOf = {
   resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
   nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],

@@ -9,7 +9,7 @@ import {
   type Reloading,
   type ReloadingFiles,
 } from "../access/auth/reloading/reloading.ts";
-import { servingCertificate, type ServingCertificate } from "../access/auth/reloading/serving-tls.ts";
+import { servingCertificate, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
 import type { Env } from "./env.ts";
 
 export interface CredentialFileNames {
@@ -24,7 +24,7 @@ export interface CredentialFileNames {
 export interface CredentialFiles {
   readonly authorities: Reloading<CertificateAuthorities>;
   /** Undefined where no files were named. */
-  readonly certificate: Reloading<ServingCertificate> | undefined;
+  readonly certificate: Reloading<ServingKeyPair> | undefined;
   follow(clock: Env["clock"], signal: AbortSignal): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { toCatalogueResource } from "../extensions/crd/catalogue-resource.ts";
 import { createCustomGroups } from "../extensions/crd/custom-groups.ts";
 import { DefinitionTable, type KnownDefinition } from "../extensions/crd/definition-table.ts";
 import { parseDefinition, type Definition, type DefinitionVersion } from "../extensions/crd/definition.ts";
-import { compareVersions } from "../serving/discovery/order.ts";
+import { compareApiVersions } from "../serving/discovery/order.ts";
 import type { ResourceEndpoint } from "../serving/endpoints/endpoint.ts";
 import { formatGroupVersion, type GroupVersion } from "../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../meta/json.ts";
@@ -303,7 +303,7 @@ export function storedVersionsOf(definition: Definition): StoredResourceVersions
     aliases: [{ group, resource }],
     preferred: formatGroupVersion({ group, version: storageVersion }),
     decodable: groupVersions(versions),
-    fallbacks: groupVersions(versions.toSorted((left, right) => compareVersions(left.name, right.name))),
+    fallbacks: groupVersions(versions.toSorted((left, right) => compareApiVersions(left.name, right.name))),
     served: groupVersions(versions.filter(({ isServed }) => isServed)),
     isNeededToPublish: false,
     definition: { name, uid },

@@ -10,7 +10,7 @@ import { NO_BODY, type ApiResponse, type StreamSink } from "../serving/http/mess
 import { UNCACHED } from "../serving/http/respond.ts";
 import { rollbackCheck } from "../cluster/inspect/rollback-check.ts";
 import { storedVersions } from "../cluster/inspect/stored-versions.ts";
-import type { Progress, WalkOptions } from "../cluster/inspect/walk-store.ts";
+import type { WalkProgress, WalkOptions } from "../cluster/inspect/walk-store.ts";
 import { badRequest, methodNotAllowed, tooManyRequests } from "../meta/status-error.ts";
 import { StorageError, type Kv } from "../storage/kv.ts";
 import { resolveOptions, type ServerConfig } from "./config.ts";
@@ -87,7 +87,7 @@ async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: Stre
   const gone = new AbortController();
   sink.onClose(() => gone.abort());
   let toldAt = -Infinity;
-  const onProgress = (progress: Progress): void => {
+  const onProgress = (progress: WalkProgress): void => {
     const now = clock.monotonic();
     if (now - toldAt < PROGRESS_INTERVAL_MS || sink.bufferedBytes() > UNREAD_BYTES_MAX) return;
     toldAt = now;

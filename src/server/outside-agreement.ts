@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { timestampAt } from "../meta/timestamp.ts";
 import { prefixEnd, StorageError, type KeyValue, type Kv } from "../storage/kv.ts";
 import { settle } from "../cluster/storageversion/agreement.ts";
-import type { Member } from "../cluster/storageversion/members.ts";
+import type { AgreementMember } from "../cluster/storageversion/members.ts";
 import { STORAGE_STATE_KEY } from "../cluster/storageversion/migration/storage-state.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionStatus } from "../cluster/storageversion/objects.ts";
 import type { ServerConfig } from "./config.ts";
@@ -60,7 +60,7 @@ function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): B
   const { serverId } = config.peers;
   const status = (object["status"] ?? {}) as StorageVersionStatus;
   const others = (status.storageVersions ?? []).filter(({ apiServerID }) => apiServerID !== serverId);
-  const members = [...others.map(({ apiServerID }) => apiServerID), serverId].map((id): [string, Member] => [
+  const members = [...others.map(({ apiServerID }) => apiServerID), serverId].map((id): [string, AgreementMember] => [
     id,
     { id, isPublished: id !== serverId },
   ]);

@@ -8,7 +8,7 @@ import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../storage/watch-cache/entry.ts";
 import { decodeStatus } from "../cluster/storageversion/decode-status.ts";
 import { Encodings, type StoredResourceVersions } from "../cluster/storageversion/encodings.ts";
-import type { Member, Members } from "../cluster/storageversion/members.ts";
+import type { AgreementMember, Members } from "../cluster/storageversion/members.ts";
 import { STORAGE_VERSION_TYPE } from "../cluster/storageversion/objects.ts";
 import { Publisher } from "../cluster/storageversion/publisher.ts";
 import type { WriteGateState } from "../cluster/storageversion/write-gate.ts";
@@ -184,7 +184,7 @@ function clusterMembers(cluster: Cluster, serverId: string, isComplete: () => bo
   const { leases } = cluster.identity;
   return {
     live() {
-      const others = leases.known().map(({ id, incarnation }): [string, Member] => {
+      const others = leases.known().map(({ id, incarnation }): [string, AgreementMember] => {
         const record = cluster.record(id);
         const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
@@ -192,7 +192,7 @@ function clusterMembers(cluster: Cluster, serverId: string, isComplete: () => bo
       // What those of other components store is none of this one's.
       const strangers = leases
         .strangers()
-        .map(({ id, component }): [string, Member] => [id, { id, component, isPublished: true }]);
+        .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);
       return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...strangers]);
     },
     catchUp: cluster.catchUp,

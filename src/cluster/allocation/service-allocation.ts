@@ -11,11 +11,11 @@ import { invalid, serviceUnavailable, StatusError, type FieldError } from "../..
 import { StorageError } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
-import type { Change } from "../../serving/registry/guaranteed-update.ts";
+import type { ObjectChange } from "../../serving/registry/guaranteed-update.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
 import { prepareForCreate } from "../../serving/registry/prepare.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
-import { isOwnedBy, type Claim, type ClaimPool, type Owner, type Taken } from "./claims.ts";
+import { isOwnedBy, type Claim, type ClaimPool, type ClaimOwner, type Taken } from "./claims.ts";
 import { isFor } from "./ip-addresses.ts";
 import { fillIpFamilies } from "./ip-families.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
@@ -38,7 +38,7 @@ export interface Allocation {
   /** The object with everything it needs. Called again after a lost race, with what is there by then. */
   assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
   /** The same for a change that has been decided, which may be a removal. */
-  apply(change: Change, existing: JsonObject): Promise<Change>;
+  apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange>;
   /** Whatever was assigned will not be stored after all. */
   revert(): Promise<void>;
 }
@@ -91,7 +91,7 @@ class AllocationSession implements Allocation {
     claims: [],
     addresses: [],
   };
-  #owner: Owner = { namespace: "", name: "", uid: "" };
+  #owner: ClaimOwner = { namespace: "", name: "", uid: "" };
 
   constructor(context: RegistryContext, served: ServedResource, mode: "claim" | "suggest") {
     this.#context = context;
@@ -127,7 +127,7 @@ class AllocationSession implements Allocation {
     return service;
   }
 
-  async apply(change: Change, existing: JsonObject): Promise<Change> {
+  async apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange> {
     if (change.kind === "store") return { ...change, object: await this.assign(change.object, existing) };
     await this.revert();
     this.#owner = ownerOf(existing);
@@ -350,7 +350,7 @@ function outOfRange({ range }: ClaimPool): string {
   return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
 }
 
-export function ownerOf(service: JsonObject): Owner {
+export function ownerOf(service: JsonObject): ClaimOwner {
   const metadata = objectAt(service, "metadata");
   return {
     namespace: stringAt(metadata, "namespace"),

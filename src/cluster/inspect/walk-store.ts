@@ -1,7 +1,7 @@
 /** Every key under the storage root, page by page: what is held at a time does not grow with the store. */
 import { keyAfter, prefixEnd, StorageError, type KeyValue, type Kv, type RangeResult } from "../../storage/kv.ts";
 
-export interface Progress {
+export interface WalkProgress {
   readonly done: number;
   readonly total: number;
 }
@@ -12,7 +12,7 @@ export interface WalkOptions {
   readonly storageRoot: string;
   readonly signal: AbortSignal;
   /** Before every page. */
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: WalkProgress) => void;
 }
 
 export interface Walked {

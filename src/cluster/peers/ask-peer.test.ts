@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WholeAnswer } from "../../serving/http/ask.ts";
+import type { WholeResponse } from "../../serving/http/ask.ts";
 import type { ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { UpstreamError, type UpstreamRequest } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
@@ -8,7 +8,7 @@ import { answerOf, FakeUpstream, type Answering } from "./testing/fake-upstream.
 
 const ADDRESS = { host: "127.0.0.1", port: 1 };
 
-function ask(world: World, answer: Answering, signal = new AbortController().signal): Promise<WholeAnswer> {
+function ask(world: World, answer: Answering, signal = new AbortController().signal): Promise<WholeResponse> {
   const asking = createAskPeer({ upstream: new FakeUpstream(answer), clock: world.clock });
   const headers = ["Accept", "x"];
   return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });

@@ -1,26 +1,26 @@
 /** What a server asks its peers on its own behalf: small answers, read whole, within a deadline. */
 import type { User } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
-import { ask, type Question, type WholeAnswer } from "../../serving/http/ask.ts";
+import { sendOwnRequest, type OwnRequest, type WholeResponse } from "../../serving/http/ask.ts";
 import type { Upstream, UpstreamAddress } from "../../serving/http/upstream.ts";
 import { ownHeaders } from "./hop.ts";
 
 /** As the reference introduces itself to peers. */
 const SELF: User = { name: "system:apiserver", uid: "system:apiserver", groups: ["system:authenticated"], extra: {} };
 
-export interface PeerQuestion extends Pick<Question, "target" | "timeoutMs" | "bytesMax"> {
+export interface PeerQuestion extends Pick<OwnRequest, "target" | "timeoutMs" | "bytesMax"> {
   readonly address: UpstreamAddress;
   readonly headers?: readonly string[];
   readonly signal: AbortSignal;
 }
 
-export type AskPeer = (question: PeerQuestion) => Promise<WholeAnswer>;
+export type AskPeer = (question: PeerQuestion) => Promise<WholeResponse>;
 
 export function createAskPeer(options: { readonly upstream: Upstream; readonly clock: Clock }): AskPeer {
   const { upstream, clock } = options;
   const own = ownHeaders(SELF);
   return ({ address, headers = [], ...question }) =>
-    ask({ ...question, method: "GET", headers: [...own, ...headers] }, clock, (message) =>
+    sendOwnRequest({ ...question, method: "GET", headers: [...own, ...headers] }, clock, (message) =>
       upstream.send({ ...message, address }),
     );
 }

@@ -6,14 +6,14 @@ import { isIP } from "node:net";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 
-export type ServerState = "serving" | "draining";
+export type EndpointState = "serving" | "draining";
 
 export interface EndpointRecord {
   readonly id: string;
   readonly address: UpstreamAddress;
   /** Counts the writes. */
   readonly generation: number;
-  readonly state: ServerState;
+  readonly state: EndpointState;
   /** Undefined from here on for a kube-apiserver, which does not tell. */
   readonly release: string | undefined;
   readonly compatibilityVersion: string | undefined;

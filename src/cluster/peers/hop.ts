@@ -1,6 +1,6 @@
 /** What a request looks like on its way to a peer, and what of the answer goes back. Pure. */
 import type { User, WithUser } from "../../access/auth/user.ts";
-import { answerHeaders as keptHeaders, forwardedHeaders, identityHeaders } from "../../serving/http/forwarded.ts";
+import { forwardedHeaders, identityHeaders, keptResponseHeaders } from "../../serving/http/forwarded.ts";
 import type { ResponseHeaders } from "../../serving/http/message.ts";
 import { LOOP_GUARD_HEADERS, LOOP_GUARDS, PROXIED_BY_HEADER } from "../../serving/http/proxy-headers.ts";
 import type { UpstreamResponse } from "../../serving/http/upstream.ts";
@@ -30,8 +30,8 @@ function isReserved(name: string): boolean {
   return RESERVED.has(name) || name.startsWith(RESERVED_PREFIX);
 }
 
-export function answerHeaders(response: UpstreamResponse): ResponseHeaders {
-  return keptHeaders(response, isForTheSource);
+export function peerResponseHeaders(response: UpstreamResponse): ResponseHeaders {
+  return keptResponseHeaders(response, isForTheSource);
 }
 
 function isForTheSource(name: string): boolean {

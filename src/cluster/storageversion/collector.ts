@@ -18,7 +18,7 @@ import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { pendingServers, settle } from "./agreement.ts";
 import { CollectorMemory } from "./collector-memory.ts";
-import type { Member, Members } from "./members.ts";
+import type { AgreementMember, Members } from "./members.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject, type StorageVersionStatus } from "./objects.ts";
 
 export interface CollectorOptions {
@@ -64,7 +64,7 @@ export function createCollector(options: CollectorOptions): Collector {
 }
 
 export interface CollectionContext {
-  readonly live: ReadonlyMap<string, Member>;
+  readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
   /** Servers whose silence does not count yet, with the milliseconds until it does. */
@@ -97,9 +97,9 @@ export function decideCollection(object: StorageVersionObject, context: Collecti
 }
 
 function withPatience(
-  live: ReadonlyMap<string, Member>,
+  live: ReadonlyMap<string, AgreementMember>,
   young: ReadonlyMap<string, number>,
-): ReadonlyMap<string, Member> {
+): ReadonlyMap<string, AgreementMember> {
   return new Map([...live].map(([id, member]) => [id, young.has(id) ? { ...member, isPublished: true } : member]));
 }
 

@@ -19,7 +19,7 @@ import { serviceUnavailable, StatusError, type Status } from "../../meta/status-
 import type { RemoteApiService, ServiceReference } from "./api-service.ts";
 import { decideAggregation, type FindApiService } from "./decide.ts";
 import { isUpgrade } from "../../serving/http/forwarded.ts";
-import { answerHeaders, forwardedHeaders, GUARD_HEADER } from "./hop-headers.ts";
+import { aggregatedResponseHeaders, aggregatedRequestHeaders, GUARD_HEADER } from "./hop-headers.ts";
 import type { Resolution } from "./service-resolver.ts";
 
 export type ResolveService = (service: ServiceReference) => Resolution;
@@ -74,7 +74,7 @@ async function forward(
     throw serviceUnavailable("service unavailable", RETRY_AFTER_SECONDS);
   }
   const auditId = request.audit?.id ?? headerValue(request.headers, "audit-id") ?? randomUuid(options.random);
-  const headers = forwardedHeaders(request, auditId);
+  const headers = aggregatedRequestHeaders(request, auditId);
   const body = new PassingBody(request.body);
   const addresses = resolution.addresses.slice(0, ATTEMPTS_MAX);
   let failed: UpstreamError | undefined;
@@ -137,7 +137,7 @@ function discoveryDeadline(
 
 function judged(response: UpstreamResponse, request: WithUser): ApiResponse {
   const { status } = response;
-  const headers = answerHeaders(response);
+  const headers = aggregatedResponseHeaders(response);
   if (isUpgrade(request) && status !== 101 && status < 400) {
     discardAnswer(response);
     throw serviceUnavailable(`invalid upgrade response: status code ${status}`, RETRY_AFTER_SECONDS);

@@ -7,7 +7,7 @@ import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { toStatusError } from "../registry/storage-errors.ts";
-import { startWatch, type WatchRequest } from "../registry/watch.ts";
+import { startWatch, type ObjectWatchRequest } from "../registry/watch.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
 import { WATCH_TIMEOUT_MS_MIN } from "./endpoint-limits.ts";
@@ -17,7 +17,7 @@ import {
   listOptions,
   revisionOf,
   selectorOptions,
-  type ListOptions,
+  type ListParameters,
 } from "./options.ts";
 import type { Renderer } from "./render/renderer.ts";
 import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
@@ -40,7 +40,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
   const { namespace, name } = request.info;
   const fields = fieldsOfName(name, selectors.fields);
-  const watchRequest: WatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
+  const watchRequest: ObjectWatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
   try {
     const start = await startWatch(context, served, watchRequest);
     const streamOptions = {
@@ -66,7 +66,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
   }
 }
 
-function watchStart(options: ListOptions): WatchRequest["start"] {
+function watchStart(options: ListParameters): ObjectWatchRequest["start"] {
   const revision = revisionOf(options.resourceVersion, "");
   const showsState = options.sendInitialEvents ?? (revision === undefined || revision === 0);
   if (showsState || revision === undefined || revision === 0)
@@ -74,7 +74,7 @@ function watchStart(options: ListOptions): WatchRequest["start"] {
   return { kind: "after", revision };
 }
 
-function timeoutMs(context: RegistryContext, options: ListOptions): number {
+function timeoutMs(context: RegistryContext, options: ListParameters): number {
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) return options.timeoutSeconds * 1000;
   return WATCH_TIMEOUT_MS_MIN + randomInteger(context.random, WATCH_TIMEOUT_MS_MIN);
 }

@@ -4,7 +4,7 @@ import { answerHeader } from "./forwarded.ts";
 import { UpstreamError, type UpstreamMessage, type UpstreamResponse } from "./upstream.ts";
 import { wholeBody } from "./whole-body.ts";
 
-export interface Question {
+export interface OwnRequest {
   readonly method: string;
   /** Path and query exactly as they go on the wire. */
   readonly target: string;
@@ -18,7 +18,7 @@ export interface Question {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface WholeAnswer {
+export interface WholeResponse {
   readonly status: number;
   readonly body: Buffer;
   /** The first with this name, which is in lower case. */
@@ -26,11 +26,11 @@ export interface WholeAnswer {
 }
 
 /** The answer, whatever its status. Rejects with `UpstreamError`s only. */
-export async function ask(
-  { method, target, headers, body, timeoutMs, bytesMax, signal }: Question,
+export async function sendOwnRequest(
+  { method, target, headers, body, timeoutMs, bytesMax, signal }: OwnRequest,
   clock: Clock,
   send: (message: UpstreamMessage) => Promise<UpstreamResponse>,
-): Promise<WholeAnswer> {
+): Promise<WholeResponse> {
   const giveUp = new AbortController();
   let isLate = false;
   const onAbort = (): void => giveUp.abort();

@@ -13,7 +13,7 @@ import type { UpstreamResponse } from "./upstream.ts";
 import { offeredProtocols, PROTOCOL_HEADER } from "./web-socket-protocols.ts";
 
 /** For whom a server speaks. */
-export interface Identity {
+export interface ForwardedUser {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
@@ -34,8 +34,8 @@ const DROPPED: ReadonlySet<string> = new Set([
 /** Name the user, or mean something only to the servers of a cluster. `http2-settings` concerns one connection. */
 const DROPPED_PREFIXES: readonly string[] = ["x-remote-", OWN_PREFIX, "impersonate-", "http2-"];
 
-export interface Hop {
-  readonly user: Identity;
+export interface ForwardedAs {
+  readonly user: ForwardedUser;
   /** Further names, in lower case, that a client must not set. */
   readonly isReserved: (name: string) => boolean;
   /** What this server says besides: name, value, … */
@@ -46,7 +46,7 @@ export interface Hop {
  * Hop-by-hop headers go first, those named by `Connection` included; then identity is set. In this order no client can
  * make a header of ours disappear, and none of its own passes for ours.
  */
-export function forwardedHeaders(request: ApiRequest, hop: Hop): string[] {
+export function forwardedHeaders(request: ApiRequest, hop: ForwardedAs): string[] {
   const named = connectionOptions(request);
   const headers: string[] = [];
   const all = request.rawHeaders ?? flatHeaders(request.headers);
@@ -69,7 +69,7 @@ function isDropped(name: string): boolean {
 }
 
 /** By which another server knows for whom this one speaks. */
-export function identityHeaders(user: Identity): string[] {
+export function identityHeaders(user: ForwardedUser): string[] {
   const headers = [REMOTE_USER_HEADER, headerText(user.name)];
   if (user.uid !== "") headers.push(REMOTE_UID_HEADER, headerText(user.uid));
   for (const group of user.groups) headers.push(REMOTE_GROUP_HEADER, headerText(group));
@@ -132,7 +132,7 @@ const SWITCHING: ReadonlySet<string> = new Set(["connection", "upgrade"]);
 /** What names this server to browsers of other sites. */
 const ANSWER_DROPPED_PREFIX = "access-control-allow-";
 
-export function answerHeaders(
+export function keptResponseHeaders(
   { status, headers }: UpstreamResponse,
   isReserved: (name: string) => boolean,
 ): ResponseHeaders {

@@ -4,7 +4,7 @@
  * holds here too; besides, each target says whom it must prove to be and who may vouch for it.
  */
 import type { Clock } from "../../base/clock.ts";
-import { ask, type Question, type WholeAnswer } from "./ask.ts";
+import { sendOwnRequest, type OwnRequest, type WholeResponse } from "./ask.ts";
 import { UpstreamError, type UpstreamAddress, type UpstreamMessage, type UpstreamResponse } from "./upstream.ts";
 
 export interface Outbound {
@@ -34,11 +34,11 @@ export function serviceServerName({ namespace, name }: { readonly namespace: str
   return `${name}.${namespace}.svc`;
 }
 
-export interface OutboundQuestion extends Question {
+export interface OutboundQuestion extends OwnRequest {
   readonly to: OutboundTarget;
 }
 
-export interface OutboundAnswer extends WholeAnswer {
+export interface OutboundAnswer extends WholeResponse {
   /** Throws an `UpstreamError` for what is not JSON. */
   json(): unknown;
 }
@@ -53,7 +53,7 @@ export async function askOutbound(
   { outbound, clock }: OutboundCaller,
   { to, ...question }: OutboundQuestion,
 ): Promise<OutboundAnswer> {
-  const answer = await ask(question, clock, (message) => outbound.send({ ...message, to }));
+  const answer = await sendOwnRequest(question, clock, (message) => outbound.send({ ...message, to }));
   return { ...answer, json: () => parsed(answer.body) };
 }
 

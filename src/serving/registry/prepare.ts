@@ -6,7 +6,7 @@ import type { ServedResource } from "./resource.ts";
 import { kindContext } from "./defaults.ts";
 
 /** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
-export type Door = "main" | "status" | "finalize";
+export type UpdateEndpoint = "main" | "status" | "finalize";
 
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
   const { strategy } = served.stored;
@@ -31,7 +31,7 @@ export function prepareForUpdate(
   context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: Door },
+  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
 ): JsonObject {
   const { strategy } = served.stored;
   const before = objectAt(existing, "metadata");
@@ -78,7 +78,7 @@ export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObjec
 function throughDoor(
   object: JsonObject,
   existing: JsonObject,
-  through: { door: Door; hasStatus: boolean },
+  through: { door: UpdateEndpoint; hasStatus: boolean },
 ): JsonObject {
   if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
   if (through.door === "status")

@@ -1,7 +1,7 @@
 /** Ranges, read page by page at one revision. */
 import type { KeyValue, RangeRequest, RangeResult } from "../kv.ts";
 import { keyAfter, prefixEnd, StorageError } from "../kv.ts";
-import type { Connection } from "./connection.ts";
+import type { EtcdConnection } from "./connection.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import { toStorageError } from "./errors.ts";
 import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
@@ -15,7 +15,7 @@ const FIRST_KEY = "\0";
 /** A range that holds nothing, for the requests that etcd would understand differently or refuse. */
 const EMPTY_RANGE = { key: "!", rangeEnd: "!" } as const;
 
-export async function rangeOf(connection: Connection, request: RangeRequest): Promise<RangeResult> {
+export async function rangeOf(connection: EtcdConnection, request: RangeRequest): Promise<RangeResult> {
   let pageKeys = RANGE_PAGE_KEYS;
   const readNext = async ({ start, revision, limit }: PageRequest): Promise<RangePage> => {
     const keys = { ...toKeys({ ...request, start }), ...pinnedTo(revision) };
@@ -37,20 +37,24 @@ export async function rangeOf(connection: Connection, request: RangeRequest): Pr
 }
 
 /** One linearizable read that touches no data. */
-export async function readCurrentRevision(connection: Connection): Promise<number> {
+export async function readCurrentRevision(connection: EtcdConnection): Promise<number> {
   const { revision } = await readPage(connection, { ...EMPTY_RANGE, countOnly: true });
   return revision;
 }
 
 /** etcd does not say which revision is the newest when it refuses one of the future. */
-export async function withNewest(connection: Connection, thrown: unknown): Promise<unknown> {
+export async function withNewest(connection: EtcdConnection, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") return thrown;
   const revision = await readCurrentRevision(connection);
   return new StorageError("revision-future", thrown.message, { revision, cause: thrown.cause });
 }
 
 /** Asks for fewer keys when the values are so big that the answer is longer than we accept. */
-async function readPageOfAtMost(connection: Connection, message: RangeMessage, limit: number): Promise<RangeAnswer> {
+async function readPageOfAtMost(
+  connection: EtcdConnection,
+  message: RangeMessage,
+  limit: number,
+): Promise<RangeAnswer> {
   try {
     return await readPage(connection, { ...message, limit });
   } catch (thrown) {
@@ -59,7 +63,7 @@ async function readPageOfAtMost(connection: Connection, message: RangeMessage, l
   }
 }
 
-async function readPage(connection: Connection, message: RangeMessage): Promise<RangeAnswer> {
+async function readPage(connection: EtcdConnection, message: RangeMessage): Promise<RangeAnswer> {
   const answer = await connection.request({ method: METHOD.range, frame: encodeRange(message), isIdempotent: true });
   try {
     return decodeRange(answer);

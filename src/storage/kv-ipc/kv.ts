@@ -24,11 +24,11 @@ import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import { PAGE_KEYS, TAKEN_BATCHES, TAKEN_BYTES } from "./ipc-limits.ts";
 import {
   batchBytes,
-  type Call,
+  type StoreCall,
   type ClientMessage,
   type KvChannel,
   type ServerMessage,
-  type WireError,
+  type ChannelError,
 } from "./protocol.ts";
 
 export function openChannelKv(channel: KvChannel): Kv {
@@ -120,7 +120,7 @@ class ChannelKv implements Kv {
     }
   }
 
-  #call(call: Call): Promise<unknown> {
+  #call(call: StoreCall): Promise<unknown> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -218,7 +218,7 @@ class ChannelKv implements Kv {
   }
 }
 
-function fromWire({ code, message, revision }: WireError): StorageError {
+function fromWire({ code, message, revision }: ChannelError): StorageError {
   return new StorageError(code, message, revision === undefined ? {} : { revision });
 }
 

@@ -12,7 +12,7 @@ import type { Change, CommitResult, Guard, KeyValue, KvEvent, LeaseId, RangeRequ
 import { compactedError, futureError, leaseError, tooLargeError, VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 import { SortedKeys } from "./sorted-keys.ts";
-import type { Log, Watcher } from "./watcher.ts";
+import type { ChangeLog, Watcher } from "./watcher.ts";
 
 /** `value` is undefined where the key was deleted. */
 interface Version {
@@ -22,7 +22,7 @@ interface Version {
   readonly lease: LeaseId | undefined;
 }
 
-export class StoreState implements Log {
+export class StoreState implements ChangeLog {
   readonly #keys = new SortedKeys();
   readonly #versions = new Map<string, Version[]>();
   readonly #watchers = new Set<Watcher>();

@@ -24,11 +24,11 @@ import type {
 } from "../kv.ts";
 import { LEASE_RETRY_MS, PENDING_READS_MAX } from "./sqlite-limits.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
-import type { Request } from "./protocol.ts";
+import type { WorkerRequest } from "./protocol.ts";
 import { toKeyValue, unpackItems } from "./unpack.ts";
 import { Watches } from "./watches.ts";
 import { WorkerLink } from "./worker-link.ts";
-import type { Outcome } from "./worker-link.ts";
+import type { WorkerOutcome } from "./worker-link.ts";
 import { WriteQueue } from "./write-queue.ts";
 import type { AppliedWrite } from "./write-queue.ts";
 
@@ -196,14 +196,14 @@ class SqliteKv implements Kv {
     return { items: unpackItems(rows), revision: outcome.revision, count: isCounted ? count : undefined, nextStart };
   }
 
-  async #ask(request: Request): Promise<Exclude<Outcome, StorageError>> {
+  async #ask(request: WorkerRequest): Promise<Exclude<WorkerOutcome, StorageError>> {
     if (this.#link.pendingCount >= PENDING_READS_MAX) {
       throw new StorageError("overloaded", `${this.#link.pendingCount} reads are waiting for the database.`);
     }
     return this.#request(request);
   }
 
-  #request(request: Request): Promise<Exclude<Outcome, StorageError>> {
+  #request(request: WorkerRequest): Promise<Exclude<WorkerOutcome, StorageError>> {
     return new Promise((resolve, reject) => {
       this.#link.send(request, (outcome) => (outcome instanceof StorageError ? reject(outcome) : resolve(outcome)));
     });

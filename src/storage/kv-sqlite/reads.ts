@@ -12,7 +12,7 @@ interface ReadPoint {
   readonly newestRevision: number;
 }
 
-export class Reader {
+export class RowReader {
   readonly #scan: StatementSync;
   readonly #logRow: StatementSync;
   readonly #count: StatementSync;

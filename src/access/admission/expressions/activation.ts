@@ -1,8 +1,8 @@
 /** The values of the variables for one write. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import {
-  type Answer,
-  type Ask,
+  type AuthorizerAnswer,
+  type AskAuthorizer,
   AuthorizerValue,
   requestResourceCheck,
 } from "../../../objects/cel/library/authorization.ts";
@@ -105,8 +105,8 @@ function serviceAccountUser(namespace: string, name: string): User {
 }
 
 /** DIFFERS: an authorizer is not told of selectors. */
-function askOf(authorizer: Authorizer, user: User): Ask {
-  return (question, as): Answer => {
+function askOf(authorizer: Authorizer, user: User): AskAuthorizer {
+  return (question, as): AuthorizerAnswer => {
     const who = as === undefined ? user : serviceAccountUser(as.namespace, as.name);
     const nothing = { group: "", version: "", namespace: "", resource: "", subresource: "", name: "", path: "" };
     const { verb } = question;

@@ -9,7 +9,7 @@ import {
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { aggregate } from "../plugins/refuse.ts";
 import { conditionActivation, type ActivationPorts } from "./activation.ts";
-import { CONDITIONS_COST_MAX, createEvaluator, type Evaluator, OutOfBudget } from "./evaluate.ts";
+import { CONDITIONS_COST_MAX, createEvaluator, type ExpressionEvaluator, OutOfBudget } from "./evaluate.ts";
 
 export type ConditionsOutcome =
   | { readonly kind: "match" }
@@ -30,7 +30,10 @@ const MATCH: ConditionsOutcome = { kind: "match" };
 const WEBHOOK_VARIABLES = { hasParams: false, hasAuthorizer: true, composited: undefined } as const;
 
 /** One that is false outweighs whatever is wrong with others. */
-export function evaluateConditions(conditions: readonly CompiledCondition[], evaluator: Evaluator): ConditionsOutcome {
+export function evaluateConditions(
+  conditions: readonly CompiledCondition[],
+  evaluator: ExpressionEvaluator,
+): ConditionsOutcome {
   const budget = { remaining: CONDITIONS_COST_MAX };
   const errors: string[] = [];
   let failed: string | undefined;

@@ -15,16 +15,16 @@ export interface Amount {
 /** By name of the resource. */
 export type Amounts = ReadonlyMap<string, Amount>;
 
-export const NOTHING: Amounts = new Map();
-export const ZERO: Amount = { nanos: 0n, format: "decimal", text: "0" };
-export const ONE: Amount = { nanos: 1_000_000_000n, format: "decimal", text: "1" };
+export const NO_AMOUNTS: Amounts = new Map();
+export const ZERO_AMOUNT: Amount = { nanos: 0n, format: "decimal", text: "0" };
+export const ONE_AMOUNT: Amount = { nanos: 1_000_000_000n, format: "decimal", text: "1" };
 
 const NANOS_PER_UNIT = 1_000_000_000n;
 const NANOS_PER_MILLI = 1_000_000n;
 const BINARY_SUFFIXES: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const BINARY_BASE = 1024n;
 
-export function amountOf(value: unknown): Amount {
+export function parseAmount(value: unknown): Amount {
   const text = canonicalQuantity(String(value ?? "0"));
   const isExponent = /[eE][+-]?[0-9]/.test(text);
   return {
@@ -39,7 +39,7 @@ export function wholeAmount(count: number): Amount {
 }
 
 export function amountsAt(parent: JsonObject, key: string): Map<string, Amount> {
-  return new Map(Object.entries(objectAt(parent, key)).map(([name, value]) => [name, amountOf(value)]));
+  return new Map(Object.entries(objectAt(parent, key)).map(([name, value]) => [name, parseAmount(value)]));
 }
 
 export function amountsObject(amounts: Amounts): JsonObject {
@@ -86,7 +86,7 @@ export function unitsOf({ nanos }: Amount): bigint {
   return ceilDivide(nanos, NANOS_PER_UNIT);
 }
 
-export function millisOf({ nanos }: Amount): bigint {
+export function amountMillis({ nanos }: Amount): bigint {
   return ceilDivide(nanos, NANOS_PER_MILLI);
 }
 
@@ -124,9 +124,9 @@ export function subtracted(left: Amounts, right: Amounts): Map<string, Amount> {
   for (const [name, one] of left) {
     const other = right.get(name);
     const difference = other === undefined ? one : minus(one, other);
-    rest.set(name, difference.nanos > 0n ? difference : ZERO);
+    rest.set(name, difference.nanos > 0n ? difference : ZERO_AMOUNT);
   }
-  for (const name of right.keys()) if (!rest.has(name)) rest.set(name, ZERO);
+  for (const name of right.keys()) if (!rest.has(name)) rest.set(name, ZERO_AMOUNT);
   return rest;
 }
 

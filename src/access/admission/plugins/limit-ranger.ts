@@ -7,7 +7,7 @@ import { requestEntityTooLarge } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { amountsAt } from "./amounts.ts";
-import { limitErrors, requestErrors, type LimitItem } from "./limit-rules.ts";
+import { limitErrors, requestLimitErrors, type LimitItem } from "./limit-rules.ts";
 import { specifiedAmounts } from "./pod-amounts.ts";
 import { aggregate, refused } from "./refuse.ts";
 
@@ -149,5 +149,5 @@ function* podErrors(pod: JsonObject, range: JsonObject): Generator<string> {
 
 function* claimErrors(claim: JsonObject, range: JsonObject): Generator<string> {
   const requests = amountsAt(objectAt(objectAt(claim, "spec"), "resources"), "requests");
-  for (const item of itemsOf(range, "PersistentVolumeClaim")) yield* requestErrors(limitItem(item), requests);
+  for (const item of itemsOf(range, "PersistentVolumeClaim")) yield* requestLimitErrors(limitItem(item), requests);
 }

@@ -1,5 +1,5 @@
 /** Whether amounts keep to the limits of a namespace, and what is said when they do not. */
-import { millisOf, unitsOf, ZERO, type Amount, type Amounts } from "./amounts.ts";
+import { amountMillis, unitsOf, ZERO_AMOUNT, type Amount, type Amounts } from "./amounts.ts";
 
 /** Up to here amounts can be told in thousandths. */
 const UNITS_IN_MILLIS_MAX = (2n ** 63n - 1n) / 1000n;
@@ -35,7 +35,7 @@ export function* limitErrors(item: LimitItem, asked: AskedAmounts): Generator<st
 }
 
 /** Of what has requests only, as claims of storage. */
-export function* requestErrors(item: LimitItem, requests: Amounts): Generator<string> {
+export function* requestLimitErrors(item: LimitItem, requests: Amounts): Generator<string> {
   const asked = { requests, limits: new Map<string, Amount>() };
   yield* broken(item.limitType, item.min, asked, minimum);
   yield* broken(item.limitType, item.max, asked, maximumRequest);
@@ -85,19 +85,19 @@ function ratio(observed: Observed): string | undefined {
   const found = Number(values.limit) / Number(values.request);
   const isExceeded =
     unitsOf(enforced) <= UNITS_IN_MILLIS_MAX
-      ? found * 1000 > Number(millisOf(enforced))
+      ? found * 1000 > Number(amountMillis(enforced))
       : found > Number(unitsOf(enforced));
   return isExceeded ? `${start} provided ratio is ${fixed(found)}` : undefined;
 }
 
 /** In thousandths where all of them can be told so. */
 function comparable({
-  request = ZERO,
-  limit = ZERO,
+  request = ZERO_AMOUNT,
+  limit = ZERO_AMOUNT,
   enforced,
 }: Observed): Record<"request" | "limit" | "enforced", bigint> {
   const isFine = [request, limit, enforced].every((one) => unitsOf(one) <= UNITS_IN_MILLIS_MAX);
-  const value = isFine ? millisOf : unitsOf;
+  const value = isFine ? amountMillis : unitsOf;
   return { request: value(request), limit: value(limit), enforced: value(enforced) };
 }
 

@@ -1,7 +1,7 @@
 /** What a pod asks for as a whole: containers add up, init containers run beside the sidecars started before them. */
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { addTo, amountsAt, NOTHING, plus, raiseTo, type Amount, type Amounts } from "./amounts.ts";
+import { addTo, amountsAt, NO_AMOUNTS, plus, raiseTo, type Amount, type Amounts } from "./amounts.ts";
 
 export type Side = "requests" | "limits";
 
@@ -84,7 +84,7 @@ function effective(
   status: JsonObject,
   { side, isInfeasible }: { readonly side: Side; readonly isInfeasible: boolean },
 ): Amounts {
-  const highest = new Map(isInfeasible ? NOTHING : specified);
+  const highest = new Map(isInfeasible ? NO_AMOUNTS : specified);
   raiseTo(highest, amountsAt(objectAt(status, "resources"), side));
   if (side === "requests") raiseTo(highest, amountsAt(status, "allocatedResources"));
   return highest;

@@ -15,7 +15,7 @@ export interface ReconcileResult {
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined | void>;
 
 /** Where keys come from. It is made for one term of leadership and runs once. */
-export interface Source {
+export interface KeySource {
   /** Runs until aborted. */
   run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
   /** Whether every key there was at the start has been told. */
@@ -28,7 +28,7 @@ export interface ControllerSpec {
   readonly workers?: number;
   readonly reconcile: Reconcile;
   /** New ones for each term of leadership. Nothing is reconciled before all of them have synced. */
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
 }
 
 /**
@@ -38,7 +38,7 @@ export interface ControllerSpec {
 export function informerSource<T extends KubernetesObject>(
   informer: Informer<T>,
   toKeys: (object: T) => Iterable<string> = ownKey,
-): Source {
+): KeySource {
   let hasSynced = (): boolean => false;
   return {
     get hasSynced() {
@@ -67,7 +67,7 @@ function ownKey({ metadata = {} }: KubernetesObject): string[] {
 }
 
 /** For what changes outside the API: all of the keys at the start, and again whenever the listener is called. */
-export function signalSource(subscribe: (listener: () => void) => () => void, keys: () => Iterable<string>): Source {
+export function signalSource(subscribe: (listener: () => void) => () => void, keys: () => Iterable<string>): KeySource {
   let hasSynced = false;
   return {
     get hasSynced() {

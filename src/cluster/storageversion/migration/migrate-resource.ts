@@ -20,7 +20,7 @@ import {
   CONCURRENCY,
   FRESH_STARTS_MAX,
   OBJECTS_PER_SECOND,
-  PAGE_ITEMS,
+  MIGRATION_PAGE_ITEMS,
   PAUSE_MS_MAX,
   PAUSE_MS_MIN,
 } from "./migration-limits.ts";
@@ -63,7 +63,7 @@ export function createEngine(options: {
     random,
     rate: new RateLimit(clock, { perSecond: objectsPerSecond, burstMs: BURST_MS }),
     concurrency: options.concurrency ?? CONCURRENCY,
-    pageItems: options.pageItems ?? PAGE_ITEMS,
+    pageItems: options.pageItems ?? MIGRATION_PAGE_ITEMS,
   };
 }
 

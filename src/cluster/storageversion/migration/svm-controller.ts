@@ -28,7 +28,7 @@ import {
   failed,
   failureMessage,
   isTerminal,
-  isTrue,
+  isConditionMet,
   migratedName,
   migratedResource,
   migrationType,
@@ -38,7 +38,7 @@ import {
   RUNNING,
   running,
   SUCCEEDED,
-  withConditions,
+  withMigrationConditions,
   type Said,
   type StorageVersionMigration,
 } from "./migration-objects.ts";
@@ -163,7 +163,7 @@ class MigrationController {
     const { items } = await this.#objects.listAll({ signal, timeoutMs: REQUEST_TIMEOUT_MS });
     const next = nextMigration(items.filter((item) => migratedName(item) === resourceName));
     if (next?.metadata?.uid !== turn.uid) return false;
-    if (!isTrue(object, "Running")) await this.#say(turn, [RUNNING]);
+    if (!isConditionMet(object, "Running")) await this.#say(turn, [RUNNING]);
     return true;
   }
 
@@ -287,13 +287,13 @@ class MigrationController {
 
   /** Somebody else ended it, or we did and were stopped. */
   async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
-    if (!isTrue(object, "Running")) return;
-    const next = withConditions(object, [NO_LONGER_RUNNING], this.#now());
+    if (!isConditionMet(object, "Running")) return;
+    const next = withMigrationConditions(object, [NO_LONGER_RUNNING], this.#now());
     await this.#objects.replaceStatus(next, { timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
   async #say(turn: Turn, said: readonly Said[]): Promise<void> {
-    await this.#change(turn, (object) => withConditions(object, said, this.#now()));
+    await this.#change(turn, (object) => withMigrationConditions(object, said, this.#now()));
   }
 
   #now(): string {

@@ -7,7 +7,7 @@ import { compileEmbedded } from "../structural-schema/embedded.ts";
 import { embeddedErrors, type EmbeddedRules } from "../structural-schema/metadata.ts";
 import { pruneUnknown } from "../structural-schema/prune.ts";
 import { compileRules } from "../structural-schema/rules/compile.ts";
-import { ruleErrors } from "../structural-schema/rules/evaluate.ts";
+import { schemaRuleErrors } from "../structural-schema/rules/evaluate.ts";
 import type { StructuralSchema } from "../structural-schema/schema.ts";
 import { valueErrors } from "../structural-schema/validate/value-errors.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
@@ -99,7 +99,7 @@ function* ruleErrorsOf(
   existing: unknown,
 ): Generator<FieldError> {
   const rules = compileRules(schema, isResource);
-  if (rules !== undefined) yield* ruleErrors({ rules, object: schema.default, existing, path: field });
+  if (rules !== undefined) yield* schemaRuleErrors({ rules, object: schema.default, existing, path: field });
 }
 
 const ANY_METADATA: StructSchema = { name: "ObjectMeta", fields: new Map(), mapType: undefined, preserveUnknown: true };

@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { knownFormat } from "../structural-schema/validate/formats.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { internalSpec, schemasOf } from "./internal-spec.ts";
-import { eachSchema, typeOf } from "./schema-node.ts";
+import { eachSchema, schemaType } from "./schema-node.ts";
 
 const WARNINGS_MAX = 100;
 
@@ -29,7 +29,7 @@ function* unknownFormats(definition: JsonObject, minor: number): Generator<strin
   for (const root of schemasOf(internalSpec(objectAt(definition, "spec"))))
     for (const schema of eachSchema(root)) {
       const format = stringAt(schema, "format");
-      if (format !== "" && !isKnownFormat(format, typeOf(schema), minor)) yield format;
+      if (format !== "" && !isKnownFormat(format, schemaType(schema), minor)) yield format;
     }
 }
 

@@ -3,7 +3,7 @@ import { celEnvironment } from "../environment.ts";
 import { compile } from "../program.ts";
 import { typeFromText } from "../types/type-text.ts";
 import { EvalError, type Value } from "../values/value.ts";
-import { type Ask, AuthorizerValue, requestResourceCheck } from "./authorization.ts";
+import { type AskAuthorizer, AuthorizerValue, requestResourceCheck } from "./authorization.ts";
 
 const TYPES = new Map([
   ["authorizer", typeFromText("Authorizer")],
@@ -12,7 +12,7 @@ const TYPES = new Map([
 
 function run(expression: string, minor = 36): { asked: unknown[]; value: Value; cost: number } {
   const asked: unknown[] = [];
-  const ask: Ask = (question, as) => {
+  const ask: AskAuthorizer = (question, as) => {
     asked.push(as === undefined ? question : { ...question, as });
     return { isAllowed: question.verb === "get", reason: "because", error: question.verb === "fail" ? "broken" : "" };
   };

@@ -16,13 +16,13 @@ export interface AskOptions {
  * What `read` makes of the answer. Undefined, and a line in the log, when there is no answer or none that can be used;
  * never rejects.
  */
-export type AskPeer = <T>(
+export type AskOpenApiPeer = <T>(
   peer: OpenApiPeer,
   target: string,
   read: (answer: OpenApiPeerAnswer) => T,
 ) => Promise<T | undefined>;
 
-export function createAskPeer({ peers, clock, log }: AskOptions): AskPeer {
+export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpenApiPeer {
   return async ({ serverId }, target, read) => {
     try {
       return read(await answerInTime(serverId, target));

@@ -11,7 +11,7 @@ import { parseAccept } from "../../http/negotiate.ts";
 import { jsonBytes, pageNotFound, UNCACHED } from "../../http/respond.ts";
 import { notAcceptable, serviceUnavailable } from "../../../meta/status-error.ts";
 import type { CustomOpenApi } from "./custom.ts";
-import { documentUrl, type Encoded, type OpenApiDocuments } from "./documents.ts";
+import { documentUrl, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
 import { createLocalDocuments } from "./local.ts";
 import { createMergedDocuments } from "./merged.ts";
 import { createNewestDocuments } from "./newest.ts";
@@ -93,7 +93,7 @@ async function v2Response(request: WithInfo, documents: OpenApiDocuments): Promi
   throw notAcceptable(["application/json", V2_PROTOBUF_ACCEPT]);
 }
 
-function cacheable(request: WithInfo, document: Encoded, headers: ResponseHeaders): ApiResponse {
+function cacheable(request: WithInfo, document: EncodedOpenApi, headers: ResponseHeaders): ApiResponse {
   const etag = `"${document.hash}"`;
   const all: ResponseHeaders = { etag, vary: "Accept", "cache-control": UNCACHED, ...headers };
   if (headerValue(request.headers, "if-none-match") === etag) return { status: 304, headers: all, body: NO_BODY };

@@ -9,7 +9,7 @@ import { refuseForeignNamespace } from "../../registry/preconditions.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
 import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";
-import { optionsObject, writeOptions, type WriteOptions } from "../options.ts";
+import { optionsObject, writeOptions, type WriteParameters } from "../options.ts";
 import { inMedia } from "../render/media.ts";
 import { negotiateRepresentation, type Representation } from "../render/negotiate.ts";
 import { chunksResponse, refusedResponse, rendererFor } from "../render/respond.ts";
@@ -94,7 +94,7 @@ function withoutTables<Req extends WithRequester>(request: Req, { ports, endpoin
 
 interface Question {
   readonly object: JsonObject;
-  readonly options: WriteOptions;
+  readonly options: WriteParameters;
   readonly warn: (text: string) => void;
 }
 

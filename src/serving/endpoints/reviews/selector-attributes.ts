@@ -8,7 +8,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { SELECTOR_CHARACTERS_MAX } from "../endpoint-limits.ts";
 
 /** Of spec.resourceAttributes. */
-export function* selectorErrors(attributes: JsonObject): Generator<FieldError> {
+export function* reviewSelectorErrors(attributes: JsonObject): Generator<FieldError> {
   yield* attributeErrors(attributes, "fieldSelector", fieldRequirementErrors);
   yield* attributeErrors(attributes, "labelSelector", labelRequirementErrors);
 }

@@ -27,7 +27,7 @@ export interface Protocol {
   destroy(): void;
 }
 
-export class Exchange {
+export class ServedExchange {
   readonly #edge: Edge;
   readonly #abort = new AbortController();
   readonly #whenOver: (() => void)[] = [];

@@ -38,7 +38,7 @@ export function streamClosed(connection: Http2Connection, stream: ServerHttp2Str
   if (connection.isLeaving && connection.openStreams === 0) closeSoon(connection);
 }
 
-export function refuse(stream: ServerHttp2Stream): void {
+export function refuseStream(stream: ServerHttp2Stream): void {
   // Without a listener Node would end the process.
   stream.on("error", () => undefined);
   stream.close(constants.NGHTTP2_REFUSED_STREAM);

@@ -6,7 +6,7 @@ import { trackUpdate } from "../../../objects/managed-fields/manager.ts";
 import type { Admission } from "../admission.ts";
 import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
-import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
+import { guaranteedUpdate, type ObjectChange } from "../guaranteed-update.ts";
 import { absentFields, inVersion } from "../managed-fields.ts";
 import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
@@ -107,7 +107,7 @@ function decideChange(
   served: ServedResource,
   door: SubresourceDoor,
   to: { object: JsonObject; existing: JsonObject; name: string; inKind: KindContext },
-): Change {
+): ObjectChange {
   const { object, existing, name } = to;
   const metadata = objectAt(object, "metadata");
   const errors = [

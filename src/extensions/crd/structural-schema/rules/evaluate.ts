@@ -186,7 +186,7 @@ class Evaluation {
   }
 }
 
-export function* ruleErrors(input: RuleInput): Generator<FieldError> {
+export function* schemaRuleErrors(input: RuleInput): Generator<FieldError> {
   const { rules, object, existing, path, budget = { remaining: OBJECT_COST_MAX }, warn } = input;
   const isUpdate = existing !== undefined && existing !== null && input.isRatcheting !== false;
   const current = isUpdate ? new Correlation(object, existing, rules.schema) : undefined;

@@ -10,10 +10,10 @@ import {
   type UpstreamMessage,
   type UpstreamResponse,
 } from "../../upstream.ts";
-import { Connection } from "./connection.ts";
+import { UpstreamConnection } from "./connection.ts";
 import { SecureContexts, type ClientCertificate } from "./credentials.ts";
 import { connectFailure, type Dial, directDial, reasonOf, secure } from "./dial.ts";
-import { Exchange } from "./exchange.ts";
+import { SentExchange } from "./exchange.ts";
 import { requestHead } from "./request-head.ts";
 import type { ResponseHead } from "./response-head.ts";
 import type { PoolLimits } from "./upstream-limits.ts";
@@ -44,8 +44,8 @@ interface TargetConnections {
   readonly address: UpstreamAddress;
   readonly authority: string;
   /** The one used last at the end. */
-  readonly idle: Connection[];
-  readonly open: Set<Connection>;
+  readonly idle: UpstreamConnection[];
+  readonly open: Set<UpstreamConnection>;
   readonly opening: Set<AbortController>;
 }
 
@@ -80,8 +80,9 @@ export class ConnectionPool {
       const authority = authorityOf(address);
       const head = requestHead(request, authority);
       const place = this.#placeOf(targetOf(authority), address, authority);
-      const release = (connection: Connection, answer: ResponseHead): void => this.#release(place, connection, answer);
-      const exchange = new Exchange({ request, authority, head, resolve, reject, release });
+      const release = (connection: UpstreamConnection, answer: ResponseHead): void =>
+        this.#release(place, connection, answer);
+      const exchange = new SentExchange({ request, authority, head, resolve, reject, release });
       if (exchange.isOver) return;
       const idle = request.isUpgrade ? undefined : takeIdle(place);
       if (idle === undefined) void this.#connect(place, exchange);
@@ -124,7 +125,7 @@ export class ConnectionPool {
     return known;
   }
 
-  #release(place: TargetConnections, connection: Connection, { reusableMs }: ResponseHead): void {
+  #release(place: TargetConnections, connection: UpstreamConnection, { reusableMs }: ResponseHead): void {
     const { idle, target } = place;
     const { idleTimeoutMs, idlePerTargetMax } = this.#limits;
     const idleMs = Math.min(idleTimeoutMs, (reusableMs ?? Infinity) - SERVER_CLOSES_MARGIN_MS);
@@ -153,7 +154,7 @@ export class ConnectionPool {
   }
 
   /** Never rejects: what fails here, the exchange is told. */
-  async #connect(place: TargetConnections, exchange: Exchange): Promise<void> {
+  async #connect(place: TargetConnections, exchange: SentExchange): Promise<void> {
     const opening = new AbortController();
     this.#places.set(place.target.key, place);
     place.opening.add(opening);
@@ -176,7 +177,7 @@ export class ConnectionPool {
     }
   }
 
-  async #open(place: TargetConnections, opening: AbortController): Promise<Connection> {
+  async #open(place: TargetConnections, opening: AbortController): Promise<UpstreamConnection> {
     const { serverName, ca, insecureSkipTlsVerify, certificate } = place.target;
     const context = this.#contexts.get(ca, certificate);
     const { connectTimeoutMs } = this.#limits;
@@ -186,8 +187,8 @@ export class ConnectionPool {
     try {
       const raw = await dialed(this.#dial, place.address, opening.signal);
       const socket = await secure(raw, { context, serverName, insecureSkipTlsVerify }, opening.signal);
-      const onClose = (connection: Connection): void => this.#onClose(place, connection);
-      return new Connection({ socket, certificate, onClose, log: this.#log });
+      const onClose = (connection: UpstreamConnection): void => this.#onClose(place, connection);
+      return new UpstreamConnection({ socket, certificate, onClose, log: this.#log });
     } finally {
       clearTimeout(timer);
     }
@@ -203,7 +204,7 @@ export class ConnectionPool {
     return false;
   }
 
-  #onClose(place: TargetConnections, connection: Connection): void {
+  #onClose(place: TargetConnections, connection: UpstreamConnection): void {
     place.open.delete(connection);
     const index = place.idle.indexOf(connection);
     if (index >= 0) place.idle.splice(index, 1);
@@ -219,7 +220,7 @@ export class ConnectionPool {
   }
 }
 
-function takeIdle({ idle }: TargetConnections): Connection | undefined {
+function takeIdle({ idle }: TargetConnections): UpstreamConnection | undefined {
   for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
     if (connection.isUsable && performance.now() < connection.idleUntilMs) return connection;
     connection.destroy();
@@ -247,7 +248,7 @@ function emptyPlace(place: TargetConnections, reason: string): void {
   for (const connection of [...place.open]) connection.destroy(new Error(reason));
 }
 
-function retire(place: TargetConnections, isOld: (connection: Connection) => boolean): void {
+function retire(place: TargetConnections, isOld: (connection: UpstreamConnection) => boolean): void {
   const old = place.idle.filter(isOld);
   if (old.length === 0) return;
   const kept = place.idle.filter((connection) => !old.includes(connection));

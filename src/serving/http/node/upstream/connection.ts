@@ -15,7 +15,7 @@ export interface ConnectionUser {
 export interface ConnectionParts {
   readonly socket: TLSSocket;
   readonly certificate: ClientCertificate | undefined;
-  readonly onClose: (connection: Connection) => void;
+  readonly onClose: (connection: UpstreamConnection) => void;
   readonly log: (message: string, detail?: object) => void;
 }
 
@@ -23,7 +23,7 @@ export interface ConnectionParts {
  * One connection, which has one user at a time. Without a user nothing may come from the server: the first byte, and the
  * end, close it at once, so that the next request does not go to a server that has just let go.
  */
-export class Connection {
+export class UpstreamConnection {
   readonly socket: TLSSocket;
   readonly certificate: ClientCertificate | undefined;
   /** No answer has come on it yet. */
