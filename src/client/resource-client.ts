@@ -161,7 +161,8 @@ interface How extends Pick<RequestSpec, "body" | "contentType"> {
   readonly options: RequestOptions;
 }
 
-function parseObject(text: string): JsonObject {
+/** Throws a `TransportError` for what is not a JSON object. */
+export function parseObject(text: string): JsonObject {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

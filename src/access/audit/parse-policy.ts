@@ -1,4 +1,5 @@
 /** An audit policy as its file says it becomes one that can be used, or one sentence about what is wrong with it. */
+import { aggregateText } from "../../meta/aggregate-text.ts";
 import { invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../meta/names.ts";
@@ -130,7 +131,7 @@ function check(policy: AuditPolicy): void {
     if (errors.length === ERRORS_MAX) break;
   }
   const texts = errors.map(({ field, message }) => `${field}: ${message}`);
-  if (texts.length > 0) throw new AuditPolicyError(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);
+  if (texts.length > 0) throw new AuditPolicyError(aggregateText(texts));
   if (policy.rules.length === 0) throw new AuditPolicyError("loaded illegal policy with 0 rules");
   if (policy.rules.length > RULES_MAX) throw new AuditPolicyError(`the audit policy has more than ${RULES_MAX} rules`);
 }

@@ -232,7 +232,7 @@ function withRequester(served: ServedResource, { object, requester }: CreateRequ
 }
 
 /** Fields only the server writes: what a client says in them is not even tracked as its wish. */
-function withoutSystemFields(object: JsonObject): JsonObject {
+export function withoutSystemFields(object: JsonObject): JsonObject {
   const {
     uid: _uid,
     creationTimestamp: _created,

@@ -5,6 +5,17 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 import { kindContext } from "./defaults.ts";
 
+/** Fields of the metadata that only the server writes: an update leaves them as they are. */
+export const SERVER_OWNED: readonly string[] = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "resourceVersion",
+  "namespace",
+];
+
 /** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
 export type UpdateEndpoint = "main" | "status" | "finalize";
 
@@ -36,15 +47,7 @@ export function prepareForUpdate(
   const { strategy } = served.stored;
   const before = objectAt(existing, "metadata");
   const metadata: JsonObject = { ...objectAt(object, "metadata") };
-  for (const field of [
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "resourceVersion",
-    "namespace",
-  ]) {
+  for (const field of SERVER_OWNED) {
     if (before[field] === undefined) delete metadata[field];
     else metadata[field] = before[field];
   }

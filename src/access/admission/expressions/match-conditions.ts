@@ -1,4 +1,5 @@
 /** Conditions under which a webhook or policy is asked at all. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { Attributes } from "../admission.ts";
 import { celEnvironment } from "../../../objects/cel/environment.ts";
 import { BOOL } from "../../../objects/cel/types/type.ts";
@@ -7,7 +8,6 @@ import {
   type CompiledExpression,
 } from "../../../objects/kinds/access/expressions/compile-expression.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
-import { aggregate } from "../plugins/refuse.ts";
 import { conditionActivation, type ActivationPorts } from "./activation.ts";
 import { CONDITIONS_COST_MAX, createEvaluator, type ExpressionEvaluator, OutOfBudget } from "./evaluate.ts";
 
@@ -48,7 +48,7 @@ export function evaluateConditions(
     throw error;
   }
   if (failed !== undefined) return { kind: "mismatch", name: failed };
-  return errors.length === 0 ? MATCH : { kind: "error", message: aggregate(errors) };
+  return errors.length === 0 ? MATCH : { kind: "error", message: aggregateText(errors) };
 }
 
 /** The conditions of a webhook. `minor`: of the release, whose functions can be used. */

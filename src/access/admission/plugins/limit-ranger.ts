@@ -1,4 +1,5 @@
 /** LimitRanges of a namespace: what containers get that ask for nothing, and what nobody may ask for. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -9,7 +10,7 @@ import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { amountsAt } from "./amounts.ts";
 import { limitErrors, requestLimitErrors, type LimitItem } from "./limit-rules.ts";
 import { specifiedAmounts } from "./pod-amounts.ts";
-import { aggregate, refused } from "./refuse.ts";
+import { refused } from "./refuse.ts";
 
 const LIMIT_RANGES: GroupResource = { group: "", resource: "limitranges" };
 const ANNOTATION = "kubernetes.io/limit-ranger";
@@ -36,7 +37,7 @@ export function limitRanger(reader: ObjectReader): AdmissionPlugin {
       for (const range of rangesFor(reader, attributes)) {
         const errors = resource === "pods" ? podErrors(object, range) : claimErrors(object, range);
         const told = [...errors.take(ERRORS_TOLD_MAX)];
-        if (told.length > 0) throw refused(attributes, aggregate(told));
+        if (told.length > 0) throw refused(attributes, aggregateText(told));
       }
     },
   };

@@ -1,4 +1,5 @@
 /** Everything that is said of a user must be allowed to be said: name, uid, each group and each extra value. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { StatusError } from "../../../meta/status-error.ts";
@@ -114,10 +115,7 @@ function extraProblem(entries: readonly (readonly [string, readonly string[]])[]
     const errors = domainPrefixedPathErrors(key).map(
       ([value, why]) => `extra.key: Invalid value: ${goQuote(value)}: ${why}`,
     );
-    if (errors.length > 0) {
-      const text = errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`;
-      return `impersonating an invalid key in extra is not allowed: ${text}`;
-    }
+    if (errors.length > 0) return `impersonating an invalid key in extra is not allowed: ${aggregateText(errors)}`;
     if (key !== key.toLowerCase()) return `impersonating a non-lowercase key in extra is not allowed: ${goQuote(key)}`;
     if (values.includes("")) return "impersonating the empty string value in extra is not allowed";
   }

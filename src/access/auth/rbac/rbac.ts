@@ -1,4 +1,5 @@
 /** Role-based access control: who may do what, as roles and bindings in the store say. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Authorization, RulesOf } from "../authorization.ts";
 import type { AccessAttributes, AuthorizationDecision } from "../authorize.ts";
@@ -114,12 +115,6 @@ function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
     rules: told.flatMap(({ rules }) => rules ?? []),
     unresolved: unresolved.slice(0, UNRESOLVED_TOLD_MAX),
   };
-}
-
-/** Several errors as one: each sentence once. */
-export function aggregateText(texts: readonly string[]): string {
-  const distinct = [...new Set(texts)];
-  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(", ")}]`;
 }
 
 function rulesOf({ rules, unresolved }: ResolvedRules): RulesOf {

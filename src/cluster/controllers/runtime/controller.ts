@@ -2,6 +2,7 @@
  * What a controller is made of. It makes the world what it should be, key by key: it is told which keys to look at,
  * never what happened to them, so that a missed, doubled or late notice does no harm.
  */
+import type { InformerHandler } from "../../../client/handler-queue.ts";
 import type { Informer } from "../../../client/informer.ts";
 import { keyText, type KubernetesObject } from "../../../client/objects.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -31,35 +32,44 @@ export interface ControllerSpec {
   sources(): readonly KeySource[];
 }
 
+/** Runs the informer, so nobody else may; its cache is there for whoever reconciles. */
+export function handlerSource<T extends KubernetesObject>(
+  informer: Informer<T>,
+  handlerOf: (enqueue: (key: string) => void) => InformerHandler<T>,
+): KeySource {
+  let registration: { readonly hasSynced: boolean } | undefined;
+  return {
+    get hasSynced() {
+      return registration?.hasSynced ?? false;
+    },
+    run(enqueue, signal) {
+      registration = informer.addHandler(handlerOf(enqueue));
+      return informer.run(signal);
+    },
+  };
+}
+
 /**
- * Runs the informer, so nobody else may; its cache is there for whoever reconciles. An update counts for the object as
+ * An update counts for the object as
  * it was too: what the object no longer points to has changed as well. Keys are by default "namespace/name".
  */
 export function informerSource<T extends KubernetesObject>(
   informer: Informer<T>,
   toKeys: (object: T) => Iterable<string> = ownKey,
 ): KeySource {
-  let hasSynced = (): boolean => false;
-  return {
-    get hasSynced() {
-      return hasSynced();
-    },
-    async run(enqueue, signal) {
-      const tell = (object: T): void => {
-        for (const key of toKeys(object)) enqueue(key);
-      };
-      const registration = informer.addHandler({
-        onAdd: tell,
-        onUpdate: (object, before) => {
-          tell(before);
-          tell(object);
-        },
-        onDelete: tell,
-      });
-      hasSynced = () => registration.hasSynced;
-      await informer.run(signal);
-    },
-  };
+  return handlerSource(informer, (enqueue) => {
+    const tell = (object: T): void => {
+      for (const key of toKeys(object)) enqueue(key);
+    };
+    return {
+      onAdd: tell,
+      onUpdate: (object, before) => {
+        tell(before);
+        tell(object);
+      },
+      onDelete: tell,
+    };
+  });
 }
 
 function ownKey({ metadata = {} }: KubernetesObject): string[] {

@@ -1,3 +1,4 @@
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
@@ -28,7 +29,7 @@ export async function bindingEndpoint(call: EndpointCall): Promise<ApiResponse> 
   if (name !== given) throw badRequest("name in URL does not match name in Binding object");
   const errors = podBindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
   // As kubernetes: what is wrong with a binding is said without a reason.
-  if (errors.length > 0) throw new StatusError("", errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`);
+  if (errors.length > 0) throw new StatusError("", aggregateText(errors));
   await admission?.validate({ ...write, object: binding });
   await bindPod(context, pods, { namespace, name, binding, dryRun });
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
